@@ -1,0 +1,1 @@
+"""The grammar as data of the package: `sase.grammar` is this folder."""

@@ -1,0 +1,1 @@
+"""The plan recipes as data of the package: `sase.plans` is this folder."""

@@ -1,0 +1,27 @@
+"""Event patterns over streams and tables: sequences, negation, Kleene closure.
+
+Importing the package loads none of its parts: a public name is fetched from its module when it is
+first used, so that a script or the command line pays only for what it needs.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0.dev0"
+
+# Public name → the module that defines it.
+_HOMES: dict[str, str] = {}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,121 @@
+"""The program `sase`: finds the command, runs it, and turns what happens into an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import NamedTuple, TextIO
+
+from sase import __version__
+from sase.nearest import nearest
+
+
+class Command(NamedTuple):
+    """A command; its module has `configure(parser) -> None` and `run(arguments) -> int`."""
+
+    name: str
+    module: str
+    summary: str
+
+
+COMMANDS = (
+    Command("check", "sase.cli.check", "Check queries, and report every error with its place."),
+    Command("format", "sase.cli.format", "Lay queries out well."),
+)
+
+# Exit statuses. An end from outside counts as shells do: 128 and the number of the signal.
+FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name; the result is the exit status."""
+    _write_any_character()
+    try:
+        try:
+            return _run(sys.argv[1:] if arguments is None else arguments)
+        finally:
+            # What fails here is still ours to report; at the interpreter's exit it is a traceback.
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever reads our output, such as `head`, has seen enough
+        _drop(sys.stdout, sys.stderr)
+        return UNREAD
+    except OSError as error:
+        _drop(sys.stdout)
+        print(f"sase: error: {error}", file=sys.stderr)
+        return FAILED
+
+
+def _run(arguments: Sequence[str]) -> int:
+    program = _program()
+    if not arguments:
+        program.print_help(sys.stderr)
+        return WRONG
+    first, *rest = arguments
+    if first.startswith("-"):
+        program.parse_args([first])  # leaves with the help, the version, or an error
+    commands = {command.name: command for command in COMMANDS}
+    if first not in commands:
+        program.error(f"there is no command {first!r}; {_suggestion(first, commands)}")
+    return _run_command(commands[first], rest)
+
+
+def _program() -> argparse.ArgumentParser:
+    """The parser of what stands before a command; of the commands it knows the names alone."""
+    program = argparse.ArgumentParser(
+        prog="sase",  # and not __main__.py
+        description="Find event patterns in streams and tables.",
+        epilog="Exit status: 0 fine, 1 the run failed, 2 the query or the arguments are wrong.",
+        allow_abbrev=False,
+    )
+    program.add_argument("--version", action="version", version=f"sase {__version__}")
+    commands = program.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, _, summary in COMMANDS:
+        commands.add_parser(name, help=summary)
+    return program
+
+
+def _run_command(command: Command, arguments: Sequence[str]) -> int:
+    module = import_module(command.module)
+    parser = argparse.ArgumentParser(
+        prog=f"sase {command.name}",
+        description=command.summary,
+        # What is a clear abbreviation today is ambiguous once there is another option.
+        allow_abbrev=False,
+    )
+    module.configure(parser)
+    # Intermixed, because a file may also come after an option: `check a.sase --format json b.sase`.
+    parsed, unknown = parser.parse_known_intermixed_args(arguments)
+    if unknown:
+        options = [option for action in parser._actions for option in action.option_strings]
+        parser.error(f"{unknown[0]!r} means nothing here; {_suggestion(unknown[0], options)}")
+    status: int = module.run(parsed)
+    return status
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    known = list(known)
+    # To a lone letter, such as -z, every other is as near.
+    found = nearest(word, known) if len(word) > 2 else None
+    return f"did you mean {found}?" if found else f"there are: {', '.join(known)}"
+
+
+def _write_any_character() -> None:
+    """Escape what the terminal's encoding lacks (standard error does by itself)."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _drop(*streams: TextIO | None) -> None:
+    """Lead what these streams still hold to nowhere, where writing it cannot fail again."""
+    # A stream without a descriptor, such as a caller's StringIO, has nothing that could fail.
+    with contextlib.suppress(io.UnsupportedOperation), open(os.devnull, "wb") as nowhere:
+        for stream in filter(None, streams):
+            os.dup2(nowhere.fileno(), stream.fileno())

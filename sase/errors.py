@@ -1,0 +1,97 @@
+"""The exceptions of the project, in one tree, and the diagnostics that they carry.
+
+SaseError                 everything that this package raises on purpose
+├── QueryError            the text of a query is wrong; carries `.diagnostics`
+│   ├── QuerySyntaxError  it does not parse
+│   └── BindingError      it parses and does not make sense against the schema
+└── SchemaError           a schema, or the file that should give one, cannot be used
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sase.source import Source, Span
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One thing that is wrong with a query: what, where, and what would be right."""
+
+    code: str
+    message: str
+    span: Span
+    source: Source = field(repr=False)
+    hints: tuple[str, ...] = ()
+    severity: Severity = "error"
+
+    @property
+    def line(self) -> int:
+        """The line of the place, from 1."""
+        return self.source.position(self.span.start).line
+
+    @property
+    def column(self) -> int:
+        """The column of the place in characters, from 1."""
+        return self.source.position(self.span.start).column
+
+    def to_dict(self) -> dict[str, Any]:
+        """The diagnostic as plain data, for editors and for JSON."""
+        start, end = (self.source.position(offset) for offset in self.span)
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "hints": list(self.hints),
+            "source": self.source.name,
+            "start": start._asdict(),
+            "end": end._asdict(),
+        }
+
+    def __str__(self) -> str:
+        """The whole message: the code, the place, the line with its caret, and the hints."""
+        excerpt = self.source.excerpt(self.span)
+        margin = " " * excerpt[1].index("|")
+        return "\n".join(
+            [
+                f"{self.severity}[{self.code}]: {self.message}",
+                f"{margin[1:]}--> {self.source.name}:{self.line}:{self.column}",
+                *excerpt,
+                *(f"{margin}= {_indent(hint, margin)}" for hint in self.hints),
+            ]
+        )
+
+
+def _indent(hint: str, margin: str) -> str:
+    return hint.replace("\n", f"\n{margin}  ")
+
+
+class SaseError(Exception):
+    """The root of every exception that this package raises on purpose."""
+
+
+class QueryError(SaseError):
+    """A query that cannot be used; `diagnostics` says why, in the order of their places."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.diagnostics))
+
+
+class QuerySyntaxError(QueryError):
+    """A query that does not parse."""
+
+
+class BindingError(QueryError):
+    """A query that parses and does not make sense: names, types, or the rules of the language."""
+
+
+class SchemaError(SaseError):
+    """A schema, or a file that should give one, cannot be used."""

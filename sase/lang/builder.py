@@ -1,0 +1,468 @@
+"""From the parser's raw tree to the syntax tree: one method a rule of the grammar, of its name.
+
+# long because: one short method for each rule of the grammar, and nothing else.
+
+Nothing here recurses, so that no depth of brackets can exhaust Python's stack; a query whose tree
+would be nested more deeply than `DEEPEST` is refused, so that nothing later needs to care.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+from lark import Token, Tree
+
+from sase.errors import Diagnostic, QuerySyntaxError
+from sase.lang import ast
+from sase.lang.names import spelled
+from sase.source import NOWHERE, Source, Span
+
+DEEPEST = 200
+# Far above int64, far below where Python refuses to convert.
+MOST_DIGITS = 400
+# Rules that open a level: brackets are counted apart from operators, since they leave no node.
+BRACKETS = frozenset(("parentheses", "call", "group", "negated", "minus"))
+OPERATORS = frozenset(
+    (
+        "any_of", "all_of", "negated", "comparison", "membership", "between", "like", "null_test",
+        "sum_of", "product_of", "minus", "call", "group", "alternatives", "sequence", "negative",
+    )
+)  # fmt: skip
+
+OPERATOR_SPELLINGS = {
+    "==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", "×": "*", "÷": "/", "−": "-",
+}  # fmt: skip
+_QUOTES = {"'": "'", '"': '"', "‘": "’", "“": "”"}
+_NUMBER = re.compile(r"\s*([-−]?)\s*((?:[0-9]*\.)?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*")
+
+
+def build(tree: Tree[Token], source: Source) -> Any:
+    """The syntax node for a raw tree."""
+    order, waiting = [], [(tree, 0, 0)]
+    while waiting:
+        node, brackets, operators = waiting.pop()
+        brackets += node.data in BRACKETS
+        operators += node.data in OPERATORS
+        if max(brackets, operators) > DEEPEST:
+            raise _nested_too_deeply(node, source)
+        order.append(node)
+        waiting.extend((c, brackets, operators) for c in node.children if isinstance(c, Tree))
+    builder = _Builder(source)
+    values: dict[int, Any] = {}
+    for node in reversed(order):
+        children = [values.pop(id(c)) if isinstance(c, Tree) else c for c in node.children]
+        values[id(node)] = getattr(builder, node.data)(_span(node), *children)
+    return values[id(tree)]
+
+
+def _span(node: Tree[Token]) -> Span:
+    meta = node.meta
+    return NOWHERE if meta.empty else Span(meta.start_pos, meta.end_pos)
+
+
+def _nested_too_deeply(node: Tree[Token], source: Source) -> QuerySyntaxError:
+    start = node.meta.start_pos
+    return syntax_error(
+        "nested-too-deeply",
+        f"this is nested more than {DEEPEST} levels deep",
+        Span(start, start + 1),
+        source,
+        "write a long AND, OR, + or * without brackets: it may have any length",
+    )
+
+
+def syntax_error(
+    code: str, message: str, span: Span, source: Source, *hints: str
+) -> QuerySyntaxError:
+    """An error that carries one diagnostic."""
+    return QuerySyntaxError([Diagnostic(code, message, span, source, hints)])
+
+
+class _Selected(NamedTuple):
+    condition: ast.Expression | None
+
+
+class _Qualification(NamedTuple):
+    strategy: ast.Strategy | None
+    condition: ast.Expression | None
+
+
+class _Builder:
+    """The methods bear the names of the rules; `span` is the text of the rule's match."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    # -- scripts and clauses
+
+    def script(self, span: Span, *statements: ast.Statement) -> ast.Script:
+        return ast.Script(statements, span=span)
+
+    def statement(self, span: Span, stream: ast.Name | None, query: ast.Query) -> ast.Statement:
+        return ast.Statement(query, stream, span=span)
+
+    def query(
+        self,
+        span: Span,
+        sources: tuple[ast.Name, ...] | None,
+        pattern: ast.Pattern,
+        where: _Qualification | None,
+        *clauses: Any,
+    ) -> ast.Query:
+        strategy, condition = where or (None, None)
+        return ast.Query(pattern, sources or (), strategy, condition, *clauses, span=span)
+
+    def sources(self, _: Span, *names: ast.Name) -> tuple[ast.Name, ...]:
+        return names
+
+    def where(self, _: Span, content: _Qualification | ast.Expression) -> _Qualification:
+        return content if isinstance(content, _Qualification) else _Qualification(None, content)
+
+    def selection(self, span: Span, name: Token, *rest: Any) -> _Qualification:
+        *variables, selected = rest
+        strategy = ast.Strategy(
+            ast.StrategyName(name.lower()),
+            tuple(variable for variable in variables if variable),
+            span=Span(span.start, variables[-1].span.end if variables[-1] else _end(name)),
+        )
+        return _Qualification(strategy, selected.condition if selected else None)
+
+    def selected(self, _: Span, condition: ast.Expression | None) -> _Selected:
+        return _Selected(condition)
+
+    def time_window(
+        self, span: Span, amount: Any, unit: ast.Name | None, inclusive: Token | None
+    ) -> ast.Window:
+        return ast.Window(amount, unit, inclusive=inclusive is not None, span=span)
+
+    def event_window(
+        self, span: Span, amount: Any, per: Token | None, inclusive: Token | None
+    ) -> ast.Window:
+        return ast.Window(
+            amount,
+            events=True,
+            per_partition=per is not None,
+            inclusive=inclusive is not None,
+            span=span,
+        )
+
+    def confidence(
+        self, span: Span, _: Token, threshold: ast.Integer | ast.Float
+    ) -> ast.Confidence:
+        return ast.Confidence(threshold, span=span)
+
+    def having(self, _: Span, condition: ast.Expression) -> ast.Expression:
+        return condition
+
+    def columns(self, span: Span, *items: tuple[ast.OutputItem, ...]) -> ast.Output:
+        return ast.Output(tuple(chain.from_iterable(items)), span=span)
+
+    def composite(
+        self, span: Span, type_name: ast.Name, *items: tuple[ast.OutputItem, ...]
+    ) -> ast.Output:
+        return ast.Output(tuple(chain.from_iterable(items)), type_name, span=span)
+
+    def plain_item(self, span: Span, expression: ast.Expression) -> tuple[ast.OutputItem, ...]:
+        return (ast.OutputItem(expression, span=span),)
+
+    def named_item(
+        self, span: Span, expression: ast.Expression, alias: ast.Name
+    ) -> tuple[ast.OutputItem, ...]:
+        return (ast.OutputItem(expression, alias, span=span),)
+
+    def several_items(
+        self, _: Span, variable: ast.Name, *fields: ast.Name
+    ) -> tuple[ast.OutputItem, ...]:
+        return tuple(
+            ast.OutputItem(ast.Attribute(field, variable, span=field.span), span=field.span)
+            for field in fields
+        )
+
+    def limit(self, _: Span, count: ast.Integer | ast.Parameter) -> ast.Integer | ast.Parameter:
+        return count
+
+    # -- patterns
+
+    def alternatives(self, span: Span, *patterns: Any) -> ast.Alternatives:
+        return ast.Alternatives(patterns, span=span)
+
+    def sequence(self, span: Span, _: Token, *parts: Any) -> ast.Sequence:
+        return ast.Sequence(parts, span=span)
+
+    def negative(self, span: Span, *children: Any) -> ast.PatternPart:
+        part: ast.PatternPart = children[-1]
+        match part:
+            case ast.Group(pattern=ast.Component() as inner, quantifier=None, variable=None):
+                part = inner if not inner.negated else part
+        return replace(part, negated=True, span=span)
+
+    def single(
+        self, span: Span, test: ast.TypeTest | ast.AnyTest, variable: ast.Name | None
+    ) -> ast.Component:
+        return ast.Component(test, variable, span=span)
+
+    def series(
+        self,
+        span: Span,
+        test: ast.TypeTest | ast.AnyTest,
+        quantifier: ast.Quantifier,
+        variable: ast.Name | None,
+    ) -> ast.Component:
+        return ast.Component(test, variable, quantifier, span=span)
+
+    def group(
+        self,
+        span: Span,
+        pattern: ast.Pattern,
+        quantifier: ast.Quantifier | None,
+        variable: ast.Name | None,
+    ) -> ast.Group:
+        return ast.Group(pattern, variable, quantifier, span=span)
+
+    def set_of(self, span: Span, _: Token, *members: Any) -> ast.SetOf:
+        return ast.SetOf(members, span=span)
+
+    def type_test(self, span: Span, name: ast.Name) -> ast.TypeTest:
+        return ast.TypeTest(name, span=span)
+
+    def any_test(self, span: Span, *names: ast.Name | None) -> ast.AnyTest:
+        return ast.AnyTest(tuple(name for name in names if name), span=span)
+
+    def one_or_more(self, span: Span, _: Token) -> ast.Quantifier:
+        return ast.Quantifier("+", 1, None, span=span)
+
+    def zero_or_more(self, span: Span, _: Token) -> ast.Quantifier:
+        return ast.Quantifier("*", 0, None, span=span)
+
+    def optional(self, span: Span) -> ast.Quantifier:
+        return ast.Quantifier("?", 0, 1, span=span)
+
+    def exactly(self, span: Span, count: Token) -> ast.Quantifier:
+        return ast.Quantifier("{}", self._int(count), self._int(count), span=span)
+
+    def at_least(self, span: Span, minimum: Token) -> ast.Quantifier:
+        return ast.Quantifier("{}", self._int(minimum), None, span=span)
+
+    def at_least_at_most(self, span: Span, minimum: Token, maximum: Token) -> ast.Quantifier:
+        return ast.Quantifier("{}", self._int(minimum), self._int(maximum), span=span)
+
+    # -- conditions
+
+    def any_of(self, span: Span, *operands: ast.Expression) -> ast.Or:
+        return ast.Or(operands, span=span)
+
+    def all_of(self, span: Span, *operands: ast.Expression) -> ast.And:
+        return ast.And(operands, span=span)
+
+    def negated(self, span: Span, _: Token, operand: ast.Expression) -> ast.Not:
+        return ast.Not(operand, span=span)
+
+    def comparison(
+        self, span: Span, left: ast.Expression, operator: Token, right: ast.Expression
+    ) -> ast.Comparison:
+        return ast.Comparison(_canonical(operator), left, right, span=span)
+
+    def membership(
+        self, span: Span, operand: ast.Expression, negated: Token | None, *values: ast.Expression
+    ) -> ast.Membership:
+        return ast.Membership(operand, values, negated is not None, span=span)
+
+    def between(
+        self,
+        span: Span,
+        operand: ast.Expression,
+        negated: Token | None,
+        low: ast.Expression,
+        high: ast.Expression,
+    ) -> ast.Between:
+        return ast.Between(operand, low, high, negated is not None, span=span)
+
+    def like(
+        self,
+        span: Span,
+        operand: ast.Expression,
+        negated: Token | None,
+        pattern: ast.String | ast.Parameter,
+    ) -> ast.Like:
+        return ast.Like(operand, pattern, negated is not None, span=span)
+
+    def null_test(self, span: Span, operand: ast.Expression, negated: Token | None) -> ast.NullTest:
+        return ast.NullTest(operand, negated is not None, span=span)
+
+    def equivalence(self, span: Span, *tests: ast.EqualAttribute) -> ast.Equivalence:
+        return ast.Equivalence(tests, span=span)
+
+    def test(
+        self, span: Span, attribute: ast.Name, _: Token | None, value: ast.Expression | None
+    ) -> ast.EqualAttribute:
+        return ast.EqualAttribute(attribute, value, span=span)
+
+    # -- expressions
+
+    def sum_of(self, span: Span, *children: Any) -> ast.Sum:
+        return ast.Sum(children[::2], tuple(map(_canonical, children[1::2])), span=span)
+
+    def product_of(self, span: Span, *children: Any) -> ast.Product:
+        return ast.Product(children[::2], tuple(map(_canonical, children[1::2])), span=span)
+
+    def minus(self, span: Span, _: Token, operand: ast.Expression) -> ast.Negative:
+        return ast.Negative(operand, span=span)
+
+    negative_number = minus
+
+    def parentheses(self, _: Span, inner: ast.Expression) -> ast.Expression:
+        return inner
+
+    def bare_attribute(self, span: Span, name: ast.Name) -> ast.Attribute:
+        return ast.Attribute(name, span=span)
+
+    def attribute(self, span: Span, variable: ast.Name, name: ast.Name) -> ast.Attribute:
+        return ast.Attribute(name, variable, span=span)
+
+    def indexed(
+        self,
+        span: Span,
+        variable: ast.Name,
+        index: ast.Index | None,
+        attribute: ast.Name | None,
+    ) -> ast.Indexed:
+        index = index or ast.Index(ast.IndexKind.ALL, span=Span(variable.span.end, span.end))
+        if index.text == f"{spelled(variable.text)}.len":
+            index = ast.Index(ast.IndexKind.LAST, span=index.span)
+        return ast.Indexed(variable, index, attribute, span=span)
+
+    def at(self, span: Span, text: str) -> ast.Index:
+        return _index(text, span)
+
+    def span_of(self, span: Span, first: str | None, last: str | None) -> ast.Index:
+        first = "" if first == "1" else first or ""
+        return _index(f"{first}..{last or ''}", span)
+
+    def position(self, _: Span, *parts: Any) -> str:
+        match [part for part in parts if part is not None]:
+            case [ast.Name(text=name), ast.Name(text=member), *offset]:
+                member = "len" if member.lower() == "len" else spelled(member)
+                return "".join((f"{spelled(name)}.{member}", *offset))
+            case [ast.Name(text=name), *offset]:
+                return "".join((spelled(name), *offset))
+        return str(parts[0])
+
+    def offset(self, _: Span, sign: Token, count: Token) -> str:
+        return f"{_canonical(sign)}{count}"
+
+    def call(self, span: Span, function: ast.Name, *arguments: ast.Expression | None) -> ast.Call:
+        name = replace(function, text=function.text.lower())
+        return ast.Call(name, tuple(a for a in arguments if a is not None), span=span)
+
+    # -- literals
+
+    def integer(self, span: Span, digits: Token) -> ast.Integer:
+        return ast.Integer(self._int(digits), span=span)
+
+    def float(self, span: Span, text: Token) -> ast.Float:
+        return ast.Float(float(text), span=span)
+
+    def string(self, span: Span, text: Token) -> ast.String:
+        close = _QUOTES[text[0]]
+        return ast.String(text[1:-1].replace(close * 2, close), span=span)
+
+    def percentage(self, span: Span, text: Token) -> ast.Percentage:
+        return ast.Percentage(self._number(text.rstrip("%").rstrip(), span), span=span)
+
+    def true(self, span: Span) -> ast.Boolean:
+        return ast.Boolean(True, span=span)
+
+    def false(self, span: Span) -> ast.Boolean:
+        return ast.Boolean(False, span=span)
+
+    def null(self, span: Span) -> ast.Null:
+        return ast.Null(span=span)
+
+    def timestamp(self, span: Span, _: Token, text: ast.String) -> ast.Timestamp:
+        return ast.Timestamp(text.value, span=span)
+
+    def date(self, span: Span, _: Token, text: ast.String) -> ast.Date:
+        return ast.Date(text.value, span=span)
+
+    def interval(self, span: Span, amount: ast.Integer | ast.Float, unit: ast.Name) -> ast.Interval:
+        return ast.Interval(amount, unit, span=span)
+
+    def interval_string(
+        self, span: Span, _: Token, text: ast.String, unit: ast.Name
+    ) -> ast.Interval | ast.Negative:
+        number = _NUMBER.fullmatch(text.value)
+        if number is None:
+            raise syntax_error(
+                "bad-interval",
+                f"the amount of an interval is a number, not {text.value!r}",
+                text.span,
+                self.source,
+                f"INTERVAL '5' {unit.text.upper()}, or  5 {unit.text}",
+            )
+        interval = ast.Interval(self._number(number[2], text.span), unit, span=span)
+        return ast.Negative(interval, span=span) if number[1] else interval
+
+    def parameter(self, span: Span, name: ast.Name) -> ast.Parameter:
+        return ast.Parameter(name.text, span=span)
+
+    def unit(self, span: Span, name: Token) -> ast.Name:
+        return ast.Name(name.lower(), span=span)
+
+    # -- names
+
+    def name(self, span: Span, token: Token) -> ast.Name:
+        quoted = token.startswith("`")
+        return ast.Name(token[1:-1].replace("``", "`") if quoted else str(token), span=span)
+
+    field = name
+    type_name = name
+
+    # -- numbers
+
+    def _number(self, text: str, span: Span) -> ast.Integer | ast.Float:
+        if text.isdecimal():
+            return ast.Integer(self._int(text, span), span=span)
+        return ast.Float(float(text), span=span)
+
+    def _int(self, digits: str, span: Span | None = None) -> int:
+        if len(digits) <= MOST_DIGITS:
+            return int(digits)
+        if span is None and isinstance(digits, Token):
+            span = Span(_end(digits) - len(digits), _end(digits))
+        raise syntax_error(
+            "number-too-long",
+            f"an integer of {len(digits)} digits fits no column",
+            span or NOWHERE,
+            self.source,
+            f"integers go up to {2**63 - 1}; a larger value is written as a float: 1e20",
+        )
+
+
+def _end(token: Token) -> int:
+    return token.end_pos or 0
+
+
+def _canonical(operator: Token) -> Any:
+    return OPERATOR_SPELLINGS.get(operator, str(operator))
+
+
+def _index(text: str, span: Span) -> ast.Index:
+    try:
+        return ast.Index(_INDEXES[text], span=span)
+    except KeyError:
+        return ast.Index(ast.IndexKind.OTHER, text, span=span)
+
+
+_INDEXES = {
+    kind.value: kind
+    for kind in (
+        ast.IndexKind.FIRST,
+        ast.IndexKind.CURRENT,
+        ast.IndexKind.PREVIOUS,
+        ast.IndexKind.BEFORE_CURRENT,
+        ast.IndexKind.UP_TO_CURRENT,
+    )
+}

@@ -1,0 +1,85 @@
+"""What could stand at a place of a query, in the words of its author rather than of the grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from itertools import chain
+
+# In the order in which a query has them.
+CLAUSES = ("FROM", "EVENT", "WHERE", "WITHIN", "WITH", "HAVING", "RETURN", "LIMIT")
+STRATEGIES = (
+    "strict_contiguity",
+    "partition_contiguity",
+    "skip_till_next_match",
+    "skip_till_any_match",
+)
+# The words of each keyword terminal, as a user writes them.
+KEYWORDS: dict[str, tuple[str, ...]] = {
+    "_CREATE": ("CREATE",), "_STREAM": ("STREAM",), "_AS": ("AS",), "_FROM": ("FROM",),
+    "_EVENT": ("EVENT", "PATTERN"), "SEQ": ("SEQ",), "SET": ("SET",), "_ANY": ("ANY",),
+    "_WHERE": ("WHERE",), "_WITHIN": ("WITHIN",), "_EVENTS": ("EVENTS",), "PER": ("PER",),
+    "_PARTITION": ("PARTITION",), "INCLUSIVE": ("INCLUSIVE",), "_WITH": ("WITH",),
+    "_CONFIDENCE": ("CONFIDENCE",), "_HAVING": ("HAVING",), "_RETURN": ("RETURN",),
+    "_LIMIT": ("LIMIT",), "STRATEGY": STRATEGIES, "_AND": ("AND",), "_OR": ("OR",),
+    "NOT": ("NOT",), "_IN": ("IN",), "_BETWEEN": ("BETWEEN",), "_LIKE": ("LIKE",), "_IS": ("IS",),
+    "_NULL": ("NULL",), "_TRUE": ("TRUE",), "_FALSE": ("FALSE",), "TIMESTAMP": ("TIMESTAMP",),
+    "DATE": ("DATE",), "INTERVAL": ("INTERVAL",),
+}  # fmt: skip
+SIGNS = {
+    "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "LBRACE": "`{`", "RBRACE": "`}`",
+    "COMMA": "a comma", "SEMICOLON": "`;`", "COLON": "`:`", "DOT": "`.`", "EQUALS": "`=`",
+    "AT_LEAST": "`>=`", "MINUS": "`-`", "INTEGER": "a whole number", "FLOAT": "a number",
+    "STRING": "a quoted text", "__ANON_0": "`..`", "$END": "the end of the query",
+}  # fmt: skip
+
+_NAMES = {"NAME", "QUOTED_NAME", "TIMESTAMP", "DATE", "INTERVAL"}
+_TYPE_NAMES = {"NAME", "HYPHENATED_NAME", "QUOTED_NAME", "SEQ", "SET"}
+_CONSTANTS = {
+    "INTEGER", "FLOAT", "STRING", "PERCENTAGE", "COLON", "MINUS", "_TRUE", "_FALSE", "_NULL",
+}  # fmt: skip
+_ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
+_COMPARISONS = {"COMPARISON", "EQUALS", "AT_LEAST", "_IN", "_BETWEEN", "_LIKE", "_IS", "NOT"}
+_QUANTIFIERS = {"PLUS", "STAR", "QMARK", "LBRACE"}
+_CLAUSES = {"_FROM", "_WHERE", "_WITHIN", "_WITH", "_HAVING", "_RETURN", "_LIMIT"}
+
+# What a place accepts, by the terminals that give it away; those that each covers. The first that
+# applies speaks, and what it covers is not said again.
+_PHRASES: tuple[tuple[set[str], set[str], str], ...] = (
+    ({"_CREATE", "_EVENT"}, {"_CREATE", "_EVENT", "_FROM", "SEMICOLON", "$END"},
+     "a query, such as  EVENT SEQ(A x, B y) WITHIN 1 hour"),
+    ({"HYPHENATED_NAME", "_BANG"}, _TYPE_NAMES | {"_ANY", "NOT", "_BANG", "LPAR"},
+     "a component, such as  A x  or  !(B y)"),
+    ({"HYPHENATED_NAME"}, _TYPE_NAMES | {"_ANY", "LPAR"}, "the name of an event type"),
+    ({"STRATEGY"}, {"STRATEGY", "NOT", "LPAR", "LSQB"} | _NAMES | _CONSTANTS,
+     "a condition, such as  x.price > 10  or  [tag_id] , or a strategy"),
+    ({"LPAR", "NOT", "STRING"}, {"NOT", "LPAR", "LSQB"} | _NAMES | _CONSTANTS,
+     "a condition or a value, such as  x.price > 10"),
+    ({"LPAR", "STRING"}, {"LPAR"} | _NAMES | _CONSTANTS,
+     "a value, such as  x.price  or  10  or  'text'"),
+    ({"INTEGER", "STRING"}, _CONSTANTS | _NAMES, "a literal, such as  10  or  'text'"),
+    ({"COLON", "INTEGER"}, _CONSTANTS, "a number"),
+    ({"QMARK", "NAME"}, _QUANTIFIERS | _NAMES, "a variable or a quantifier ( + * ? {n,m} )"),
+    ({"_EVENTS"}, {"_EVENTS", "INCLUSIVE"} | _NAMES, "a unit of time, or EVENTS"),
+    ({"COMPARISON"}, _COMPARISONS | _ARITHMETIC | {"NAME", "DOT", "LSQB", "LPAR"},
+     "a comparison ( = != < <= > >= IN BETWEEN LIKE IS )"),
+    ({"PLUS", "STAR"}, _ARITHMETIC | {"NAME", "DOT", "LSQB", "LPAR"}, "an operator ( + - * / % )"),
+    ({"_AND"}, {"_AND", "_OR"}, "AND or OR"),
+    ({"NAME"}, _NAMES, "a name"),
+)  # fmt: skip
+
+
+def expected(terminals: Set[str]) -> list[str]:
+    """The things that could stand here, the most telling first."""
+    left, phrases = set(terminals), []
+    for telling, covered, phrase in _PHRASES:
+        if telling <= left:
+            phrases.append(phrase)
+            left -= covered
+    phrases += [SIGNS[name] for name in SIGNS if name in left - {"$END", "SEMICOLON"}]
+    keywords = [name for name in KEYWORDS if name in left and name not in _CLAUSES]
+    phrases += chain.from_iterable(KEYWORDS[name][:1] for name in keywords)
+    clauses = [name[1:] for name in KEYWORDS if name in left & _CLAUSES]
+    if clauses:
+        phrases.append(" or ".join(filter(None, [", ".join(clauses[:-1]), clauses[-1]])))
+    phrases += [SIGNS["$END"]] * ("$END" in left)
+    return phrases

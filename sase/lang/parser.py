@@ -1,0 +1,59 @@
+"""Text to syntax tree: the entry points, and what happens when the text does not parse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark.exceptions import UnexpectedInput
+
+from sase.lang import ast
+from sase.lang.builder import build, syntax_error
+from sase.lang.tables import parser
+from sase.source import Source
+
+
+def parse_script(text: str, name: str = "query") -> ast.Script:
+    """The statements of a script; `name` is how messages call the text."""
+    script: ast.Script = _parse(Source(text, name), "script")
+    return script
+
+
+def parse_query(text: str, name: str = "query") -> ast.Query:
+    """The one query of a text: a script of several statements is refused."""
+    source = Source(text, name)
+    script: ast.Script = _parse(source, "script")
+    first, *others = script.statements
+    if others:
+        raise syntax_error(
+            "several-statements",
+            "one query is expected here, and the text goes on with another statement",
+            others[0].span,
+            source,
+            "give the statements one by one",
+        )
+    if first.stream is not None:
+        raise syntax_error(
+            "not-supported-yet",
+            "CREATE STREAM is not supported yet",
+            first.stream.span,
+            source,
+            "write the query alone, from its EVENT clause on",
+        )
+    return first.query
+
+
+def parse_condition(text: str, name: str = "condition") -> ast.Expression:
+    """A condition by itself, such as one that defines an event type."""
+    condition: ast.Expression = _parse(Source(text, name), "condition")
+    return condition
+
+
+def _parse(source: Source, start: str) -> Any:
+    try:
+        tree = parser().parse(source.text, start=start)
+    except UnexpectedInput as problem:
+        # Imported here, since a query that parses has no use for it.
+        from sase.lang.syntax_errors import explain
+
+        raise explain(problem, source, start) from None
+    return build(tree, source)

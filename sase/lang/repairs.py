@@ -1,0 +1,178 @@
+"""Small repairs of a text that does not parse, tried by parsing: the best one names the mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from lark import Token
+from lark.exceptions import UnexpectedInput
+
+from sase.errors import Diagnostic
+from sase.lang.expectations import KEYWORDS, STRATEGIES
+from sase.lang.scene import (
+    LONGEST_STUDIED,
+    PAIRS,
+    Scene,
+    open_bracket,
+    stopped_at,
+    token_span,
+    unexpected,
+)
+from sase.lang.tables import parser
+from sase.nearest import nearest
+from sase.source import Span
+
+
+class _Repair(NamedTuple):
+    """An edit of the text, how far it then parses, and the diagnostic if it is the best one."""
+
+    start: int
+    end: int
+    text: str
+    diagnose: Callable[[Scene], Diagnostic]
+
+
+def repaired(scene: Scene) -> Diagnostic | None:
+    """The small edit with which the text parses furthest."""
+    text = scene.source.text
+    if len(text) > LONGEST_STUDIED:
+        return None
+    best: tuple[int, _Repair] | None = None
+    for repair in _repairs(scene):
+        edited = text[: repair.start] + repair.text + text[repair.end :]
+        shift = len(edited) - len(text)
+        reached = _parses_up_to(edited, scene.entry)
+        # Behind the end nothing is wrong any more; otherwise it must pass what stood in the way.
+        gained = reached - shift if reached <= len(edited) else len(text) + 1
+        if gained > scene.span.end and (best is None or gained > best[0]):
+            best = gained, repair
+    return best[1].diagnose(scene) if best else None
+
+
+def _parses_up_to(text: str, entry: str) -> int:
+    try:
+        parser().parse(text, start=entry)
+    except UnexpectedInput as problem:
+        return stopped_at(problem, text)
+    return len(text) + 1
+
+
+def _repairs(scene: Scene) -> Iterator[_Repair]:
+    yield from _keyword_repairs(scene)
+    yield from _closing_repairs(scene)
+    place, end = scene.span.start, _end_of(scene.before)
+    if "COMMA" in scene.accepted:
+        yield _Repair(end, end, ", ", _missing_comma)
+    if "_AND" in scene.accepted:
+        yield _Repair(place, place, " AND ", missing_and)
+    if scene.found:
+        yield _Repair(place, scene.span.end, "", _superfluous)
+    if scene.before and scene.before[-1] == ",":
+        yield _Repair(end - 1, end, " ", _superfluous_comma)
+
+
+def _end_of(tokens: list[Token]) -> int:
+    return (tokens[-1].end_pos or 0) if tokens else 0
+
+
+def _keyword_repairs(scene: Scene) -> Iterator[_Repair]:
+    """The word at the place, and the two words before it, as the keywords they resemble."""
+    words = [(scene.span, scene.found)]
+    words += [(token_span(token), str(token)) for token in reversed(scene.before[-2:])]
+    if scene.found == "{" or not scene.found:
+        # A strategy that is misspelled reads as a function or an attribute up to its brace.
+        words += [
+            (token_span(token), str(token))
+            for where, token in pairwise(scene.before)
+            if where.type == "_WHERE"
+        ]
+    for span, word in words:
+        if not word.isidentifier() or word.upper() in EVERY_KEYWORD:
+            continue
+        for keywords in KEYWORDS.values():
+            keyword = nearest(word, keywords)
+            if keyword is not None:
+                yield _Repair(*span, keyword, Misspelled(span, word, keyword))
+
+
+EVERY_KEYWORD = frozenset(word.upper() for words in KEYWORDS.values() for word in words)
+
+
+@dataclass(frozen=True)
+class Misspelled:
+    """Makes the diagnostic for a word that resembles a keyword."""
+
+    span: Span
+    word: str
+    keyword: str
+
+    def __call__(self, scene: Scene) -> Diagnostic:
+        """The diagnostic."""
+        kind = "a strategy" if self.keyword in STRATEGIES else "understood here"
+        code = "unknown-strategy" if self.keyword in STRATEGIES else "misspelled-keyword"
+        return scene.error(
+            code,
+            f"`{self.word}` is not {kind}",
+            f"did you mean {self.keyword}?",
+            span=self.span,
+        )
+
+
+def _closing_repairs(scene: Scene) -> Iterator[_Repair]:
+    opener = open_bracket(scene.before)
+    if opener is not None:
+        end = _end_of(scene.before)
+        closing = PAIRS[opener]
+        if scene.found in (")", "]", "}"):
+            yield _Repair(*scene.span, closing, _Unclosed(opener, closing))
+        yield _Repair(end, end, closing, _Unclosed(opener, closing))
+
+
+@dataclass(frozen=True)
+class _Unclosed:
+    opener: Token
+    closing: str
+
+    def __call__(self, scene: Scene) -> Diagnostic:
+        return scene.error(
+            "unclosed-bracket",
+            f"this `{self.opener}` is not closed before {scene.shown}",
+            f"put in the missing  {self.closing}",
+            span=token_span(self.opener),
+        )
+
+
+def _missing_comma(scene: Scene) -> Diagnostic:
+    return scene.error(
+        "missing-comma",
+        f"a comma is missing before {scene.shown}",
+        "components, columns and values in a list are separated by commas",
+    )
+
+
+def missing_and(scene: Scene) -> Diagnostic:
+    """Two conditions without a word between them."""
+    return scene.error(
+        "missing-operator",
+        f"two conditions stand side by side: nothing joins the first to {scene.shown}",
+        "join them with AND or OR",
+    )
+
+
+def _superfluous(scene: Scene) -> Diagnostic:
+    if scene.found in (")", "]", "}"):
+        return scene.error("unopened-bracket", f"this {scene.shown} closes nothing", "leave it out")
+    return unexpected(scene)
+
+
+def _superfluous_comma(scene: Scene) -> Diagnostic:
+    comma = scene.before[-1]
+    return scene.error(
+        "superfluous-comma",
+        f"nothing follows this comma before {scene.shown}",
+        "leave the comma out, or add what is missing after it",
+        span=token_span(comma),
+    )

@@ -1,0 +1,89 @@
+"""The parser tables of the grammar, built once, kept where only their user can write.
+
+Building them takes 0.4 s, loading them 20 ms. The file is a pickle, so it is read only from a
+folder that belongs to this user and that nobody else may write; where there is no such folder the
+tables are built anew, which is slower and otherwise the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import pickle
+import stat
+import sys
+import tempfile
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import lark
+
+ENTRY_POINTS = ["script", "condition"]
+
+
+@cache
+def parser() -> lark.Lark:
+    """The parser of the grammar."""
+    grammar = files("sase.grammar").joinpath("sase.lark").read_text(encoding="utf-8")
+    folder = _private_folder()
+    if folder is None:
+        return _build(grammar)
+    version = f"{lark.__version__} {sys.version_info[:2]} {sys.implementation.name}"
+    digest = hashlib.sha256(f"{version}\n{grammar}".encode()).hexdigest()[:24]
+    path = folder / f"grammar-{digest}.pickle"
+    return _load(path) or _build_and_keep(grammar, path)
+
+
+def _build(grammar: str) -> lark.Lark:
+    return lark.Lark(
+        grammar,
+        parser="lalr",
+        start=ENTRY_POINTS,
+        propagate_positions=True,
+        maybe_placeholders=True,
+    )
+
+
+def _build_and_keep(grammar: str, path: Path) -> lark.Lark:
+    built = _build(grammar)
+    content = io.BytesIO()
+    built.save(content)
+    # A failure to write (a full disk, a read-only folder) costs time at the next start, no more.
+    with contextlib.suppress(OSError):
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.getbuffer())
+        os.replace(temporary, path)
+    return built
+
+
+def _load(path: Path) -> lark.Lark | None:
+    try:
+        if not _is_private(path):
+            return None
+        with path.open("rb") as file:
+            return lark.Lark.load(file)
+    except (OSError, EOFError, pickle.UnpicklingError, AttributeError, KeyError, TypeError):
+        return None  # absent, or cut short by a crash: it is built and written anew
+
+
+def _private_folder() -> Path | None:
+    base = os.environ.get("SASE_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    try:
+        folder = Path(base) if base else Path.home() / ".cache"
+        folder = folder / "sase"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder if _is_private(folder) else None
+    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
+        return None
+
+
+def _is_private(path: Path) -> bool:
+    if os.name != "posix":
+        return True  # on Windows the profile folder is private to its user
+    status = path.lstat()
+    others_may_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == os.getuid() and not others_may_write and not path.is_symlink()
