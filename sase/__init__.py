@@ -9,7 +9,14 @@ from __future__ import annotations
 __version__ = "0.1.0.dev0"
 
 # Public name → the module that defines it.
-_HOMES: dict[str, str] = {}
+_HOMES = {
+    "BindingError": "sase.errors",
+    "Diagnostic": "sase.errors",
+    "QueryError": "sase.errors",
+    "QuerySyntaxError": "sase.errors",
+    "SaseError": "sase.errors",
+    "SchemaError": "sase.errors",
+}
 
 __all__ = ["__version__", *_HOMES]
 

@@ -1,18 +1,113 @@
-"""`sase check`: report every error of queries."""
+"""`sase check`: report every error of queries, as text for people or as JSON for programs."""
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sase.cli.queries import Text, add_queries, read_queries
+from sase.cli.terminal import painted, wants_colour
+from sase.errors import Diagnostic, QueryError, SchemaError
+
+if TYPE_CHECKING:
+    from sase.binding import Schema
+
+JSON_VERSION = 1
 
 
 def configure(parser: ArgumentParser) -> None:
     """What the command takes."""
-    parser.add_argument("-q", metavar="TEXT", dest="query", required=True, help="the query itself")
+    add_queries(parser)
+    parser.add_argument("--schema", metavar="FILE", type=Path, help="the schema, as TOML or JSON")
+    parser.add_argument(
+        "--events",
+        metavar="FILE",
+        type=Path,
+        help="take the schema from a file of events: Parquet, Arrow or CSV",
+    )
+    parser.add_argument("--time", metavar="COLUMN", help="with --events: the time column")
+    parser.add_argument("--type", metavar="COLUMN", help="with --events: the type column")
+    parser.add_argument(
+        "--time-unit", metavar="UNIT", help="with --events: what integer time counts, such as ms"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
 def run(arguments: Namespace) -> int:
-    """Check the query."""
-    from sase.lang.parser import parse_query
+    """Check every query; 2 if one of them is wrong."""
+    try:
+        schema, texts = _schema(arguments), read_queries(arguments)
+    except (SchemaError, ValueError) as problem:
+        print(f"sase check: error: {problem}", file=sys.stderr)
+        return 2
+    found = [(text, _diagnostics(text, schema)) for text in texts]
+    if arguments.format == "json":
+        _print_json(found)
+    else:
+        _print_text([diagnostic for _, diagnostics in found for diagnostic in diagnostics])
+        _summarise(found)
+    return 2 if any(d.severity == "error" for _, diagnostics in found for d in diagnostics) else 0
 
-    parse_query(arguments.query)
-    return 0
+
+def _schema(arguments: Namespace) -> Schema:
+    if arguments.schema and arguments.events:
+        raise ValueError("--schema and --events both give a schema: leave one of them out")
+    if arguments.schema:
+        from sase.binding.schema_file import read_schema
+
+        return read_schema(arguments.schema)
+    if arguments.events:
+        from sase.engine.files import schema_of_file
+
+        return schema_of_file(
+            arguments.events,
+            time=arguments.time,
+            type=arguments.type,
+            time_unit=arguments.time_unit,
+        )
+    from sase.binding import OPEN
+
+    return OPEN
+
+
+def _diagnostics(text: Text, schema: Schema) -> list[Diagnostic]:
+    """The errors and warnings of every statement, in the order of their places."""
+    from sase.binding.script import check_script
+
+    try:
+        return check_script(text.content, schema, name=text.name)
+    except QueryError as problem:
+        return list(problem.diagnostics)
+
+
+def _print_text(diagnostics: list[Diagnostic]) -> None:
+    colour = wants_colour(sys.stdout)
+    for diagnostic in diagnostics:
+        print(painted(diagnostic) if colour else diagnostic, end="\n\n")
+
+
+def _print_json(found: list[tuple[Text, list[Diagnostic]]]) -> None:
+    import json
+
+    files = [
+        {"name": text.name, "diagnostics": [diagnostic.to_dict() for diagnostic in diagnostics]}
+        for text, diagnostics in found
+    ]
+    print(json.dumps({"version": JSON_VERSION, "files": files}, indent=2))
+
+
+def _summarise(found: list[tuple[Text, list[Diagnostic]]]) -> None:
+    severities = [d.severity for _, diagnostics in found for d in diagnostics]
+    counts = [
+        _counted(severities.count(severity), severity)
+        for severity in ("error", "warning")
+        if severity in severities
+    ]
+    checked = _counted(len(found), "text")
+    print(f"{checked} checked: {' and '.join(counts) or 'no problems'}", file=sys.stderr)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -1,15 +1,88 @@
-"""`sase format`: lay queries out well."""
+"""`sase format`: lay queries out well, with their comments."""
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from sase.cli.queries import Text, add_queries, read_queries
+from sase.cli.terminal import painted, wants_colour
+from sase.errors import QueryError
 
 
 def configure(parser: ArgumentParser) -> None:
     """What the command takes."""
-    parser.add_argument("files", metavar="FILE", nargs="*", help="a file with queries")
+    add_queries(parser)
+    parser.add_argument("-w", "--write", action="store_true", help="change the files in place")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; exit with 1 if a text is not laid out well",
+    )
 
 
 def run(arguments: Namespace) -> int:
-    """Lay the queries out."""
+    """Format every text: to standard output, or with -w in place."""
+    try:
+        texts = read_queries(arguments)
+        if arguments.write and arguments.check:
+            raise ValueError("-w changes files and --check never does: leave one of them out")
+        if arguments.write and any(text.path is None for text in texts):
+            raise ValueError("-w changes files in place, and this text is in none")
+    except ValueError as problem:
+        print(f"sase format: error: {problem}", file=sys.stderr)
+        return 2
+    formatted = [(text, _formatted(text)) for text in texts]
+    if arguments.check:
+        status = _check(formatted)
+    elif arguments.write:
+        status = _write(formatted)
+    else:
+        print("\n".join(new for _, new in formatted if new is not None), end="")
+        status = 0
+    return 2 if any(new is None for _, new in formatted) else status
+
+
+def _formatted(text: Text) -> str | None:
+    """The text in its layout, or None after saying why it cannot be parsed."""
+    from sase.lang.layout import format_text
+
+    try:
+        return format_text(text.content, text.name)
+    except QueryError as problem:
+        colour = wants_colour(sys.stderr)
+        for diagnostic in problem.diagnostics:
+            print(painted(diagnostic) if colour else diagnostic, file=sys.stderr)
+        return None
+
+
+def _check(formatted: list[tuple[Text, str | None]]) -> int:
+    changed = [text.name for text, new in formatted if new not in (None, text.content)]
+    for name in changed:
+        print(f"{name} would change")
+    return 1 if changed else 0
+
+
+def _write(formatted: list[tuple[Text, str | None]]) -> int:
+    for text, new in formatted:
+        if new is not None and new != text.content:
+            _replace(Path(text.path or ""), new)
+            print(f"{text.name} changed", file=sys.stderr)
     return 0
+
+
+def _replace(path: Path, content: str) -> None:
+    """Write a file whole or not at all, and keep its permissions."""
+    path = path.resolve()
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+        os.chmod(temporary, path.stat().st_mode & 0o7777)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

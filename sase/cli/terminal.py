@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TextIO
 
+from sase.errors import Diagnostic
+
 
 def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
     """Whether to write colours to this stream: NO_COLOR, then FORCE_COLOR, then what it is.
@@ -17,3 +19,23 @@ def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) ->
     if environment.get("FORCE_COLOR"):
         return True
     return environment.get("TERM") != "dumb" and stream.isatty()
+
+
+RED, YELLOW, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
+
+
+def painted(diagnostic: Diagnostic) -> str:
+    """A diagnostic with its head, its carets and its hints in colours."""
+    tone = RED if diagnostic.severity == "error" else YELLOW
+    head, place, line, carets, *hints = str(diagnostic).split("\n")
+    label, _, message = head.partition(": ")
+    gutter, bar, marks = carets.partition("|")
+    return "\n".join(
+        [
+            f"{BOLD}{tone}{label}{RESET}{BOLD}: {message}{RESET}",
+            place,
+            line,
+            f"{gutter}{bar}{tone}{marks}{RESET}",
+            *(f"{CYAN}{hint}{RESET}" for hint in hints),
+        ]
+    )

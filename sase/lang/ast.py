@@ -5,6 +5,8 @@ same in another layout have equal trees. Brackets leave no trace but where they 
 of the same operator. The builder makes these nodes, the printer turns them back into text.
 """
 
+# long because: it is the one list of what the language can say, a few lines for each node.
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

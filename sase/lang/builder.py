@@ -1,10 +1,10 @@
 """From the parser's raw tree to the syntax tree: one method a rule of the grammar, of its name.
 
-# long because: one short method for each rule of the grammar, and nothing else.
-
 Nothing here recurses, so that no depth of brackets can exhaust Python's stack; a query whose tree
 would be nested more deeply than `DEEPEST` is refused, so that nothing later needs to care.
 """
+
+# long because: it has one short method for each rule of the grammar, and nothing else.
 
 from __future__ import annotations
 

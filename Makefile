@@ -1,0 +1,57 @@
+# Each target sets up what it needs: a virtual environment in .venv, made anew when its recipe changes.
+#   PYTHON=python3.12   which Python the environment is made with
+#   ARGS="-k window"    more arguments for pytest
+
+PYTHON ?= python3
+ARGS ?=
+
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long lint format-code wheel clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) ## check and format the queries of the papers, and show the messages of broken ones
+	@$(BIN)/python examples/demo.py
+
+test: $(READY) ## run the whole test suite
+	@echo "test: the whole suite"
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-long: $(READY) ## run the suite with hundreds of times more random examples
+	@echo "test-long: the whole suite, with many more random examples"
+	@$(BIN)/python -m pytest --hypothesis-profile=long $(ARGS)
+
+lint: $(READY) ## check style, format and types
+	@echo "lint: style, format and types"
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --quiet --check
+	@$(BIN)/mypy --no-error-summary
+
+format-code: $(READY) ## format the Python code in place
+	@echo "format-code: imports and layout, in place"
+	@$(BIN)/ruff check --quiet --select I --fix
+	@$(BIN)/ruff format --quiet
+
+# By way of the source distribution, so that both are whole, and no file left in build/ slips in.
+wheel: $(READY) ## build the wheel and the source distribution in dist/
+	@echo "wheel: dist/"
+	@rm -rf dist
+	@log=$$($(BIN)/python -m build --no-isolation --outdir dist 2>&1) || { echo "$$log" >&2; exit 1; }
+
+clean: ## remove all that the other targets made
+	@echo "clean: the environment, builds and caches"
+	@rm -rf .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Python 3.11 or newer is needed; name one, as in  make $(MAKECMDGOALS) PYTHON=python3.12" >&2; \
+	    exit 1; }
+	@echo "setting up .venv (once, about a minute)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --editable '.[dev]'
+	@touch $@

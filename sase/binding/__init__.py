@@ -1,0 +1,7 @@
+"""Names, types and rules: a syntax tree against a schema."""
+
+from sase.binding.binder import bind, bind_text
+from sase.binding.bound import BoundQuery
+from sase.binding.schema import OPEN, EventType, Schema
+
+__all__ = ["OPEN", "BoundQuery", "EventType", "Schema", "bind", "bind_text"]

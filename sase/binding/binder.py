@@ -1,0 +1,200 @@
+"""From a syntax tree to a bound query: everything that can be wrong before events are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sase.binding.bound import BoundQuery, Condition
+from sase.binding.conditions import bind_condition
+from sase.binding.conjuncts import bind_conjuncts, top_level
+from sase.binding.equivalence import bind_equivalences
+from sase.binding.output import bind_columns, bind_limit, check_default_columns
+from sase.binding.pattern import bind_pattern
+from sase.binding.schema import OPEN, Schema
+from sase.binding.scope import Clause, Problems, Scope
+from sase.binding.window import bind_window, check_negations
+from sase.errors import BindingError
+from sase.lang import ast
+from sase.lang.ast import StrategyName
+from sase.lang.parser import parse_condition, parse_query
+from sase.nearest import did_you_mean
+from sase.source import Source
+
+
+def bind(
+    query: ast.Query,
+    schema: Schema = OPEN,
+    *,
+    source: Source,
+    parameters: Mapping[str, object] | None = None,
+    flat: bool = False,
+) -> BoundQuery:
+    """The bound query, or a `BindingError` with every problem of it at once.
+
+    Without `parameters` a `:name` stays open; with them each must be given. `flat` checks the
+    columns of the flat output form, too.
+    """
+    problems = Problems(source)
+    scope = Scope(schema, problems, parameters=parameters)
+    bound = _bind(query, scope, flat)
+    errors = problems.in_order("error")
+    if errors or bound is None:
+        raise BindingError(errors)
+    return bound
+
+
+def bind_text(
+    text: str,
+    schema: Schema = OPEN,
+    *,
+    name: str = "query",
+    parameters: Mapping[str, object] | None = None,
+    flat: bool = False,
+) -> BoundQuery:
+    """Parse and bind the one query of a text."""
+    source = Source(text, name)
+    return bind(parse_query(text, name), schema, source=source, parameters=parameters, flat=flat)
+
+
+def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
+    _refuse_unsupported(query, scope)
+    components = bind_pattern(query.pattern, scope)
+    if components is None:
+        return None
+    scope.components = components
+    written = list(top_level(query.where))
+    tests = [node for node in written if isinstance(node, ast.Equivalence)]
+    conditions = [node for node in written if not isinstance(node, ast.Equivalence)]
+    equivalences = bind_equivalences(tests, scope)
+    conjuncts = bind_conjuncts(conditions, scope)
+    strategy = _strategy(query.strategy, bool(tests), scope)
+    window = bind_window(query.window, scope) if query.window else None
+    check_negations(components, query.window, scope)
+    _check_partition(query.window, bool(tests), scope)
+    having = _having(query.having, scope)
+    scope.clause = Clause.RETURN
+    columns = bind_columns(query.output, scope) if query.output else None
+    if columns is None:
+        check_default_columns(query, scope, flat)
+    type_name = query.output.type_name if query.output else None
+    return BoundQuery(
+        components,
+        strategy,
+        equivalences,
+        conjuncts,
+        window,
+        having,
+        columns,
+        type_name.text if type_name else None,
+        bind_limit(query.limit, scope) if query.limit is not None else None,
+        query.sources[0].text if query.sources else None,
+        bind_definitions(scope.schema),
+        tuple(scope.problems.in_order("warning")),
+    )
+
+
+def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
+    refuse = scope.problems.error
+    if len(query.sources) > 1:
+        refuse(
+            "not-supported-yet",
+            "reading from several streams is not supported yet",
+            query.sources[1].span,
+            "name one input, or leave FROM out",
+        )
+    if query.confidence:
+        refuse(
+            "not-supported-yet",
+            "WITH CONFIDENCE is not supported yet",
+            query.confidence.span,
+            "leave it out: timestamps are taken as exact",
+        )
+    if query.strategy and query.strategy.name is StrategyName.EARLIEST_MAXIMAL:
+        refuse(
+            "not-supported-yet",
+            "the selection earliest_maximal is not supported yet",
+            query.strategy.span,
+            "use one of the four strategies, such as  skip_till_next_match",
+        )
+
+
+def _strategy(strategy: ast.Strategy | None, has_tests: bool, scope: Scope) -> StrategyName:
+    if strategy is None:
+        return StrategyName.SKIP_TILL_ANY_MATCH
+    if strategy.name is StrategyName.PARTITION_CONTIGUITY and not has_tests:
+        scope.problems.error(
+            "no-partition",
+            "partition_contiguity needs an equivalence test: that is what makes the partitions",
+            strategy.span,
+            "add one, such as  [id] , or use  strict_contiguity",
+        )
+    if strategy.variables:
+        _check_strategy_variables(strategy, scope)
+    return strategy.name
+
+
+def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
+    positive = [c.variable for c in scope.components if c.named and not c.negated]
+    for place, name in enumerate(strategy.variables):
+        component = scope.component(name.text)
+        earlier = [other.text for other in strategy.variables[:place]]
+        if component is None:
+            message = f"no component of the pattern is called `{name.text}`"
+            hints = did_you_mean(name.text, positive)
+            scope.problems.error("unknown-variable", message, name.span, *hints)
+        elif component.negated or name.text in earlier:
+            reason = "is a negative component" if component.negated else "is named twice"
+            scope.problems.error(
+                "strategy-variables",
+                f"`{name.text}` {reason}",
+                name.span,
+                f"the list names every positive variable once:  ({', '.join(positive)})",
+            )
+    missing = [name for name in positive if name not in {v.text for v in strategy.variables}]
+    if missing:
+        scope.problems.error(
+            "strategy-variables",
+            f"the strategy is for the whole pattern, and {', '.join(missing)} is not in its list",
+            strategy.span,
+            f"name every positive variable,  ({', '.join(positive)}) , or leave the list out",
+        )
+
+
+def _check_partition(window: ast.Window | None, has_tests: bool, scope: Scope) -> None:
+    if window is not None and window.per_partition and not has_tests:
+        scope.problems.error(
+            "no-partition",
+            "EVENTS PER PARTITION needs an equivalence test: that is what makes the partitions",
+            window.span,
+            "add one, such as  [id] , or count all events with  EVENTS",
+        )
+
+
+def _having(node: ast.Expression | None, scope: Scope) -> Condition | None:
+    if node is None:
+        return None
+    scope.clause = Clause.HAVING
+    return bind_condition(node, scope)
+
+
+def bind_definitions(schema: Schema) -> tuple[tuple[str, Condition], ...]:
+    """The conditions that define event types, in order; an error names the type."""
+    bound = []
+    for name, text in schema.definitions:
+        source = Source(text, f"types[{name!r}]")
+        problems = Problems(source)
+        scope = Scope(_untyped(schema), problems, clause=Clause.TYPE)
+        bare = parse_condition(text, source.name)
+        event = bind_pattern(ast.Component(ast.AnyTest()), scope)
+        assert event is not None
+        scope.components = event
+        bound.append((name, bind_condition(bare, scope)))
+        errors = problems.in_order("error")
+        if errors:
+            raise BindingError(errors)
+    return tuple(bound)
+
+
+def _untyped(schema: Schema) -> Schema:
+    """The schema of events that have no type yet."""
+    return Schema(None, schema.columns, schema.time, None, schema.seq, schema.time_unit)

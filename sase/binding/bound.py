@@ -1,0 +1,339 @@
+"""A query after binding: names resolved, types known, conditions in one normal form and sorted.
+
+These are plain frozen values, which planning reads and rewrites and the engine lowers to kernels.
+Components are named by their index in the pattern, negative ones counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from sase.binding.types import DataType
+from sase.errors import Diagnostic
+from sase.lang.ast import ComparisonOperator, StrategyName
+from sase.source import NOWHERE, Span
+
+# ---------------------------------------------------------------- values
+
+
+class Part(Enum):
+    """Which event of a component a reference means; the value is its rank as an identifier."""
+
+    EVENT = ("event", 1)
+    FIRST = ("1", 1)
+    CURRENT = ("i", 2)
+    PREVIOUS = ("i-1", 2)
+    BEFORE_CURRENT = ("..i-1", 2)
+    UP_TO_CURRENT = ("..i", 2)
+    LAST = ("len", 3)
+    ALL = ("", 3)
+
+    @property
+    def rank(self) -> int:
+        """Its place in `c[1] < c[i] < c as a whole` (LANGUAGE.md section 7)."""
+        return self.value[1]
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether it looks back from the event being added, so that the first is exempt."""
+        return self in (Part.FIRST, Part.PREVIOUS, Part.BEFORE_CURRENT)
+
+
+# What a constant may hold: a timestamp is nanoseconds since 1970, an interval nanoseconds.
+Scalar: TypeAlias = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression with its type."""
+
+    type: DataType
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Value):
+    """A literal, or what was folded to one."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder(Value):
+    """A parameter that has not been given."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(Value):
+    """An attribute of one event of a component.
+
+    `undeclared_by` are the types, among those the component admits, that do not declare it: then
+    the condition is true. None: which types there are is not known, so the events decide.
+    """
+
+    component: int
+    part: Part
+    attribute: str
+    undeclared_by: frozenset[str] | None = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Value):
+    """A function over a range of a series; `count` without an attribute is its length."""
+
+    function: str
+    component: int
+    part: Part
+    attribute: str | None = None
+    undeclared_by: frozenset[str] | None = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Value):
+    """An operator (`+ - * / %` of two, `neg` of one) or a function on values."""
+
+    name: str
+    operands: tuple[Expression, ...]
+
+
+Expression: TypeAlias = Constant | Placeholder | Reference | Aggregate | Operation
+
+
+# ---------------------------------------------------------------- conditions: no NOT is left
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """An atomic condition or a combination of them: true or false, never unknown."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Truth(Predicate):
+    """A condition that is decided."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Predicate):
+    """Two values compared."""
+
+    operator: ComparisonOperator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Membership(Predicate):
+    """A value in a list of literals, or not; NULLs of the list are gone."""
+
+    operand: Expression
+    values: tuple[Constant | Placeholder, ...]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Between(Predicate):
+    """A value between two bounds, or not."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Predicate):
+    """A text that has a form, or not."""
+
+    operand: Expression
+    pattern: Constant | Placeholder
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NullTest(Predicate):
+    """A value that is NULL, or not."""
+
+    operand: Expression
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class All(Predicate):
+    """Conditions that hold together; never directly inside another `All`."""
+
+    operands: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any(Predicate):
+    """Conditions of which one holds; never directly inside another `Any`."""
+
+    operands: tuple[Condition, ...]
+
+
+Condition: TypeAlias = (
+    Truth | Comparison | Membership | Between | Like | NullTest | All | Any
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- conjuncts, by what they need
+
+
+class When(Enum):
+    """At which events of a component a condition is checked (LANGUAGE.md section 7)."""
+
+    EVENT = "when it is bound"
+    FIRST = "at its first event"
+    EVERY = "at every event"
+    FURTHER = "at every event but the first"
+    WHOLE = "when it is finished"
+
+
+class ConjunctClass(Enum):
+    """What a conjunct needs before it can be decided."""
+
+    CONSTANT = "no event"
+    SINGLE = "one event"
+    SEVERAL = "several events"
+    NEGATIVE = "an event of a negative component"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """A series for each event of which a condition must hold, or for each but the first."""
+
+    component: int
+    but_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunct:
+    """One operand of the flat conjunction in WHERE, and everything by which it is placed.
+
+    `component` is where it is checked, `when` at which of its events: the place of its last
+    identifier, or for a condition on a negative component (P−) that component. `references` are
+    the components that it reads; `quantified` the series whose every event it speaks of.
+    """
+
+    condition: Condition
+    kind: ConjunctClass
+    references: tuple[int, ...] = ()
+    component: int | None = None
+    when: When = When.EVENT
+    quantified: tuple[Quantified, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class EquivalenceTest:
+    """`[a]` or `[a = 'v']`, as written.
+
+    `declared` says of each component whether every type that it admits declares the attribute (None
+    where that is not known): only then a plan may partition on it.
+    """
+
+    attribute: str
+    value: Constant | Placeholder | None
+    type: DataType
+    declared: tuple[bool | None, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+# ---------------------------------------------------------------- the query
+
+
+@dataclass(frozen=True, slots=True)
+class BoundComponent:
+    """A component: whom it admits, and how many of them it binds."""
+
+    index: int
+    variable: str
+    named: bool
+    # None: events of every type, also those without one.
+    types: tuple[str, ...] | None
+    is_any: bool = False
+    negated: bool = False
+    minimum: int = 1
+    maximum: int | None = 1
+    is_series: bool = False
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it binds exactly one event, and not as a list."""
+        return not self.is_series and self.minimum == 1
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether it is written with `?`: one event or none."""
+        return not self.is_series and self.minimum == 0
+
+
+class WindowKind(Enum):
+    """What a window measures."""
+
+    TIME = "time"
+    EVENTS = "events"
+    PARTITION_EVENTS = "events per partition"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundWindow:
+    """The window: `size` in raw units or events, where the unit of the time column is known."""
+
+    kind: WindowKind
+    amount: Fraction | Placeholder
+    unit: str | None
+    inclusive: bool
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of RETURN."""
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A query that makes sense."""
+
+    components: tuple[BoundComponent, ...]
+    strategy: StrategyName
+    equivalences: tuple[EquivalenceTest, ...]
+    conjuncts: tuple[Conjunct, ...]
+    window: BoundWindow | None
+    having: Condition | None
+    columns: tuple[Column, ...] | None
+    type_name: str | None
+    limit: int | Placeholder | None
+    input_name: str | None
+    definitions: tuple[tuple[str, Condition], ...] = ()
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def positives(self) -> tuple[BoundComponent, ...]:
+        """The components whose events make a match."""
+        return tuple(c for c in self.components if not c.negated)
+
+    @property
+    def negatives(self) -> tuple[BoundComponent, ...]:
+        """The components whose events forbid a match."""
+        return tuple(c for c in self.components if c.negated)
+
+    @property
+    def level(self) -> int:
+        """1 for the language of SASE 2006, 2 where Kleene closure or a strategy comes in."""
+        simple = all(component.is_single for component in self.positives)
+        return 1 if simple and self.strategy is StrategyName.SKIP_TILL_ANY_MATCH else 2

@@ -1,0 +1,228 @@
+"""Conditions in normal form: NOT pushed to the atoms, AND and OR flattened, constants gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sase.binding.bound import (
+    All,
+    Any,
+    Between,
+    Comparison,
+    Condition,
+    Constant,
+    Expression,
+    Like,
+    Membership,
+    NullTest,
+    Placeholder,
+    Truth,
+)
+from sase.binding.folding import fold_comparison
+from sase.binding.literals import bind_literal
+from sase.binding.scope import Scope, is_unknown
+from sase.binding.types import BOOLEAN, STRING, DataType, Kind
+from sase.binding.values import bind_value
+from sase.lang import ast
+from sase.lang.printer import to_text
+from sase.source import Span
+
+OPPOSITES: dict[ast.ComparisonOperator, ast.ComparisonOperator] = {
+    "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
+}  # fmt: skip
+
+
+def bind_condition(node: ast.Expression, scope: Scope, negated: bool = False) -> Condition:
+    """The condition, or with `negated` its opposite, in normal form."""
+    match node:
+        case ast.Not(operand=operand):
+            return bind_condition(operand, scope, not negated)
+        case ast.And(operands=operands) | ast.Or(operands=operands):
+            bound = [bind_condition(operand, scope, negated) for operand in operands]
+            conjunction = isinstance(node, ast.And) != negated
+            return combined(All if conjunction else Any, bound, node.span)
+        case ast.Comparison():
+            return _comparison(node, scope, negated)
+        case ast.Membership():
+            return _membership(node, scope, negated)
+        case ast.Between():
+            return _between(node, scope, negated)
+        case ast.Like():
+            return _like(node, scope, negated)
+        case ast.NullTest():
+            return _null_test(node, scope, negated)
+        case ast.Equivalence():
+            return _misplaced_equivalence(node, scope)
+        case ast.Boolean(value=value):
+            return Truth(value != negated, span=node.span)
+    return _bare_boolean(node, scope, negated)
+
+
+def combined(make: type[All] | type[Any], operands: list[Condition], span: Span) -> Condition:
+    """A conjunction or disjunction without nesting of its own kind, and without decided parts."""
+    decisive = make is Any  # TRUE decides an OR, FALSE an AND; the other one falls out
+    flat = list(_flattened(make, operands))
+    if any(isinstance(operand, Truth) and operand.value is decisive for operand in flat):
+        return Truth(decisive, span=span)
+    left = [operand for operand in flat if not isinstance(operand, Truth)]
+    if not left:
+        return Truth(not decisive, span=span)
+    return left[0] if len(left) == 1 else make(tuple(left), span=span)
+
+
+def _flattened(make: type[All] | type[Any], operands: list[Condition]) -> Iterator[Condition]:
+    for operand in operands:
+        if isinstance(operand, make):
+            yield from operand.operands
+        else:
+            yield operand
+
+
+# ---------------------------------------------------------------- atoms
+
+
+def _decided(node: ast.Node, operands: list[Expression], test: Callable[..., bool]) -> Truth | None:
+    """The truth of an atom all of whose operands are constants."""
+    values = [operand.value for operand in operands if isinstance(operand, Constant)]
+    if len(values) < len(operands):
+        return None
+    return Truth(test(*values), span=node.span)
+
+
+def _compatible(left: Expression, right: Expression, node: ast.Node, scope: Scope) -> bool:
+    if left.type.compares_with(right.type):
+        return True
+    scope.problems.error(
+        "incompatible-types",
+        f"{_described(left)} cannot be compared with {_described(right)}",
+        node.span,
+        _comparison_hint(left, right),
+    )
+    return False
+
+
+def _described(value: Expression) -> str:
+    return f"the {value.type}" if value.type.kind is not Kind.OTHER else "a value of that type"
+
+
+def _comparison_hint(left: Expression, right: Expression) -> str:
+    kinds = {left.type.kind, right.type.kind}
+    if Kind.TIMESTAMP in kinds:
+        return "a point in time is written  TIMESTAMP '2026-01-31 12:00:00'  or  DATE '2026-01-31'"
+    if Kind.INTERVAL in kinds:
+        return "on integer time write the number of its units instead of an interval"
+    if Kind.STRING in kinds and kinds & {Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL}:
+        return "numbers stand without quotes, texts with them"
+    if Kind.BOOLEAN in kinds:
+        return "a boolean is compared with TRUE or FALSE"
+    return "compare values of one kind"
+
+
+def _comparison(node: ast.Comparison, scope: Scope, negated: bool) -> Condition:
+    operator = OPPOSITES[node.operator] if negated else node.operator
+    left, right = bind_value(node.left, scope), bind_value(node.right, scope)
+    if not _compatible(left, right, node, scope):
+        return Truth(True, span=node.span)
+    for side, other in ((left, node.right), (right, node.left)):
+        if isinstance(side, Constant) and side.type.kind is Kind.NULL:
+            scope.problems.warning(
+                "comparison-with-null",
+                "a comparison with NULL is never true",
+                node.span,
+                f"write  {to_text(other)} IS {'NOT ' if operator == '!=' else ''}NULL",
+            )
+    decided = _decided(node, [left, right], lambda a, b: fold_comparison(operator, a, b))
+    return decided or Comparison(operator, left, right, span=node.span)
+
+
+def _membership(node: ast.Membership, scope: Scope, negated: bool) -> Condition:
+    operand = bind_value(node.operand, scope)
+    values: list[Constant | Placeholder] = []
+    for value in node.values:
+        bound = bind_value(value, scope)
+        if _compatible(operand, bound, value, scope) and isinstance(bound, Constant | Placeholder):
+            values.append(bound)
+    known = tuple(v for v in values if not (isinstance(v, Constant) and v.value is None))
+    wanted = node.negated != negated
+    decided = _decided(
+        node,
+        [operand, *known],
+        lambda value, *others: (
+            value is not None
+            and any(fold_comparison("=", value, other) for other in others) != wanted
+        ),
+    )
+    return decided or Membership(operand, known, wanted, span=node.span)
+
+
+def _between(node: ast.Between, scope: Scope, negated: bool) -> Condition:
+    operand, low, high = (bind_value(v, scope) for v in (node.operand, node.low, node.high))
+    compatible = [_compatible(operand, bound, node, scope) for bound in (low, high)]
+    if not all(compatible):
+        return Truth(True, span=node.span)
+    wanted = node.negated != negated
+    decided = _decided(
+        node,
+        [operand, low, high],
+        lambda value, least, most: (
+            None not in (value, least, most)
+            and (fold_comparison("<=", least, value) and fold_comparison("<=", value, most))
+            != wanted
+        ),
+    )
+    return decided or Between(operand, low, high, wanted, span=node.span)
+
+
+def _like(node: ast.Like, scope: Scope, negated: bool) -> Condition:
+    operand = bind_value(node.operand, scope)
+    pattern = bind_literal(node.pattern, scope)
+    assert isinstance(pattern, Constant | Placeholder)
+    for value in (operand, pattern):
+        if not value.type.compares_with(STRING):
+            scope.problems.error(
+                "incompatible-types",
+                f"LIKE is for texts, and this is {_described(value)}",
+                value.span,
+                "compare numbers and times with  =  <  BETWEEN",
+            )
+            return Truth(True, span=node.span)
+    return Like(operand, pattern, node.negated != negated, span=node.span)
+
+
+def _null_test(node: ast.NullTest, scope: Scope, negated: bool) -> Condition:
+    operand = bind_value(node.operand, scope)
+    wanted = node.negated != negated
+    decided = _decided(node, [operand], lambda value: (value is None) != wanted)
+    return decided or NullTest(operand, wanted, span=node.span)
+
+
+def _bare_boolean(node: ast.Expression, scope: Scope, negated: bool) -> Condition:
+    value = bind_value(node, scope)
+    allowed: DataType = value.type
+    if allowed.kind not in (Kind.BOOLEAN, Kind.UNKNOWN):
+        scope.problems.error(
+            "value-as-condition",
+            f"this is {_described(value).replace('the ', 'a value of type ', 1)},"
+            " and a condition is needed here",
+            node.span,
+            f"compare it with something:  {to_text(node)} = …",
+        )
+        return Truth(True, span=node.span)
+    if is_unknown(value):
+        return Truth(True, span=node.span)
+    truth = Constant(BOOLEAN, not negated, span=node.span)
+    decided = _decided(node, [value], lambda given: given is not None and given != negated)
+    return decided or Comparison("=", value, truth, span=node.span)
+
+
+def _misplaced_equivalence(node: ast.Equivalence, scope: Scope) -> Condition:
+    names = [c.variable for c in scope.components if c.named and not c.is_series][:2]
+    first, second = (*names, "x", "y")[:2]
+    attribute = node.tests[0].attribute.text
+    scope.problems.error(
+        "misplaced-equivalence",
+        f"the equivalence test `{to_text(node)}` may only be joined to the whole of WHERE by AND",
+        node.span,
+        f"inside OR or NOT compare the attributes:  {first}.{attribute} = {second}.{attribute}",
+    )
+    return Truth(True, span=node.span)

@@ -1,0 +1,191 @@
+"""WHERE as one flat conjunction, each conjunct with its class and the place where it is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sase.binding.bound import (
+    Aggregate,
+    All,
+    Any,
+    Between,
+    BoundComponent,
+    Comparison,
+    Condition,
+    Conjunct,
+    ConjunctClass,
+    Expression,
+    Like,
+    Membership,
+    NullTest,
+    Operation,
+    Part,
+    Quantified,
+    Reference,
+    Truth,
+    When,
+)
+from sase.binding.conditions import bind_condition
+from sase.binding.scope import Scope
+from sase.lang import ast
+from sase.lang.printer import to_text
+
+
+def top_level(node: ast.Expression | None) -> Iterator[ast.Expression]:
+    """The operands of the written conjunction, however it is bracketed."""
+    if isinstance(node, ast.And):
+        for operand in node.operands:
+            yield from top_level(operand)
+    elif node is not None:
+        yield node
+
+
+def bind_conjuncts(nodes: Iterable[ast.Expression], scope: Scope) -> tuple[Conjunct, ...]:
+    """The conjuncts of WHERE but for its equivalence tests."""
+    conjuncts = []
+    for node in nodes:
+        condition = bind_condition(node, scope)
+        parts = condition.operands if isinstance(condition, All) else (condition,)
+        if isinstance(condition, Truth) and not condition.value and not scope.problems.found:
+            scope.problems.warning(
+                "never-true", "this condition is never true: nothing can match", node.span
+            )
+        conjuncts += [c for part in parts if (c := _classified(part, node, scope)) is not None]
+    return tuple(conjuncts)
+
+
+def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
+    """Every reference to an event in a condition or expression, from left to right."""
+    match node:
+        case Reference() | Aggregate():
+            yield node
+        case Operation(operands=operands) | All(operands=operands) | Any(operands=operands):
+            for operand in operands:
+                yield from references(operand)
+        case Comparison(left=left, right=right):
+            yield from references(left)
+            yield from references(right)
+        case Between(operand=operand, low=low, high=high):
+            for value in (operand, low, high):
+                yield from references(value)
+        case Membership(operand=operand) | Like(operand=operand) | NullTest(operand=operand):
+            yield from references(operand)
+
+
+def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Conjunct | None:
+    if isinstance(condition, Truth) and condition.value:
+        return None
+    found = list(references(condition))
+    used = sorted({reference.component for reference in found})
+    components = [scope.components[index] for index in used]
+    negatives = [component for component in components if component.negated]
+    if len(negatives) > 1:
+        _refuse_two_negatives(node, negatives, scope)
+        return None
+    kind = ConjunctClass.SEVERAL if len(used) > 1 else ConjunctClass.SINGLE
+    if negatives or not used:
+        kind = ConjunctClass.NEGATIVE if negatives else ConjunctClass.CONSTANT
+    last = negatives[0] if negatives else components[-1] if components else None
+    when = _when(last, found) if last else When.EVENT
+    return Conjunct(
+        condition,
+        kind,
+        tuple(used),
+        last.index if last else None,
+        when,
+        tuple(_quantified(components, found, last, when)),
+        span=condition.span,
+    )
+
+
+def _parts(component: BoundComponent, found: list[Reference | Aggregate]) -> list[Part]:
+    return [reference.part for reference in found if reference.component == component.index]
+
+
+def _when(last: BoundComponent, found: list[Reference | Aggregate]) -> When:
+    """At which events of the component of its last identifier a condition is checked."""
+    parts = _parts(last, found)
+    rank = max(part.rank for part in parts)
+    if rank == Part.ALL.rank:
+        return When.WHOLE
+    if rank == Part.CURRENT.rank:
+        return When.FURTHER if any(part.is_earlier for part in parts) else When.EVERY
+    return When.FIRST if Part.FIRST in parts else When.EVENT
+
+
+def _quantified(
+    components: list[BoundComponent],
+    found: list[Reference | Aggregate],
+    last: BoundComponent | None,
+    when: When,
+) -> Iterator[Quantified]:
+    """The series over whose events the condition ranges besides the event being added."""
+    for component in components:
+        parts = _parts(component, found)
+        ranges = any(part.rank == Part.CURRENT.rank for part in parts)
+        if ranges and not (component is last and when in (When.EVERY, When.FURTHER)):
+            yield Quantified(component.index, any(part.is_earlier for part in parts))
+
+
+def _refuse_two_negatives(
+    node: ast.Expression, negatives: list[BoundComponent], scope: Scope
+) -> None:
+    names = [component.variable for component in negatives]
+    scope.problems.error(
+        "two-negatives",
+        f"this condition mentions two negative components, {' and '.join(names)}:"
+        " each absence is checked by itself",
+        node.span,
+        _rewrite(node, names, scope),
+    )
+
+
+def _rewrite(node: ast.Expression, names: list[str], scope: Scope) -> str:
+    """How a condition on two negative components could be written instead."""
+    if isinstance(node, ast.Or | ast.Not):
+        inner = node.operands if isinstance(node, ast.Or) else (node.operand,)
+        atoms = [atom for operand in inner for atom in _atoms(operand)]
+        pure = [atom for atom in atoms if len(_variables(atom) & set(names)) == 1]
+        if len(pure) == len(atoms):
+            joined = " AND ".join(to_text(atom) for atom in pure)
+            return f"write a condition for each, joined by AND:  {joined}"
+    positive = [c.variable for c in scope.components if c.named and not c.negated]
+    anchor = next(iter(positive), "x")
+    attributes = _attributes(node)
+    own = [(name, attributes.get(name, "a")) for name in names]
+    parts = [f"{name}.{attribute} = {anchor}.{attribute}" for name, attribute in own]
+    return f"relate each of them to an event of the match:  {' AND '.join(parts)}"
+
+
+def _atoms(node: ast.Expression) -> Iterator[ast.Expression]:
+    if isinstance(node, ast.And | ast.Or):
+        for operand in node.operands:
+            yield from _atoms(operand)
+    elif isinstance(node, ast.Not):
+        yield from _atoms(node.operand)
+    else:
+        yield node
+
+
+def _attributes(node: ast.Expression) -> dict[str, str]:
+    """The attribute with which each variable occurs first."""
+    found: dict[str, str] = {}
+    for reference in _written(node):
+        if reference.variable is not None:
+            found.setdefault(reference.variable.text, reference.name.text)
+    return found
+
+
+def _variables(node: ast.Expression) -> set[str]:
+    return set(_attributes(node))
+
+
+def _written(node: object) -> Iterator[ast.Attribute]:
+    if isinstance(node, ast.Attribute):
+        yield node
+    elif isinstance(node, tuple):
+        for item in node:
+            yield from _written(item)
+    elif isinstance(node, ast.Node):
+        for name in node.__dataclass_fields__:
+            yield from _written(getattr(node, name))

@@ -1,0 +1,78 @@
+"""Equivalence tests: `[a]`, `[a, b]`, `[a = 'v']`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sase.binding.bound import BoundComponent, Constant, EquivalenceTest, Placeholder
+from sase.binding.scope import Scope
+from sase.binding.types import UNKNOWN, DataType, Kind, merged
+from sase.binding.values import bind_value
+from sase.lang import ast
+from sase.nearest import did_you_mean
+
+
+def bind_equivalences(nodes: list[ast.Equivalence], scope: Scope) -> tuple[EquivalenceTest, ...]:
+    """The tests in order, one for each attribute that is written."""
+    return tuple(_bound(test, scope) for node in nodes for test in node.tests)
+
+
+def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
+    types: list[DataType] = []
+    declared: list[bool | None] = []
+    for component in scope.components:
+        found = list(_declarations(component, test.attribute.text, scope))
+        types += [data_type for data_type in found if data_type is not None]
+        declared.append(None if UNKNOWN in found else None not in found)
+    if not types:
+        _refuse_undeclared(test, scope)
+    data_type = _common(test, types, scope)
+    value = bind_value(test.value, scope) if test.value is not None else None
+    if value is not None and not value.type.compares_with(data_type):
+        scope.problems.error(
+            "incompatible-types",
+            f"`{test.attribute.text}` is a {data_type}, and this is a {value.type}",
+            value.span,
+            "fix it to a value of its own kind",
+        )
+    constant = value if isinstance(value, Constant | Placeholder) else None
+    return EquivalenceTest(
+        test.attribute.text, constant, data_type, tuple(declared), span=test.span
+    )
+
+
+def _declarations(
+    component: BoundComponent, attribute: str, scope: Scope
+) -> Iterator[DataType | None]:
+    """The type of the attribute in each event type of a component; None where it has none."""
+    schema = scope.schema
+    types = schema.type_names if component.types is None else component.types
+    for name in types or ("",):
+        attributes = schema.attributes(name)
+        yield UNKNOWN if attributes is None else attributes.get(attribute)
+
+
+def _refuse_undeclared(test: ast.EqualAttribute, scope: Scope) -> None:
+    names = [name for c in scope.components for name in scope.attribute_names(c)]
+    scope.problems.error(
+        "unknown-attribute",
+        f"no component of the pattern has an attribute `{test.attribute.text}`",
+        test.attribute.span,
+        *did_you_mean(test.attribute.text, dict.fromkeys(names)),
+    )
+
+
+def _common(test: ast.EqualAttribute, types: list[DataType], scope: Scope) -> DataType:
+    first = merged(types[:1]) if types else UNKNOWN
+    kinds = list(dict.fromkeys(str(data_type) for data_type in types))
+    unusable = [data_type for data_type in types if data_type.kind is Kind.OTHER]
+    if unusable or not all(first.compares_with(data_type) for data_type in types):
+        scope.problems.error(
+            "incompatible-types",
+            f"the values of `{test.attribute.text}` cannot all be compared:"
+            f" the types have it as {' and as '.join(kinds)}",
+            test.attribute.span,
+            "compare what is comparable, attribute by attribute:  x.a = y.b",
+        )
+        return UNKNOWN
+    return merged(types) if types else UNKNOWN

@@ -1,0 +1,85 @@
+"""Arithmetic and comparison on constants, with the meaning of LANGUAGE.md section 3.
+
+This is what the engine's kernels do, on Python's own numbers: NULL goes through, what leaves int64
+or divides by zero is NULL, NaN is NULL, integers and floats compare by exact value.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from sase.binding.bound import Scalar
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def fold_operation(name: str, operands: list[Scalar]) -> Scalar:
+    """The value of an operator or function on constants."""
+    if name == "coalesce":
+        return next((value for value in operands if value is not None), None)
+    if name in ("least", "greatest"):
+        known: list[Any] = [value for value in operands if value is not None]
+        return (min if name == "least" else max)(known) if known else None
+    if any(value is None for value in operands):
+        return None
+    return _normal(_OPERATIONS[name](*operands))
+
+
+def fold_comparison(symbol: str, left: Scalar, right: Scalar) -> bool:
+    """Whether a comparison of constants holds; with NULL it never does."""
+    return left is not None and right is not None and COMPARISONS[symbol](left, right)
+
+
+def _normal(value: Any) -> Scalar:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if INT64_MIN <= value <= INT64_MAX else None
+    return value  # type: ignore[no-any-return]
+
+
+def _float(value: Any) -> float:
+    return float(value)
+
+
+def _divided(left: Any, right: Any) -> float | None:
+    return None if right == 0 else _float(left) / _float(right)
+
+
+def _modulo(left: Any, right: Any) -> Any:
+    if right == 0:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        rest = abs(left) % abs(right)
+        return -rest if left < 0 else rest
+    return math.nan if math.isinf(left) else math.fmod(_float(left), _float(right))
+
+
+def _multiplied(left: Any, right: Any) -> Any:
+    return left * right
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": _multiplied,
+    "/": _divided,
+    "%": _modulo,
+    "neg": operator.neg,
+    "abs": abs,
+    "lower": str.lower,
+    "upper": str.upper,
+    "length": len,
+}

@@ -1,0 +1,69 @@
+"""The functions and aggregates of the language, and how each is to be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sase.binding.types import FLOAT, INTEGER, STRING, DataType, Kind, merged
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of values: which arguments it takes, and what it gives for them."""
+
+    form: str
+    accepts: Callable[[DataType], bool]
+    result: Callable[[list[DataType]], DataType]
+    most: int | None = 1
+
+
+def _is_string(data_type: DataType) -> bool:
+    return data_type.compares_with(STRING)
+
+
+def _is_number(data_type: DataType) -> bool:
+    return data_type.is_number
+
+
+def _is_any(data_type: DataType) -> bool:
+    return data_type.kind is not Kind.OTHER
+
+
+FUNCTIONS = {
+    "abs": Function("abs(x.a), of a number", _is_number, merged),
+    "lower": Function("lower(x.a), of a text", _is_string, lambda _: STRING),
+    "upper": Function("upper(x.a), of a text", _is_string, lambda _: STRING),
+    "length": Function("length(x.a), of a text", _is_string, lambda _: INTEGER),
+    "coalesce": Function("coalesce(x.a, x.b, …)", _is_any, merged, most=None),
+    "least": Function("least(x.a, y.a, …)", _is_any, merged, most=None),
+    "greatest": Function("greatest(x.a, y.a, …)", _is_any, merged, most=None),
+}
+
+
+def _same(data_type: DataType) -> DataType:
+    return data_type
+
+
+def _total(data_type: DataType) -> DataType:
+    return FLOAT if data_type.kind is Kind.DECIMAL else data_type
+
+
+@dataclass(frozen=True)
+class AggregateFunction:
+    """A function over a range of a series: of what values, and what it gives."""
+
+    accepts: Callable[[DataType], bool]
+    result: Callable[[DataType], DataType]
+
+
+AGGREGATES = {
+    "avg": AggregateFunction(_is_number, lambda _: FLOAT),
+    "sum": AggregateFunction(_is_number, _total),
+    "min": AggregateFunction(_is_any, _same),
+    "max": AggregateFunction(_is_any, _same),
+    "count": AggregateFunction(_is_any, lambda _: INTEGER),
+    "first": AggregateFunction(_is_any, _same),
+    "last": AggregateFunction(_is_any, _same),
+    "stddev": AggregateFunction(_is_number, lambda _: FLOAT),
+}

@@ -1,0 +1,92 @@
+"""HAVING, RETURN and LIMIT, and the names of the result's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sase.binding.bound import Column, Placeholder
+from sase.binding.folding import INT64_MAX
+from sase.binding.literals import bind_literal
+from sase.binding.scope import Scope
+from sase.binding.types import Kind
+from sase.binding.values import bind_value
+from sase.lang import ast
+from sase.lang.ast import IndexKind
+from sase.source import Span
+
+# Columns that every result has.
+RESERVED_COLUMNS = ("ts_start", "ts_end", "detected_at")
+
+
+def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
+    """The columns of RETURN."""
+    columns, seen = [], set(RESERVED_COLUMNS)
+    for place, item in enumerate(output.items, 1):
+        name = item.alias.text if item.alias else default_name(item.expression, place)
+        if name in seen:
+            _refuse_clash(name, (item.alias or item).span, scope)
+        seen.add(name)
+        columns.append(Column(name, bind_value(item.expression, scope)))
+    return tuple(columns)
+
+
+def default_name(expression: ast.Expression, place: int) -> str:
+    """The name of a column that has none: from what it shows, or from its place."""
+    match expression:
+        case ast.Attribute(name=name, variable=variable):
+            return f"{variable.text}_{name.text}" if variable else name.text
+        case ast.Indexed(variable=variable, index=index, attribute=name):
+            kind = {IndexKind.FIRST: "first", IndexKind.LAST: "last"}.get(index.kind)
+            return "_".join(filter(None, [variable.text, kind, name.text if name else None]))
+        case ast.Call(function=function, arguments=(argument,)):
+            return f"{function.text}_{default_name(argument, place)}"
+    return f"column_{place}"
+
+
+def _refuse_clash(name: str, span: Span, scope: Scope) -> None:
+    reason = "every result has a column of that name" if name in RESERVED_COLUMNS else "it is taken"
+    scope.problems.error(
+        "column-clash",
+        f"the result cannot have a column `{name}`: {reason}",
+        span,
+        "give it another name with  RETURN … AS name",
+    )
+
+
+def check_default_columns(query: ast.Query, scope: Scope, flat: bool) -> None:
+    """Whether the columns of a query without RETURN can be told apart."""
+    seen: dict[str, str] = {}
+    for name, owner, span in _default_columns(query, scope, flat):
+        if name in RESERVED_COLUMNS or seen.get(name, owner) != owner:
+            _refuse_clash(name, span, scope)
+        seen.setdefault(name, owner)
+
+
+def _default_columns(query: ast.Query, scope: Scope, flat: bool) -> Iterator[tuple[str, str, Span]]:
+    """The columns with what each comes from, and where that is written."""
+    for component in scope.components:
+        if component.negated:
+            continue
+        span = component.span
+        if not flat:
+            yield component.variable, str(component.index), span
+            continue
+        for attribute in scope.attribute_names(component):
+            yield f"{component.variable}_{attribute}", f"{component.index}.{attribute}", span
+
+
+def bind_limit(limit: ast.Integer | ast.Parameter, scope: Scope) -> int | Placeholder | None:
+    """The number of results, or the parameter that will say it."""
+    if isinstance(limit, ast.Integer):
+        return min(limit.value, INT64_MAX)
+    bound = bind_literal(limit, scope)
+    if isinstance(bound, Placeholder) or bound is None:
+        return bound
+    if bound.type.kind is Kind.INTEGER and isinstance(bound.value, int) and bound.value >= 0:
+        return bound.value
+    scope.problems.error(
+        "bad-parameter",
+        f"LIMIT is a whole number from 0, and `:{limit.name}` is {bound.value!r}",
+        limit.span,
+    )
+    return None

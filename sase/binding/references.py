@@ -1,0 +1,281 @@
+"""References to events: `x.a`, `a[i].p`, `a.len`, and which forms are allowed where."""
+
+from __future__ import annotations
+
+from sase.binding.bound import (
+    Aggregate,
+    BoundComponent,
+    Expression,
+    Part,
+    Reference,
+)
+from sase.binding.scope import Clause, Scope, unknown
+from sase.binding.types import INTEGER, UNKNOWN, DataType, merged
+from sase.lang import ast
+from sase.lang.ast import IndexKind
+from sase.lang.expectations import STRATEGIES
+from sase.nearest import did_you_mean, nearest
+from sase.source import Span
+
+PARTS = {
+    IndexKind.FIRST: Part.FIRST,
+    IndexKind.CURRENT: Part.CURRENT,
+    IndexKind.PREVIOUS: Part.PREVIOUS,
+    IndexKind.LAST: Part.LAST,
+}
+RANGES = {
+    IndexKind.ALL: Part.ALL,
+    IndexKind.BEFORE_CURRENT: Part.BEFORE_CURRENT,
+    IndexKind.UP_TO_CURRENT: Part.UP_TO_CURRENT,
+}
+# Indexes that mean something only while a series is being taken.
+_WHILE_TAKING = frozenset(
+    (
+        IndexKind.CURRENT,
+        IndexKind.PREVIOUS,
+        IndexKind.BEFORE_CURRENT,
+        IndexKind.UP_TO_CURRENT,
+    )
+)
+
+
+def bind_attribute(node: ast.Attribute, scope: Scope) -> Expression:
+    """`x.a`, an unqualified `a`, or the length `a.len` of a series."""
+    if node.variable is None:
+        component = _only_component(node, scope)
+    else:
+        component = find_component(node.variable, scope)
+    if component is None:
+        return unknown(node)
+    if component.is_series:
+        if node.name.text.lower() == "len" and node.variable is not None:
+            return Aggregate(INTEGER, "count", component.index, Part.ALL, span=node.span)
+        _refuse_series_without_index(node, component, scope)
+        return unknown(node)
+    part = Part.CURRENT if component.is_optional else Part.EVENT
+    return _reference(component, part, node.name, node.span, scope)
+
+
+def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
+    """`a[1].p`, `a[i].p`, `a[i-1].p`, `a[a.len].p`; a range belongs into an aggregate."""
+    component = find_series(node, scope)
+    if component is None:
+        return unknown(node)
+    kind, variable = node.index.kind, node.variable.text
+    if kind in RANGES:
+        attribute = node.attribute.text if node.attribute else "p"
+        range_text = f"{variable}[{kind.value}]"
+        scope.problems.error(
+            "range-without-aggregate",
+            f"`{range_text}` stands for several events, and a single value is needed here",
+            node.span,
+            f"put it into an aggregate, such as  avg({range_text}.{attribute}) ,"
+            f" or name one event:  {forms(variable, attribute, scope)}",
+        )
+        return unknown(node)
+    if node.attribute is None:
+        scope.problems.error(
+            "event-as-value",
+            f"`{variable}[{kind.value}]` is an event, and a value is needed here",
+            node.span,
+            f"name an attribute of it:  {variable}[{kind.value}].{_some(component, scope)}",
+        )
+        return unknown(node)
+    return _reference(component, PARTS[kind], node.attribute, node.span, scope)
+
+
+def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
+    """The component of an indexed reference, if the index is one that it can have here."""
+    component = find_component(node.variable, scope)
+    if component is None:
+        return None
+    variable, kind = node.variable.text, node.index.kind
+    attribute = node.attribute.text if node.attribute else _some(component, scope)
+    if not component.is_series and not component.is_optional:
+        scope.problems.error(
+            "index-on-single",
+            f"`{variable}` is a single event and takes no index",
+            Span(node.variable.span.end, max(node.index.span.end + 1, node.variable.span.end + 2))
+            if node.index.kind is not IndexKind.ALL
+            else node.span,
+            f"write  {variable}.{attribute} , or make it a series with a + behind its type",
+        )
+        return None
+    if kind is IndexKind.OTHER:
+        scope.problems.error(
+            "unknown-index",
+            f"a series has no index `{node.index.text}`",
+            node.index.span,
+            f"the forms are  {forms(variable, attribute, scope)}",
+        )
+        return None
+    if kind in _WHILE_TAKING and scope.clause is not Clause.WHERE:
+        scope.problems.error(
+            "index-after-match",
+            f"{scope.clause.value} sees finished matches, in which no event is being added:"
+            f" `[{kind.value}]` has no meaning there",
+            node.span,
+            f"use  {forms(variable, attribute, scope)}",
+        )
+        return None
+    return component
+
+
+def forms(variable: str, attribute: str, scope: Scope) -> str:
+    """The ways to refer to a series, as a hint."""
+    single = [f"{variable}[1]", f"{variable}[{variable}.len]"]
+    if scope.clause is Clause.WHERE:
+        single[1:1] = [f"{variable}[i]", f"{variable}[i-1]"]
+    every = [f"{form}.{attribute}" for form in single]
+    return " , ".join([*every, f"avg({variable}[].{attribute})"])
+
+
+def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:
+    """The component of a variable, or an error that names the nearest."""
+    component = scope.component(variable.text)
+    if component is None:
+        hints = did_you_mean(variable.text, scope.variables)
+        of_type = [c for c in scope.components if c.types == (variable.text,)]
+        if of_type and not of_type[0].named:
+            hints = (f"give the component a variable:  {variable.text} x , then write  x.…",)
+        elif of_type:
+            hints = (f"`{variable.text}` is a type; its variable is `{of_type[0].variable}`",)
+        elif not hints and scope.variables:
+            hints = (f"the variables are {', '.join(scope.variables)}",)
+        scope.problems.error(
+            "unknown-variable",
+            f"no component of the pattern is called `{variable.text}`",
+            variable.span,
+            *hints,
+        )
+        return None
+    if component.negated and scope.clause is not Clause.WHERE:
+        scope.problems.error(
+            "negative-in-result",
+            f"`{component.variable}` is a negative component: in a match there is no such event",
+            variable.span,
+            f"{scope.clause.value} can use  {', '.join(_positives(scope)) or 'no variable'}",
+        )
+        return None
+    return component
+
+
+def _positives(scope: Scope) -> list[str]:
+    return [c.variable for c in scope.components if c.named and not c.negated]
+
+
+def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
+    if len(scope.components) == 1:
+        return scope.components[0]
+    name, error = node.name.text, scope.problems.error
+    strategy = nearest(name, STRATEGIES) if "_" in name else None
+    if scope.component(name):
+        message = f"`{name}` is an event, and a value is needed here"
+        hint = f"name an attribute of it:  {name}.{_some(scope.component(name), scope)}"
+        error("event-as-value", message, node.span, hint)
+    elif strategy is not None:
+        error(
+            "unknown-strategy",
+            f"`{name}` is not a strategy",
+            node.span,
+            f"did you mean {strategy}?",
+        )
+    else:
+        owners = [
+            c.variable
+            for c in scope.components
+            if c.named and not c.is_series and name in scope.attribute_names(c)
+        ]
+        owner = owners[0] if owners else next(iter(scope.variables), "x")
+        error(
+            "unqualified-attribute",
+            f"`{name}` could belong to any of {len(scope.components)} components",
+            node.span,
+            f"write it with its variable:  {owner}.{name}",
+        )
+    return None
+
+
+def _some(component: BoundComponent | None, scope: Scope) -> str:
+    """An attribute for an example."""
+    names = scope.attribute_names(component) if component else []
+    special = (scope.schema.time, scope.schema.type, scope.schema.seq)
+    return next((name for name in names if name not in special), "p")
+
+
+def _refuse_series_without_index(
+    node: ast.Attribute, component: BoundComponent, scope: Scope
+) -> None:
+    variable, name = component.variable, node.name.text
+    if not component.named:
+        hint = "give the component a variable, then write one of  " + forms("a", name, scope)
+    else:
+        hint = f"write one of  {forms(variable, name, scope)}"
+    scope.problems.error(
+        "series-without-index",
+        f"`{variable}` is a series of events: `{name}` of which of them is meant?",
+        node.span,
+        hint,
+    )
+
+
+def _reference(
+    component: BoundComponent, part: Part, name: ast.Name, span: Span, scope: Scope
+) -> Expression:
+    data_type, undeclared_by = declared(component, name, scope)
+    return Reference(data_type, component.index, part, name.text, undeclared_by, span=span)
+
+
+def declared(
+    component: BoundComponent, name: ast.Name, scope: Scope
+) -> tuple[DataType, frozenset[str] | None]:
+    """The type of an attribute, and which types of the component do not declare it."""
+    schema = scope.schema
+    types = schema.type_names if component.types is None else component.types
+    if types is None:
+        wide = schema.attributes("")
+        if wide is None:
+            return UNKNOWN, None
+        types = ("",)  # every type declares the columns of one wide table
+    known = {type_name: schema.attributes(type_name) for type_name in types}
+    found = [
+        UNKNOWN if attributes is None else attributes[name.text]
+        for attributes in known.values()
+        if attributes is None or name.text in attributes
+    ]
+    missing = frozenset(
+        type_name
+        for type_name, attributes in known.items()
+        if attributes is not None and name.text not in attributes
+    )
+    if not found:
+        _report_undeclared(component, name, scope)
+        return UNKNOWN, missing
+    data_type = merged(found)
+    if len({f.kind for f in found}) > 1 and data_type == UNKNOWN and UNKNOWN not in found:
+        scope.problems.error(
+            "incompatible-types",
+            f"`{name.text}` has values of different kinds in the types of `{component.variable}`:"
+            f" {', '.join(sorted({str(f) for f in found}))}",
+            name.span,
+            "use a component for each type",
+        )
+    return data_type, missing
+
+
+def _report_undeclared(component: BoundComponent, name: ast.Name, scope: Scope) -> None:
+    names = scope.attribute_names(component)
+    hints = did_you_mean(name.text, names)
+    if not hints and names:
+        hints = (f"the attributes are {', '.join(names)}",)
+    report, code = scope.problems.error, "unknown-attribute"
+    if scope.schema.types is None or component.types is None:
+        report(code, f"the events have no column `{name.text}`", name.span, *hints)
+    elif component.is_any:
+        # The papers' rule for ANY makes such a condition true, which is hardly ever meant.
+        report = scope.problems.warning
+        message = f"no type of `{component.variable}` has an attribute `{name.text}`"
+        report(code, f"{message}: the condition is always true", name.span, *hints)
+    else:
+        message = f"type {component.types[0]} has no attribute `{name.text}`"
+        report(code, message, name.span, *hints)

@@ -1,0 +1,104 @@
+"""A schema written down as TOML or JSON.
+
+time = "ts"                    # these five are optional; shown are the defaults
+type = "type"
+# seq = "seq"  and  time_unit = "ms"  for an integer time column
+
+[types.SHELF-READING]          # a table for each type, with its attributes
+tag_id = "integer"
+
+[columns]                      # or one table for all: every type has every column
+[definitions]                  # types by condition:  Exit = "reader LIKE 'X%'"
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sase.binding.schema import Attributes, EventType, Schema
+from sase.binding.types import DataType, Kind
+from sase.errors import SchemaError
+from sase.lang.units import UNITS
+from sase.nearest import did_you_mean
+
+_TOP_LEVEL = ("time", "type", "seq", "time_unit", "types", "columns", "definitions")
+_KINDS = {kind.value: kind for kind in Kind if kind not in (Kind.NULL, Kind.UNKNOWN)}
+_FORM = re.compile(r"([a-z]+)(?:\((s|ms|us|ns)\))?")
+
+
+def read_schema(path: Path) -> Schema:
+    """The schema in a file: JSON by its ending, otherwise TOML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SchemaError(f"{path}: the schema cannot be read: {problem}") from problem
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as problem:
+        raise SchemaError(f"{path}: this is not valid: {problem}") from problem
+    try:
+        return schema_from(data)
+    except SchemaError as problem:
+        raise SchemaError(f"{path}: {problem}") from None
+
+
+def schema_from(data: object) -> Schema:
+    """The schema that plain data describes."""
+    top = _table(data, "a schema")
+    for key in top:
+        if key not in _TOP_LEVEL:
+            _refuse(f"`{key}` is no part of a schema", key, _TOP_LEVEL)
+    time_unit = top.get("time_unit")
+    if time_unit is not None and str(time_unit).lower() not in UNITS:
+        _refuse(f"`{time_unit}` is not a unit of time", str(time_unit), UNITS)
+    columns = top.get("columns")
+    definitions = _table(top.get("definitions", {}), "definitions")
+    return Schema(
+        types=_types(top["types"]) if "types" in top else None,
+        columns=None if columns is None else _attributes(columns, "columns"),
+        time=str(top.get("time", "ts")),
+        type=None if definitions else str(top.get("type", "type")),
+        seq=str(top["seq"]) if "seq" in top else None,
+        time_unit=None if time_unit is None else str(time_unit).lower(),
+        definitions=tuple((name, str(text)) for name, text in definitions.items()),
+    )
+
+
+def _types(data: object) -> tuple[EventType, ...]:
+    if isinstance(data, list):  # names alone: the columns are those of the one table
+        return tuple(EventType(str(name)) for name in data)
+    named = _table(data, "types").items()
+    return tuple(EventType(name, _attributes(table, f"types.{name}")) for name, table in named)
+
+
+def _attributes(data: object, where: str) -> Attributes:
+    return tuple(
+        (name, parse_type(str(kind), f"{where}.{name}"))
+        for name, kind in _table(data, where).items()
+    )
+
+
+def parse_type(text: str, where: str) -> DataType:
+    """The data type of its name, such as `integer`, `timestamp(ms)` or `date`."""
+    if text.lower() == "date":
+        return DataType(Kind.TIMESTAMP, "d")
+    found = _FORM.fullmatch(text.lower())
+    if found is None or found[1] not in _KINDS:
+        _refuse(f"{where}: `{text}` is not a type", text, [*_KINDS, "date"])
+    return DataType(_KINDS[found[1]], found[2])
+
+
+def _table(data: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(data, dict):
+        raise SchemaError(f"{where} must be a table, and is {data!r}")
+    return data
+
+
+def _refuse(message: str, word: str, known: Iterable[str]) -> NoReturn:
+    names = list(known)
+    hint = did_you_mean(word, names) or (f"there are {', '.join(names)}",)
+    raise SchemaError(f"{message}; {hint[0]}")

@@ -1,0 +1,81 @@
+"""What the parts of binding share: the names in sight, and the problems found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sase.binding.bound import BoundComponent, Placeholder
+from sase.binding.schema import Schema
+from sase.binding.types import UNKNOWN
+from sase.errors import Diagnostic
+from sase.lang import ast
+from sase.source import Source, Span
+
+
+class Clause(Enum):
+    """Where an expression stands, since not every form is allowed everywhere."""
+
+    WHERE = "WHERE"
+    HAVING = "HAVING"
+    RETURN = "RETURN"
+    TYPE = "the condition of a type"
+
+
+@dataclass
+class Problems:
+    """Collects every diagnostic of a query, so that all are reported at once."""
+
+    source: Source
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def error(self, code: str, message: str, span: Span, *hints: str) -> None:
+        """Something that makes the query unusable."""
+        self.found.append(Diagnostic(code, message, span, self.source, hints))
+
+    def warning(self, code: str, message: str, span: Span, *hints: str) -> None:
+        """Something that is allowed and was probably not meant."""
+        self.found.append(Diagnostic(code, message, span, self.source, hints, "warning"))
+
+    def in_order(self, severity: str) -> list[Diagnostic]:
+        """The diagnostics of a severity, each once, in the order of their places."""
+        chosen = dict.fromkeys(d for d in self.found if d.severity == severity)
+        return sorted(chosen, key=lambda diagnostic: diagnostic.span)
+
+
+@dataclass
+class Scope:
+    """The components, the schema and the parameters that the clauses of a query refer to."""
+
+    schema: Schema
+    problems: Problems
+    components: tuple[BoundComponent, ...] = ()
+    parameters: Mapping[str, object] | None = None
+    clause: Clause = Clause.WHERE
+
+    def component(self, variable: str) -> BoundComponent | None:
+        """The component of a variable."""
+        named = (c for c in self.components if c.named and c.variable == variable)
+        return next(named, None)
+
+    @property
+    def variables(self) -> list[str]:
+        """Every variable, in the order of the pattern."""
+        return [component.variable for component in self.components if component.named]
+
+    def attribute_names(self, component: BoundComponent) -> list[str]:
+        """The attributes that some type of a component declares, as far as is known."""
+        types = component.types or self.schema.type_names or ("",)
+        declared = [self.schema.attributes(name) or {} for name in types]
+        return list(dict.fromkeys(attribute for known in declared for attribute in known))
+
+
+def unknown(node: ast.Node) -> Placeholder:
+    """What stands for an expression that has an error, so that it causes no others."""
+    return Placeholder(UNKNOWN, "", span=node.span)
+
+
+def is_unknown(value: object) -> bool:
+    """Whether an expression stands for one that has an error."""
+    return isinstance(value, Placeholder) and not value.name

@@ -1,0 +1,77 @@
+"""The types of values, as far as a query is checked by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """What a value is; kinds of one family compare with each other."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    FLOAT = "float"
+    DECIMAL = "decimal"
+    STRING = "string"
+    TIMESTAMP = "timestamp"
+    INTERVAL = "interval"
+    NULL = "null"
+    # A column of a type that conditions cannot read, such as a list.
+    OTHER = "other"
+    # Nothing is known: an open schema, a parameter that is not given yet, or an earlier mistake.
+    UNKNOWN = "unknown"
+
+
+NUMBERS = frozenset((Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL))
+# Kinds that say nothing against being used with any other.
+WILD = frozenset((Kind.UNKNOWN, Kind.NULL))
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """A kind, and for time the unit of its resolution: `s`, `ms`, `us`, `ns`, or `d` for dates."""
+
+    kind: Kind
+    resolution: str | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether arithmetic makes sense, as far as is known."""
+        return self.kind in NUMBERS or self.kind in WILD
+
+    def compares_with(self, other: DataType) -> bool:
+        """Whether a comparison of the two makes sense, as far as is known."""
+        if Kind.OTHER in (self.kind, other.kind):
+            return False
+        if self.kind in WILD or other.kind in WILD or self.kind is other.kind:
+            return True
+        return self.kind in NUMBERS and other.kind in NUMBERS
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}({self.resolution})" if self.resolution else self.kind.value
+
+
+BOOLEAN, INTEGER, FLOAT, STRING, TIMESTAMP, INTERVAL, NULL, UNKNOWN = (
+    DataType(kind)
+    for kind in (
+        Kind.BOOLEAN,
+        Kind.INTEGER,
+        Kind.FLOAT,
+        Kind.STRING,
+        Kind.TIMESTAMP,
+        Kind.INTERVAL,
+        Kind.NULL,
+        Kind.UNKNOWN,
+    )
+)
+
+
+def merged(types: list[DataType]) -> DataType:
+    """The type of a value that is one of several comparable ones."""
+    known = [candidate for candidate in types if candidate.kind not in WILD]
+    if not known:
+        return UNKNOWN if any(t.kind is Kind.UNKNOWN for t in types) else NULL
+    if len({candidate.kind for candidate in known}) == 1:
+        return known[0]
+    return FLOAT if all(candidate.kind in NUMBERS for candidate in known) else UNKNOWN

@@ -1,0 +1,265 @@
+"""Expressions that have a value: their types, and the folding of what is constant."""
+
+from __future__ import annotations
+
+from sase.binding.bound import Aggregate, Constant, Expression, Operation
+from sase.binding.folding import INT64_MAX, fold_operation
+from sase.binding.functions import AGGREGATES, FUNCTIONS, Function
+from sase.binding.literals import bind_literal
+from sase.binding.references import (
+    RANGES,
+    bind_attribute,
+    bind_indexed,
+    declared,
+    find_series,
+)
+from sase.binding.scope import Scope, is_unknown, unknown
+from sase.binding.types import FLOAT, INTEGER, INTERVAL, TIMESTAMP, UNKNOWN, DataType, Kind, merged
+from sase.lang import ast
+from sase.lang.printer import to_text
+from sase.nearest import did_you_mean, nearest
+
+
+def bind_value(node: ast.Expression, scope: Scope) -> Expression:
+    """The typed expression of a syntax node; an error leaves an unknown value."""
+    literal = bind_literal(node, scope)
+    if literal is not None:
+        return _checked_range(literal, scope)
+    match node:
+        case ast.Attribute():
+            return bind_attribute(node, scope)
+        case ast.Indexed():
+            return bind_indexed(node, scope)
+        case ast.Negative():
+            return _negative(node, scope)
+        case ast.Sum() | ast.Product():
+            return _chain(node, scope)
+        case ast.Call():
+            return _call(node, scope)
+    scope.problems.error(
+        "condition-as-value",
+        "this is a condition, and a value is needed here",
+        node.span,
+        "conditions are joined with AND, OR and NOT; they are not compared or computed with",
+    )
+    return unknown(node)
+
+
+def _checked_range(literal: Expression, scope: Scope) -> Expression:
+    if (
+        isinstance(literal, Constant)
+        and literal.value == INT64_MAX + 1
+        and (literal.type == INTEGER)
+    ):
+        scope.problems.error(
+            "integer-out-of-range",
+            f"{literal.value} is beyond the integers of 64 bits",
+            literal.span,
+            f"the largest is {INT64_MAX}",
+        )
+    return literal
+
+
+def _operation(
+    name: str, data_type: DataType, operands: tuple[Expression, ...], node: ast.Node, scope: Scope
+) -> Expression:
+    """The operation, or its value where the operands are constants."""
+    if any(map(is_unknown, operands)):
+        return unknown(node)
+    values = [operand.value for operand in operands if isinstance(operand, Constant)]
+    if len(values) < len(operands):
+        return Operation(data_type, name, operands, span=node.span)
+    folded = fold_operation(name, values)
+    if folded is None and all(value is not None for value in values):
+        scope.problems.warning(
+            "constant-is-null",
+            "this is always NULL: it divides by zero, or leaves the integers of 64 bits",
+            node.span,
+        )
+    return Constant(data_type, folded, span=node.span)
+
+
+# ---------------------------------------------------------------- arithmetic
+
+
+def _negative(node: ast.Negative, scope: Scope) -> Expression:
+    literal = bind_literal(node.operand, scope)
+    operand = literal if literal is not None else bind_value(node.operand, scope)
+    if not operand.type.is_number and operand.type.kind is not Kind.INTERVAL:
+        _mismatch(f"a minus needs a number, and this is {_a(operand.type)}", node, scope)
+        return unknown(node)
+    return _operation("neg", operand.type, (operand,), node, scope)
+
+
+def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
+    """`a + b - c` as operations on two operands, from left to right."""
+    result, *others = [bind_value(operand, scope) for operand in node.operands]
+    for operator, right in zip(node.operators, others, strict=True):
+        data_type = _arithmetic(operator, result.type, right.type)
+        if data_type is None:
+            message = f"`{operator}` cannot join {_a(result.type)} and {_a(right.type)}"
+            _mismatch(message, node, scope, _arithmetic_hint(result.type, right.type))
+            return unknown(node)
+        result = _operation(operator, data_type, (result, right), node, scope)
+    return result
+
+
+def _arithmetic(operator: str, left: DataType, right: DataType) -> DataType | None:
+    kinds = (left.kind, right.kind)
+    if Kind.UNKNOWN in kinds and not {Kind.STRING, Kind.BOOLEAN, Kind.OTHER} & set(kinds):
+        return UNKNOWN
+    if left.is_number and right.is_number:
+        if operator == "/":
+            return FLOAT
+        both = merged([left, right])
+        return FLOAT if both.kind in (Kind.DECIMAL, Kind.FLOAT) else both
+    times = {TIMESTAMP.kind, INTERVAL.kind, Kind.NULL}
+    if operator not in "+-" or not set(kinds) <= times:
+        return None
+    match operator, *kinds:
+        case "-", Kind.TIMESTAMP, Kind.TIMESTAMP:
+            return INTERVAL
+        case "+", Kind.TIMESTAMP, Kind.TIMESTAMP:
+            return None
+        case _, Kind.TIMESTAMP, _:
+            return left
+        case "+", _, Kind.TIMESTAMP:
+            return right
+        case _, _, Kind.TIMESTAMP:
+            return None
+    return INTERVAL
+
+
+def _arithmetic_hint(left: DataType, right: DataType) -> str:
+    kinds = {left.kind, right.kind}
+    if Kind.TIMESTAMP in kinds and kinds & {Kind.INTEGER, Kind.FLOAT}:
+        return "add or subtract an interval, such as  5 minutes"
+    if Kind.INTERVAL in kinds and kinds & {Kind.INTEGER, Kind.FLOAT}:
+        return "an interval is added to a timestamp; on integer time write plain numbers"
+    return "arithmetic is on numbers; two timestamps can be subtracted"
+
+
+def _a(data_type: DataType) -> str:
+    article = "an" if data_type.kind.value[0] in "aeiou" else "a"
+    return "NULL" if data_type.kind is Kind.NULL else f"{article} {data_type}"
+
+
+def _mismatch(message: str, node: ast.Node, scope: Scope, *hints: str) -> None:
+    scope.problems.error("incompatible-types", message, node.span, *hints)
+
+
+# ---------------------------------------------------------------- functions and aggregates
+
+
+def _call(node: ast.Call, scope: Scope) -> Expression:
+    name = node.function.text
+    if name in AGGREGATES:
+        return _aggregate(node, scope)
+    function = FUNCTIONS.get(name)
+    if function is None:
+        _unknown_function(node, scope)
+        return unknown(node)
+    operands = tuple(bind_value(argument, scope) for argument in node.arguments)
+    if not operands or (function.most is not None and len(operands) > function.most):
+        scope.problems.error(
+            "wrong-arguments",
+            f"{name} does not take {len(operands) or 'no'} arguments",
+            node.span,
+            f"it is called as  {function.form}",
+        )
+        return unknown(node)
+    return _function(function, operands, node, scope)
+
+
+def _function(
+    function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
+) -> Expression:
+    types = [operand.type for operand in operands]
+    wrong = next((o for o in operands if not function.accepts(o.type)), None)
+    if wrong is None and function.most is None:
+        wrong = next((o for o in operands if not o.type.compares_with(merged(types[:1]))), None)
+    if wrong is not None:
+        scope.problems.error(
+            "incompatible-types",
+            f"{node.function.text} does not take {_a(wrong.type)} here",
+            wrong.span,
+            f"it is called as  {function.form}",
+        )
+        return unknown(node)
+    return _operation(node.function.text, function.result(types), operands, node, scope)
+
+
+def _unknown_function(node: ast.Call, scope: Scope) -> None:
+    name = node.function
+    every = [*FUNCTIONS, *AGGREGATES]
+    hints = did_you_mean(name.text, every) or (f"the functions are {', '.join(every)}",)
+    if nearest(name.text, ["len"]) and any(isinstance(a, ast.Attribute) for a in node.arguments):
+        hints = ("the length of a text is  length(x.a) , of a series  a.len",)
+    scope.problems.error(
+        "unknown-function", f"there is no function `{name.text}`", name.span, *hints
+    )
+
+
+def _aggregate(node: ast.Call, scope: Scope) -> Expression:
+    name = node.function.text
+    argument = node.arguments[0] if len(node.arguments) == 1 else None
+    is_range = isinstance(argument, ast.Indexed) and argument.index.kind in RANGES
+    if not isinstance(argument, ast.Indexed) or not is_range:
+        _refuse_aggregate(node, scope)
+        return unknown(node)
+    component = find_series(argument, scope)
+    if component is None:
+        return unknown(node)
+    part = RANGES[argument.index.kind]
+    if argument.attribute is None:
+        if name == "count":
+            return Aggregate(INTEGER, name, component.index, part, span=node.span)
+        scope.problems.error(
+            "event-as-value",
+            f"{name} needs an attribute of the events",
+            argument.span,
+            f"write  {name}({to_text(argument)}.p)",
+        )
+        return unknown(node)
+    data_type, undeclared_by = declared(component, argument.attribute, scope)
+    aggregate = AGGREGATES[name]
+    if not aggregate.accepts(data_type):
+        scope.problems.error(
+            "incompatible-types",
+            f"{name} is of numbers, and `{argument.attribute.text}` is {_a(data_type)}",
+            argument.span,
+        )
+        return unknown(node)
+    return Aggregate(
+        aggregate.result(data_type),
+        name,
+        component.index,
+        part,
+        argument.attribute.text,
+        undeclared_by,
+        span=node.span,
+    )
+
+
+def _refuse_aggregate(node: ast.Call, scope: Scope) -> None:
+    name = node.function.text
+    series = next((c for c in scope.components if c.is_series and c.named), None)
+    variable = series.variable if series else "a"
+    hints = [f"write  {name}({variable}[].p)"]
+    if scope.clause.value == "WHERE":
+        hints = [f"{hints[0]} , {name}({variable}[..i-1].p)  or  {name}({variable}[..i].p)"]
+    alternative = {"min": "least", "max": "greatest", "count": "length"}.get(name)
+    if alternative and all(isinstance(a, ast.Attribute) for a in node.arguments):
+        hints.append(f"for values of single events there is  {alternative}")
+    for argument in node.arguments:
+        if isinstance(argument, ast.Attribute) and argument.variable is not None:
+            owner = scope.component(argument.variable.text)
+            if owner is not None and owner.is_series:
+                attribute = argument.name.text
+                hints = [f"write  {name}({owner.variable}[].{attribute})"]
+    scope.problems.error(
+        "aggregate-without-range",
+        f"{name} is an aggregate: it takes a range of a series",
+        node.span,
+        *hints,
+    )

@@ -1,0 +1,143 @@
+"""WITHIN, and what a negated start or end asks of it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from sase.binding.bound import BoundComponent, BoundWindow, Placeholder, WindowKind
+from sase.binding.folding import INT64_MAX
+from sase.binding.literals import bind_literal, exact
+from sase.binding.scope import Scope
+from sase.binding.types import Kind
+from sase.lang import ast
+from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
+
+
+def bind_window(window: ast.Window, scope: Scope) -> BoundWindow | None:
+    """The window, its size in raw units where the unit of the time column is known."""
+    amount = _amount(window, scope)
+    unit = _unit(window, scope)
+    if amount is None:
+        return None
+    kind = WindowKind.TIME
+    if window.events:
+        kind = WindowKind.PARTITION_EVENTS if window.per_partition else WindowKind.EVENTS
+    if isinstance(amount, Placeholder):
+        return BoundWindow(kind, amount, unit, window.inclusive, None)
+    if window.events and amount.denominator != 1:
+        scope.problems.error(
+            "bad-window",
+            "a window in EVENTS is a whole number",
+            window.amount.span,
+            f"write  {math.ceil(amount)} EVENTS",
+        )
+    return BoundWindow(kind, amount, unit, window.inclusive, _size(amount, unit, window, scope))
+
+
+def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
+    match window.amount:
+        case ast.Negative(operand=operand):
+            return _positive(Fraction(-1), operand, window, scope)
+        case ast.Parameter() as parameter:
+            literal = bind_literal(parameter, scope)
+            if isinstance(literal, Placeholder) or literal is None:
+                return literal
+            if isinstance(literal.value, bool) or not isinstance(literal.value, int | float):
+                scope.problems.error(
+                    "bad-parameter",
+                    f"a window is a number, and `:{parameter.name}` is a {literal.type}",
+                    parameter.span,
+                )
+                return None
+            return _positive(Fraction(repr(literal.value)), parameter, window, scope)
+        case amount:
+            return _positive(exact(amount), amount, window, scope)
+
+
+def _positive(amount: Fraction, _: ast.Node, window: ast.Window, scope: Scope) -> Fraction | None:
+    if amount > 0:
+        return amount
+    scope.problems.error(
+        "bad-window",
+        "a window must be longer than nothing",
+        window.amount.span,
+        "a match lies in it if its last event comes less than the window after its first",
+    )
+    return None
+
+
+def _unit(window: ast.Window, scope: Scope) -> str | None:
+    if window.unit is None:
+        return None
+    unit = UNITS.get(window.unit.text)
+    if unit is None:
+        problem = unknown_unit(window.unit.text, window.unit.span, scope.problems.source)
+        scope.problems.found.append(problem)
+    elif scope.schema.time_type.kind is Kind.INTEGER and scope.schema.time_unit is None:
+        column = scope.schema.time
+        scope.problems.error(
+            "unit-of-integer-time",
+            f"the time column `{column}` holds integers, and what they count is not known",
+            window.unit.span,
+            f'say it with  time_unit="ms"  (--time-unit ms), or write the window in units of'
+            f" `{column}`:  WITHIN 500",
+        )
+    return unit
+
+
+def _size(amount: Fraction, unit: str | None, window: ast.Window, scope: Scope) -> int | None:
+    """The window in raw units: rounded so that the comparison stays exact."""
+    if unit is not None:
+        if scope.schema.nanoseconds is None:
+            return None
+        amount = amount * NANOSECONDS[unit] / scope.schema.nanoseconds
+    rounded = math.floor(amount) if window.inclusive else math.ceil(amount)
+    return min(rounded, INT64_MAX)
+
+
+def check_negations(
+    components: tuple[BoundComponent, ...], window: ast.Window | None, scope: Scope
+) -> None:
+    """A negated start or end needs a window, and an end one in time."""
+    if all(component.negated for component in components):
+        return  # that is the error
+    for component in components:
+        if not component.negated:
+            continue
+        before = [c for c in components[: component.index] if not c.negated]
+        after = [c for c in components[component.index + 1 :] if not c.negated]
+        if all(c.minimum == 0 for c in after):
+            _check_edge(component, "end", after, window, scope)
+        elif all(c.minimum == 0 for c in before):
+            _check_edge(component, "start", before, window, scope)
+
+
+def _check_edge(
+    component: BoundComponent,
+    edge: str,
+    passed_over: list[BoundComponent],
+    window: ast.Window | None,
+    scope: Scope,
+) -> None:
+    side = {"start": "before", "end": "after"}[edge]
+    whose = "this negative component"
+    if passed_over:
+        names = ", ".join(c.variable for c in passed_over)
+        place = f"{whose} can come to stand at the {edge}, when {names} binds nothing"
+    else:
+        place = f"{whose} stands at the {edge} of the pattern"
+    if window is None:
+        scope.problems.error(
+            "unbounded-negation",
+            f"{place}: without WITHIN it would forbid the event for all time {side} the match",
+            component.span,
+            "add a window, such as  WITHIN 1 hour",
+        )
+    elif edge == "end" and window.events:
+        scope.problems.error(
+            "negated-end-in-events",
+            f"{place}, and a window in EVENTS does not say until when to wait for the absence",
+            component.span,
+            "give the window in time, such as  WITHIN 1 hour",
+        )

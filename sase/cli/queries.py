@@ -1,0 +1,50 @@
+"""Where a command takes its queries from: files, `-q TEXT`, or standard input."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import NamedTuple
+
+BOM = "\ufeff"
+
+
+class Text(NamedTuple):
+    """The text of queries and its name in messages; without a path it came from elsewhere."""
+
+    content: str
+    name: str
+    path: str | None = None
+
+
+def add_queries(parser: ArgumentParser) -> None:
+    """The arguments that say where queries are."""
+    parser.add_argument("files", metavar="FILE", nargs="*", help="files with queries; - is stdin")
+    parser.add_argument("-q", metavar="TEXT", dest="query", help="the query itself")
+
+
+def read_queries(arguments: Namespace) -> list[Text]:
+    """The texts that the arguments name; a ValueError says what is wrong with them."""
+    if arguments.query is not None and arguments.files:
+        raise ValueError("give files or -q TEXT, not both")
+    if arguments.query is not None:
+        return [Text(arguments.query, "query")]
+    if not arguments.files:
+        raise ValueError("there is no query: name a file, give -q TEXT, or - for standard input")
+    return [_read(name) for name in arguments.files]
+
+
+def _read(name: str) -> Text:
+    try:
+        if name == "-":
+            content = sys.stdin.buffer.read()
+        else:
+            with open(name, "rb") as file:
+                content = file.read()
+        text = content.decode("utf-8").removeprefix(BOM)
+    except OSError as problem:
+        raise ValueError(f"{name} cannot be read: {problem.strerror or problem}") from problem
+    except UnicodeDecodeError as problem:
+        line = content[: problem.start].count(b"\n") + 1
+        raise ValueError(f"{name} is not UTF-8: byte {problem.start}, in line {line}") from problem
+    return Text(text, "standard input" if name == "-" else name, None if name == "-" else name)

@@ -1,0 +1,1 @@
+"""What touches events: so far only the schemas of files."""

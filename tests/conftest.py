@@ -1,0 +1,28 @@
+"""The Hypothesis profiles of the whole suite; `--hypothesis-profile` overrides the choice here."""
+
+import os
+
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+
+# What every profile shares. The parent is named because Hypothesis, where it finds the variable CI,
+# would have all of them inherit from a profile of its own that is derandomised. No deadline for an
+# example: machines are noisy, and the first one compiles and fills caches.
+base = settings(settings.get_profile("default"), deadline=None)
+
+settings.register_profile("dev", base)
+# Derandomised: a build is red because of what was changed, and a second run of it says the same.
+# The search for new examples goes on in `dev` and `long`.
+settings.register_profile("ci", base, derandomize=True, print_blob=True)
+# Few examples, each printed, and the failing one as it was found.
+settings.register_profile(
+    "debug",
+    base,
+    max_examples=10,
+    verbosity=Verbosity.verbose,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+)
+# Hundreds of thousands of examples over the suite; a slow generator is no reason to stop.
+settings.register_profile(
+    "long", base, max_examples=10_000, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")

@@ -1,0 +1,38 @@
+"""The source of the package as the tests of this folder read it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+
+
+class Module(NamedTuple):
+    """A Python file: dotted name, whether it is the __init__ of a package, path and text."""
+
+    name: str
+    is_package: bool
+    path: str
+    text: str
+
+    @property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+
+def module(path: Path) -> Module:
+    relative = path.relative_to(ROOT)
+    is_package = path.name == "__init__.py"
+    parts = relative.parent.parts if is_package else relative.with_suffix("").parts
+    return Module(".".join(parts), is_package, str(relative), path.read_text(encoding="utf-8"))
+
+
+def modules() -> Iterator[Module]:
+    """Every module of the package."""
+    return map(module, sorted((ROOT / "sase").rglob("*.py")))
+
+
+def example(text: str, name: str = "sase.example", is_package: bool = False) -> Module:
+    """A module that is not there, to see a check fail."""
+    return Module(name, is_package, f"{name}.py", text)

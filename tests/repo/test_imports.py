@@ -1,0 +1,233 @@
+"""Imports only go down, and each third-party package has one home."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from tests.repo.source import ROOT, Module, example, module, modules
+
+# The parts of the package from the bottom to the top: each may import those before it.
+LAYERS = ["nearest", "source", "errors", "lang", "binding", "planning", "engine", "api", "spark"]
+
+# Part of the package → the parts that it may import. `sase` is sase/__init__, which reaches all of
+# them through its lazy names, so only the command line stands above it.
+PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
+    "sase": {"errors", "api"},
+    "cli": {"sase", *LAYERS},
+    "__main__": {"cli"},
+}
+
+# Third-party package → the only modules, with all below them, that import it.
+HOMES = {
+    "lark": ("sase.lang",),
+    "networkx": ("sase.planning",),
+    "numba": ("sase.engine.kernels",),
+    "numpy": ("sase.engine",),
+    "pyarrow": ("sase.engine.events", "sase.engine.files", "sase.engine.matches"),
+    "pyspark": ("sase.spark",),
+    "sortedcontainers": ("sase.engine",),
+}
+
+# These are imported inside the functions that use them: networkx takes 0.25 s.
+INSIDE_FUNCTIONS = {"networkx"}
+
+# Modules that stay light for a quick start, and the parts that they may load at once; the rest is
+# imported inside functions.
+LIGHT = ("sase.cli", "sase.__main__")
+LIGHT_IMPORTS = {"sase", "cli", "errors", "nearest", "source"}
+
+# The naive matcher judges the engine, so it shares nothing with it but the syntax tree.
+NAIVE_IMPORTS = {"lang", "errors", "source"}
+
+
+class Import(NamedTuple):
+    """What is imported, the line, and when: on loading, on calling, or for typing only."""
+
+    target: str
+    line: int
+    when: str
+
+
+def imports(module: Module) -> list[Import]:
+    """Every import of a module, relative ones resolved."""
+    return list(_imports(module, module.tree, "loading"))
+
+
+def _imports(module: Module, node: ast.AST, when: str) -> Iterator[Import]:
+    match node:
+        case ast.Import(names):
+            yield from (Import(name.name, node.lineno, when) for name in names)
+        case ast.ImportFrom(target, names, level):
+            base = ".".join(filter(None, [_ancestor(module, level), target]))
+            # `from sase import lang` imports the part, `from sase import match` a lazy name.
+            deep = {name.name for name in names} & PARTS.keys() if base == "sase" else set()
+            targets = {f"sase.{part}" for part in deep} or {base}
+            yield from (Import(target, node.lineno, when) for target in sorted(targets))
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            when = "calling"
+        case ast.If(ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), body, orelse):
+            for child in body:
+                yield from _imports(module, child, "typing")
+            for child in orelse:
+                yield from _imports(module, child, when)
+            return
+    for child in ast.iter_child_nodes(node):
+        yield from _imports(module, child, when)
+
+
+def _ancestor(module: Module, level: int) -> str:
+    """The package that `level` dots stand for."""
+    if level == 0:
+        return ""
+    parts = module.name.split(".")
+    return ".".join(parts[: len(parts) - level + module.is_package])
+
+
+def part(name: str) -> str:
+    """The part of the package to which a module belongs: the key of PARTS."""
+    return name.split(".")[1] if "." in name else name
+
+
+def is_ours(name: str) -> bool:
+    return name.split(".")[0] == "sase"
+
+
+def is_below(name: str, homes: tuple[str, ...]) -> bool:
+    return any(f"{name}.".startswith(f"{home}.") for home in homes)
+
+
+def wrong_directions(module: Module) -> list[str]:
+    """The imports of other parts of the package that PARTS does not allow."""
+    here = part(module.name)
+    if here not in PARTS:
+        return [f"{module.path}: PARTS does not know {here}"]
+    allowed = PARTS[here] | {here}
+    return [
+        f"{module.path}:{line}: {here} imports {target}"
+        for target, line, _ in imports(module)
+        if is_ours(target) and part(target) not in allowed
+    ]
+
+
+def far_from_home(module: Module) -> list[str]:
+    """The imports of third-party packages that HOMES does not know, or knows elsewhere."""
+    return [
+        f"{module.path}:{line}: {package} is not imported here"
+        for target, line, _ in imports(module)
+        if not is_ours(target)
+        and (package := target.split(".")[0]) not in sys.stdlib_module_names
+        and not is_below(module.name, HOMES.get(package, ()))
+    ]
+
+
+def too_early(module: Module) -> list[str]:
+    """The imports on loading that belong into functions."""
+    light = is_below(module.name, LIGHT) or module.name == "sase"
+    return [
+        f"{module.path}:{line}: {target} belongs into the function that uses it"
+        for target, line, when in imports(module)
+        if when == "loading"
+        and (
+            target.split(".")[0] in INSIDE_FUNCTIONS
+            or (light and is_ours(target) and part(target) not in LIGHT_IMPORTS)
+            or (module.name == "sase" and is_ours(target))
+        )
+    ]
+
+
+@pytest.mark.parametrize("check", [wrong_directions, far_from_home, too_early])
+def test_the_package_keeps_to_the_rules(check):
+    assert [problem for module in modules() for problem in check(module)] == []
+
+
+def test_the_naive_matcher_shares_only_the_syntax_tree():
+    files = sorted((ROOT / "tests" / "naive").rglob("*.py"))
+    assert files != []
+    targets = {found.target for path in files for found in imports(module(path))}
+    assert {part(target) for target in targets if is_ours(target)} <= NAIVE_IMPORTS
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sase.lang.parser", "import sase.binding"),
+        ("sase.lang.parser", "from sase.binding.types import Type"),
+        ("sase.lang.parser", "from sase import binding"),
+        ("sase.lang.parser", "from sase import match"),
+        ("sase.lang.parser", "import sase"),
+        ("sase.lang.parser", "from ..planning import nodes"),
+        ("sase.lang.parser", "from .. import cli"),
+        ("sase.lang.parser", "def late():\n    from sase.engine import matcher"),
+        ("sase.lang.parser", "if TYPE_CHECKING:\n    from sase.engine import matcher"),
+        ("sase.errors", "import sase.lang"),
+        ("sase.binding.types", "import sase.planning"),
+        ("sase.planning.nodes", "import sase.engine"),
+        ("sase.engine.matcher", "import sase.spark"),
+        ("sase.engine.matcher", "import sase.api"),
+        ("sase.spark.batch", "import sase.cli.main"),
+        ("sase.helpers", ""),
+    ],
+)
+def test_a_wrong_direction_is_found(name, text):
+    assert len(wrong_directions(example(text, name))) == 1
+
+
+def test_relative_imports_of_a_package_count_from_itself():
+    assert imports(example("from . import ast", "sase.lang", is_package=True)) == [
+        Import("sase.lang", 1, "loading")
+    ]
+    assert wrong_directions(example("from .. import binding", "sase.lang", is_package=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sase.binding.types", "import lark"),
+        ("sase.language", "import lark"),
+        ("sase.cli.check", "from lark.exceptions import LarkError"),
+        ("sase.engine.matcher", "import numba"),
+        ("sase.engine.matcher", "import pyarrow.compute as pc"),
+        ("sase.cli.run", "def run(arguments):\n    import pyspark"),
+        ("sase.planning.nodes", "import os, numpy"),
+        ("sase.engine.matcher", "import left_pad"),
+    ],
+)
+def test_a_package_far_from_home_is_found(name, text):
+    assert len(far_from_home(example(text, name))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sase.planning.cost", "import networkx"),
+        ("sase.planning.cost", "class Cost:\n    import networkx"),
+        ("sase.cli.check", "from sase.lang.parser import parse_query"),
+        ("sase.cli.check", "try:\n    import sase.engine\nfinally:\n    pass"),
+        ("sase.cli.check", "if TYPE_CHECKING:\n    pass\nelse:\n    import sase.lang"),
+        ("sase.__main__", "import sase.lang"),
+        ("sase", "from sase.errors import SaseError"),
+    ],
+)
+def test_an_early_import_is_found(name, text):
+    assert len(too_early(example(text, name, is_package=name == "sase"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sase.lang.parser", "import lark\nfrom sase.errors import QueryError\nfrom . import ast"),
+        ("sase.planning.cost", "def join_order():\n    import networkx"),
+        ("sase.cli.check", "from sase import __version__\ndef run(a):\n    import sase.lang"),
+        ("sase.cli.check", "if TYPE_CHECKING:\n    from sase.lang import ast"),
+        ("sase.cli.check", "if typing.TYPE_CHECKING:\n    from sase.lang import ast"),
+        ("sase.engine.kernels.scan", "import numba\nimport numpy as np"),
+        ("sase.engine.events.store", "import pyarrow as pa"),
+        ("sase.spark.batch", "from pyspark.sql import DataFrame\nimport sase.engine"),
+    ],
+)
+def test_what_is_allowed_is_not_found(name, text):
+    found = example(text, name)
+    assert wrong_directions(found) + far_from_home(found) + too_early(found) == []

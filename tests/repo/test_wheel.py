@@ -1,0 +1,68 @@
+"""The wheel holds the whole package, also the two folders that live outside of it in the tree."""
+
+import shutil
+import subprocess
+import sys
+from configparser import ConfigParser
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.repo.source import ROOT
+
+# Package of the wheel → folder of the tree.
+OUTSIDE = {"sase.grammar": "grammar", "sase.plans": "plans"}
+# What a build reads; copied first, because a build leaves files in the tree, and reads old ones.
+INPUTS = ["setup.cfg", "pyproject.toml", "README.md", "LICENSE", "sase", *OUTSIDE.values()]
+
+
+def folders_with_code() -> set[str]:
+    """The packages that the folders of the tree make."""
+    inside = {".".join(path.relative_to(ROOT).parts[:-1]) for path in (ROOT / "sase").rglob("*.py")}
+    return inside | OUTSIDE.keys()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """A folder with a source distribution and the wheel that was built from it."""
+    tree = tmp_path_factory.mktemp("tree")
+    for name in INPUTS:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tree / name)
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tree)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return tree / "dist"
+
+
+def test_setup_cfg_lists_every_folder_with_code():
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    assert set(setup["options"]["packages"].split()) == folders_with_code()
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_file(built):
+    (wheel,) = built.glob("*.whl")
+    held = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    code = {path.relative_to(ROOT) for path in (ROOT / "sase").rglob("*.py")}
+    outside = {
+        Path("sase", path.relative_to(ROOT))
+        for folder in OUTSIDE.values()
+        for path in (ROOT / folder).iterdir()
+        if path.is_file()
+    }
+    assert held == {path.as_posix() for path in code | outside | {Path("sase/py.typed")}}
+
+
+@pytest.mark.slow
+def test_the_wheel_says_what_it_is(built):
+    (wheel,) = built.glob("*.whl")
+    with ZipFile(wheel) as archive:
+        (folder,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+        metadata = archive.read(f"{folder}/METADATA").decode()
+        assert "License-Expression: Apache-2.0" in metadata
+        assert "Requires-Python: >=3.11" in metadata
+        assert archive.read(f"{folder}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
+        assert "sase = sase.cli.main:main" in archive.read(f"{folder}/entry_points.txt").decode()
