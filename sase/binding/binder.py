@@ -140,7 +140,7 @@ def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
         earlier = [other.text for other in strategy.variables[:place]]
         if component is None:
             message = f"no component of the pattern is called `{name.text}`"
-            hints = did_you_mean(name.text, positive)
+            hints = did_you_mean(name.text, positive) or (f"there are {', '.join(positive)}",)
             scope.problems.error("unknown-variable", message, name.span, *hints)
         elif component.negated or name.text in earlier:
             reason = "is a negative component" if component.negated else "is named twice"

@@ -27,6 +27,8 @@ from sase.lang import ast
 from sase.lang.printer import to_text
 from sase.source import Span
 
+LONGEST_QUOTED = 40
+
 OPPOSITES: dict[ast.ComparisonOperator, ast.ComparisonOperator] = {
     "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
 }  # fmt: skip
@@ -94,15 +96,18 @@ def _compatible(left: Expression, right: Expression, node: ast.Node, scope: Scop
         return True
     scope.problems.error(
         "incompatible-types",
-        f"{_described(left)} cannot be compared with {_described(right)}",
+        f"{_described(left, scope)} and {_described(right, scope)}: they cannot be compared",
         node.span,
         _comparison_hint(left, right),
     )
     return False
 
 
-def _described(value: Expression) -> str:
-    return f"the {value.type}" if value.type.kind is not Kind.OTHER else "a value of that type"
+def _described(value: Expression, scope: Scope) -> str:
+    """A value as it is written, and its type."""
+    written = " ".join(scope.problems.source.text[slice(*value.span)].split())
+    subject = f"`{written}`" if len(written) <= LONGEST_QUOTED else "this"
+    return f"{subject} is {value.type.described()}"
 
 
 def _comparison_hint(left: Expression, right: Expression) -> str:
@@ -181,7 +186,7 @@ def _like(node: ast.Like, scope: Scope, negated: bool) -> Condition:
         if not value.type.compares_with(STRING):
             scope.problems.error(
                 "incompatible-types",
-                f"LIKE is for texts, and this is {_described(value)}",
+                f"LIKE is for texts, and {_described(value, scope)}",
                 value.span,
                 "compare numbers and times with  =  <  BETWEEN",
             )
@@ -202,8 +207,7 @@ def _bare_boolean(node: ast.Expression, scope: Scope, negated: bool) -> Conditio
     if allowed.kind not in (Kind.BOOLEAN, Kind.UNKNOWN):
         scope.problems.error(
             "value-as-condition",
-            f"this is {_described(value).replace('the ', 'a value of type ', 1)},"
-            " and a condition is needed here",
+            f"a condition is needed here, and {_described(value, scope)}",
             node.span,
             f"compare it with something:  {to_text(node)} = …",
         )

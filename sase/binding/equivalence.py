@@ -31,7 +31,8 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
     if value is not None and not value.type.compares_with(data_type):
         scope.problems.error(
             "incompatible-types",
-            f"`{test.attribute.text}` is a {data_type}, and this is a {value.type}",
+            f"`{test.attribute.text}` is {data_type.described()},"
+            f" and this is {value.type.described()}",
             value.span,
             "fix it to a value of its own kind",
         )
@@ -53,12 +54,13 @@ def _declarations(
 
 
 def _refuse_undeclared(test: ast.EqualAttribute, scope: Scope) -> None:
-    names = [name for c in scope.components for name in scope.attribute_names(c)]
+    names = list(dict.fromkeys(n for c in scope.components for n in scope.attribute_names(c)))
+    hints = [f"the attributes are {', '.join(names)}"] if names else []
     scope.problems.error(
         "unknown-attribute",
         f"no component of the pattern has an attribute `{test.attribute.text}`",
         test.attribute.span,
-        *did_you_mean(test.attribute.text, dict.fromkeys(names)),
+        *(did_you_mean(test.attribute.text, names) or hints),
     )
 
 

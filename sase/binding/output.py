@@ -55,6 +55,8 @@ def _refuse_clash(name: str, span: Span, scope: Scope) -> None:
 
 def check_default_columns(query: ast.Query, scope: Scope, flat: bool) -> None:
     """Whether the columns of a query without RETURN can be told apart."""
+    if len(set(scope.variables)) < len(scope.variables):
+        return  # that is the error
     seen: dict[str, str] = {}
     for name, owner, span in _default_columns(query, scope, flat):
         if name in RESERVED_COLUMNS or seen.get(name, owner) != owner:

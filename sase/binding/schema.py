@@ -57,7 +57,7 @@ class Schema:
 
     def _common(self) -> Iterator[tuple[str, DataType]]:
         """The time, type and sequence columns: attributes of every event."""
-        yield self.time, UNKNOWN
+        yield self.time, self.time_type
         if self.type is not None:
             yield self.type, STRING
         if self.seq is not None:

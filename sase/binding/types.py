@@ -48,6 +48,14 @@ class DataType:
             return True
         return self.kind in NUMBERS and other.kind in NUMBERS
 
+    def described(self) -> str:
+        """The type with its article, for a message."""
+        if self.kind is Kind.NULL:
+            return "NULL"
+        if self.kind is Kind.OTHER:
+            return "a value that conditions cannot read"
+        return f"{'an' if self.kind.value[0] in 'aeiou' else 'a'} {self}"
+
     def __str__(self) -> str:
         return f"{self.kind.value}({self.resolution})" if self.resolution else self.kind.value
 

@@ -86,7 +86,7 @@ def _negative(node: ast.Negative, scope: Scope) -> Expression:
     literal = bind_literal(node.operand, scope)
     operand = literal if literal is not None else bind_value(node.operand, scope)
     if not operand.type.is_number and operand.type.kind is not Kind.INTERVAL:
-        _mismatch(f"a minus needs a number, and this is {_a(operand.type)}", node, scope)
+        _mismatch(f"a minus needs a number, and this is {operand.type.described()}", node, scope)
         return unknown(node)
     return _operation("neg", operand.type, (operand,), node, scope)
 
@@ -97,8 +97,9 @@ def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
     for operator, right in zip(node.operators, others, strict=True):
         data_type = _arithmetic(operator, result.type, right.type)
         if data_type is None:
-            message = f"`{operator}` cannot join {_a(result.type)} and {_a(right.type)}"
-            _mismatch(message, node, scope, _arithmetic_hint(result.type, right.type))
+            both = f"{result.type.described()} and {right.type.described()}"
+            hint = _arithmetic_hint(result.type, right.type)
+            _mismatch(f"`{operator}` cannot join {both}", node, scope, hint)
             return unknown(node)
         result = _operation(operator, data_type, (result, right), node, scope)
     return result
@@ -139,11 +140,6 @@ def _arithmetic_hint(left: DataType, right: DataType) -> str:
     return "arithmetic is on numbers; two timestamps can be subtracted"
 
 
-def _a(data_type: DataType) -> str:
-    article = "an" if data_type.kind.value[0] in "aeiou" else "a"
-    return "NULL" if data_type.kind is Kind.NULL else f"{article} {data_type}"
-
-
 def _mismatch(message: str, node: ast.Node, scope: Scope, *hints: str) -> None:
     scope.problems.error("incompatible-types", message, node.span, *hints)
 
@@ -181,7 +177,7 @@ def _function(
     if wrong is not None:
         scope.problems.error(
             "incompatible-types",
-            f"{node.function.text} does not take {_a(wrong.type)} here",
+            f"{node.function.text} does not take {wrong.type.described()} here",
             wrong.span,
             f"it is called as  {function.form}",
         )
@@ -226,7 +222,7 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
     if not aggregate.accepts(data_type):
         scope.problems.error(
             "incompatible-types",
-            f"{name} is of numbers, and `{argument.attribute.text}` is {_a(data_type)}",
+            f"{name} is of numbers, and `{argument.attribute.text}` is {data_type.described()}",
             argument.span,
         )
         return unknown(node)

@@ -105,6 +105,7 @@ def _summarise(found: list[tuple[Text, list[Diagnostic]]]) -> None:
         for severity in ("error", "warning")
         if severity in severities
     ]
+    sys.stdout.flush()  # or the summary could overtake what it sums up
     checked = _counted(len(found), "text")
     print(f"{checked} checked: {' and '.join(counts) or 'no problems'}", file=sys.stderr)
 

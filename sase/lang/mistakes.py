@@ -125,12 +125,11 @@ def _chained_comparison(scene: Scene) -> Diagnostic | None:
 
 def _clause_out_of_place(scene: Scene) -> Diagnostic | None:
     """A clause given twice, or after one that comes later."""
-    word = _clause(scene.found)
-    place = scene.span
-    if word is None and scene.before:
-        # `WITHIN 5 WHERE …`: the word was taken for a unit, and the parser stopped behind it.
-        last = scene.before[-1]
-        word, place = _clause(last), token_span(last)
+    # `WITHIN 5 WHERE …`: the word is taken for a unit, and the parser stops behind it.
+    last = scene.before[-1:]
+    candidates = [(scene.found, scene.span), *((str(t), token_span(t)) for t in last)]
+    clauses = ((_clause_meant(found, scene), span) for found, span in candidates)
+    word, place = next((pair for pair in clauses if pair[0]), (None, scene.span))
     if word is None or scene.entry != "script":
         return None
     statement = _current_statement(scene.before, place)
@@ -146,9 +145,11 @@ def _clause_out_of_place(scene: Scene) -> Diagnostic | None:
     later = [clause for clause in earlier if CLAUSES.index(clause) > CLAUSES.index(word)]
     if not later:
         return None
+    spelled = scene.source.text[place.start : place.end]
+    mistyped = "" if _clause(spelled) else f"`{spelled}` looks like {word}, and "
     return scene.error(
         "clause-order",
-        f"{word} comes too late: it stands before {later[0]}",
+        f"{mistyped}{word} comes too late: it stands before {later[0]}",
         "the order is  " + " … ".join(CLAUSES),
         span=place,
     )
@@ -158,6 +159,14 @@ def _clause(word: str) -> str | None:
     upper = word.upper()
     upper = "EVENT" if upper == "PATTERN" else upper
     return upper if upper in CLAUSES else None
+
+
+def _clause_meant(word: str, scene: Scene) -> str | None:
+    """The clause that a word begins or, misspelled, should begin where it cannot."""
+    if not word.isidentifier() or word.lower() in UNITS:
+        return None
+    resembled = _clause(word) or nearest(word, CLAUSES)
+    return resembled if f"_{resembled}" not in scene.accepted else None
 
 
 def _current_statement(tokens: list[Token], place: Span) -> list[Token]:

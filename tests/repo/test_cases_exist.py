@@ -1,0 +1,66 @@
+"""There are enough cases, of every sort, and every construct of the grammar has one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lark
+import pytest
+
+from sase.lang.tables import ENTRY_POINTS
+from tests.casefile import Case
+from tests.test_cases import all_cases
+
+GRAMMAR = Path(__file__).parents[2] / "grammar" / "sase.lark"
+
+
+@pytest.fixture(scope="module")
+def parser() -> lark.Lark:
+    text = GRAMMAR.read_text(encoding="utf-8")
+    return lark.Lark(text, parser="lalr", start=ENTRY_POINTS, maybe_placeholders=True)
+
+
+def having(section: str) -> list[Case]:
+    return [case for case in all_cases() if case.section(section) is not None]
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(all_cases()) >= 150
+    assert len(having("error")) >= 75
+    assert len(having("tree")) >= 100
+    assert len(having("matches")) >= 110
+
+
+def test_a_third_are_errors() -> None:
+    """Of those that say what a query does; bare trees only say how it is read."""
+    others = [case for case in all_cases() if case.section("tree") is None]
+    assert len(having("error")) * 3 >= len(others)
+
+
+def test_no_expectation_waits_to_be_written() -> None:
+    waiting = [f"{case.file}::{case.title}" for case in having("error") + having("warning")
+               if ("TODO",) in (case.section("error"), case.section("warning"))]  # fmt: skip
+    assert waiting == []
+
+
+def constructs(parser: lark.Lark) -> set[str]:
+    """The names that nodes of the raw tree can have: of rules, or of their alternatives."""
+    names = {
+        rule.alias or rule.origin.name
+        for rule in parser.rules
+        if rule.alias or not rule.options.expand1
+    }
+    return {str(name) for name in names if not name.startswith("_")}
+
+
+def test_every_construct_has_a_tree(parser: lark.Lark) -> None:
+    seen: set[str] = set()
+    for case in having("tree"):
+        start = "condition" if case.options.get("entry") == "condition" else "script"
+        seen |= {str(node.data) for node in parser.parse(case.query, start=start).iter_subtrees()}
+    assert constructs(parser) - seen == set()
+
+
+def test_the_list_of_constructs_is_read_from_the_grammar(parser: lark.Lark) -> None:
+    assert {"query", "sequence", "all_of", "comparison", "at_least_at_most"} <= constructs(parser)
+    assert not {"condition", "sum", "atom"} & constructs(parser)

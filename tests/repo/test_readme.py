@@ -1,0 +1,36 @@
+"""What the README shows is what the program prints."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from sase.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def shown() -> list[tuple[str, str]]:
+    """The commands of `sase` in the README with the output under each."""
+    blocks = (ROOT / "README.md").read_text(encoding="utf-8").split("```console\n")[1:]
+    texts = [block.split("```")[0] for block in blocks]
+    return [
+        (command.removeprefix("$ "), output)
+        for command, _, output in (text.partition("\n") for text in texts)
+        if command.startswith("$ sase")
+    ]
+
+
+def test_the_readme_shows_a_command() -> None:
+    """Or the next test would hold for nothing."""
+    assert shown()
+
+
+@pytest.mark.parametrize(("command", "output"), shown(), ids=[command for command, _ in shown()])
+def test_output_in_the_readme_is_real(
+    command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command, run again, prints what stands under it."""
+    monkeypatch.chdir(ROOT)
+    main(shlex.split(command)[1:])
+    assert capsys.readouterr().out.strip() == output.strip()
