@@ -22,7 +22,7 @@ from sase.binding.folding import fold_comparison
 from sase.binding.literals import bind_literal
 from sase.binding.scope import Scope, is_unknown
 from sase.binding.types import BOOLEAN, STRING, DataType, Kind
-from sase.binding.values import bind_value
+from sase.binding.values import bind_value, on_raw_time
 from sase.lang import ast
 from sase.lang.printer import to_text
 from sase.source import Span
@@ -126,6 +126,7 @@ def _comparison_hint(left: Expression, right: Expression) -> str:
 def _comparison(node: ast.Comparison, scope: Scope, negated: bool) -> Condition:
     operator = OPPOSITES[node.operator] if negated else node.operator
     left, right = bind_value(node.left, scope), bind_value(node.right, scope)
+    left, right = on_raw_time(left, right, scope)
     if not _compatible(left, right, node, scope):
         return Truth(True, span=node.span)
     for side, other in ((left, node.right), (right, node.left)):
@@ -144,7 +145,7 @@ def _membership(node: ast.Membership, scope: Scope, negated: bool) -> Condition:
     operand = bind_value(node.operand, scope)
     values: list[Constant | Placeholder] = []
     for value in node.values:
-        bound = bind_value(value, scope)
+        _, bound = on_raw_time(operand, bind_value(value, scope), scope)
         if _compatible(operand, bound, value, scope) and isinstance(bound, Constant | Placeholder):
             values.append(bound)
     known = tuple(v for v in values if not (isinstance(v, Constant) and v.value is None))
@@ -162,6 +163,7 @@ def _membership(node: ast.Membership, scope: Scope, negated: bool) -> Condition:
 
 def _between(node: ast.Between, scope: Scope, negated: bool) -> Condition:
     operand, low, high = (bind_value(v, scope) for v in (node.operand, node.low, node.high))
+    low, high = (on_raw_time(operand, bound, scope)[1] for bound in (low, high))
     compatible = [_compatible(operand, bound, node, scope) for bound in (low, high)]
     if not all(compatible):
         return Truth(True, span=node.span)

@@ -71,6 +71,16 @@ class Scope:
         return list(dict.fromkeys(attribute for known in declared for attribute in known))
 
 
+def unit_of_integer_time(span: Span, scope: Scope) -> None:
+    """The error for a time with a unit where the time column holds integers of an unknown one."""
+    scope.problems.error(
+        "unit-of-integer-time",
+        f"the time column `{scope.schema.time}` holds integers, and what they count is not known",
+        span,
+        'say it with  time_unit="ms"  (--time-unit ms), or write a plain number of its units',
+    )
+
+
 def unknown(node: ast.Node) -> Placeholder:
     """What stands for an expression that has an error, so that it causes no others."""
     return Placeholder(UNKNOWN, "", span=node.span)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sase.binding.bound import Aggregate, Constant, Expression, Operation
+from fractions import Fraction
+
+from sase.binding.bound import Aggregate, Constant, Expression, Operation, Placeholder
 from sase.binding.folding import INT64_MAX, fold_operation
 from sase.binding.functions import AGGREGATES, FUNCTIONS, Function
 from sase.binding.literals import bind_literal
@@ -13,8 +15,18 @@ from sase.binding.references import (
     declared,
     find_series,
 )
-from sase.binding.scope import Scope, is_unknown, unknown
-from sase.binding.types import FLOAT, INTEGER, INTERVAL, TIMESTAMP, UNKNOWN, DataType, Kind, merged
+from sase.binding.scope import Scope, is_unknown, unit_of_integer_time, unknown
+from sase.binding.types import (
+    FLOAT,
+    INTEGER,
+    INTERVAL,
+    NUMBERS,
+    TIMESTAMP,
+    UNKNOWN,
+    DataType,
+    Kind,
+    merged,
+)
 from sase.lang import ast
 from sase.lang.printer import to_text
 from sase.nearest import did_you_mean, nearest
@@ -95,6 +107,7 @@ def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
     """`a + b - c` as operations on two operands, from left to right."""
     result, *others = [bind_value(operand, scope) for operand in node.operands]
     for operator, right in zip(node.operators, others, strict=True):
+        result, right = on_raw_time(result, right, scope)
         data_type = _arithmetic(operator, result.type, right.type)
         if data_type is None:
             both = f"{result.type.described()} and {right.type.described()}"
@@ -103,6 +116,28 @@ def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
             return unknown(node)
         result = _operation(operator, data_type, (result, right), node, scope)
     return result
+
+
+def on_raw_time(left: Expression, right: Expression, scope: Scope) -> tuple[Expression, Expression]:
+    """On integer time an interval beside a number is a plain number of raw units."""
+    if scope.schema.time_type.kind is Kind.INTEGER:
+        if left.type == INTERVAL and right.type.kind in NUMBERS:
+            left = _raw(left, scope)
+        elif right.type == INTERVAL and left.type.kind in NUMBERS:
+            right = _raw(right, scope)
+    return left, right
+
+
+def _raw(interval: Expression, scope: Scope) -> Expression:
+    if not isinstance(interval, Constant) or not isinstance(interval.value, int):
+        return interval
+    if scope.schema.nanoseconds is None:
+        unit_of_integer_time(interval.span, scope)
+        return Placeholder(UNKNOWN, "", span=interval.span)
+    units = Fraction(interval.value, scope.schema.nanoseconds)
+    if units.denominator == 1:
+        return Constant(INTEGER, int(units), span=interval.span)
+    return Constant(FLOAT, float(units), span=interval.span)
 
 
 def _arithmetic(operator: str, left: DataType, right: DataType) -> DataType | None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from sase.binding.bound import BoundComponent, BoundWindow, Placeholder, WindowKind
 from sase.binding.folding import INT64_MAX
 from sase.binding.literals import bind_literal, exact
-from sase.binding.scope import Scope
+from sase.binding.scope import Scope, unit_of_integer_time
 from sase.binding.types import Kind
 from sase.lang import ast
 from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
@@ -75,14 +75,7 @@ def _unit(window: ast.Window, scope: Scope) -> str | None:
         problem = unknown_unit(window.unit.text, window.unit.span, scope.problems.source)
         scope.problems.found.append(problem)
     elif scope.schema.time_type.kind is Kind.INTEGER and scope.schema.time_unit is None:
-        column = scope.schema.time
-        scope.problems.error(
-            "unit-of-integer-time",
-            f"the time column `{column}` holds integers, and what they count is not known",
-            window.unit.span,
-            f'say it with  time_unit="ms"  (--time-unit ms), or write the window in units of'
-            f" `{column}`:  WITHIN 500",
-        )
+        unit_of_integer_time(window.unit.span, scope)
     return unit
 
 

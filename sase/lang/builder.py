@@ -121,14 +121,14 @@ class _Builder:
     def where(self, _: Span, content: _Qualification | ast.Expression) -> _Qualification:
         return content if isinstance(content, _Qualification) else _Qualification(None, content)
 
-    def selection(self, span: Span, name: Token, *rest: Any) -> _Qualification:
-        *variables, selected = rest
-        strategy = ast.Strategy(
-            ast.StrategyName(name.lower()),
-            tuple(variable for variable in variables if variable),
-            span=Span(span.start, variables[-1].span.end if variables[-1] else _end(name)),
-        )
+    def selection(
+        self, _: Span, strategy: ast.Strategy, selected: _Selected | None
+    ) -> _Qualification:
         return _Qualification(strategy, selected.condition if selected else None)
+
+    def strategy(self, span: Span, name: Token, *variables: ast.Name | None) -> ast.Strategy:
+        named = tuple(variable for variable in variables if variable)
+        return ast.Strategy(ast.StrategyName(name.lower()), named, span=span)
 
     def selected(self, _: Span, condition: ast.Expression | None) -> _Selected:
         return _Selected(condition)
