@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 
 # What every profile shares. The parent is named because Hypothesis, where it finds the variable CI,
@@ -26,3 +27,11 @@ settings.register_profile(
     "long", base, max_examples=10_000, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--complete",
+        action="store_true",
+        help="write what came out into the expected sections of the .case files",
+    )

@@ -258,7 +258,7 @@ class BoundComponent:
     index: int
     variable: str
     named: bool
-    # None: events of every type, also those without one.
+    # None: events of every type.
     types: tuple[str, ...] | None
     is_any: bool = False
     negated: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from sase.binding.bound import (
     Aggregate,
@@ -25,7 +26,7 @@ from sase.binding.bound import (
     Truth,
     When,
 )
-from sase.binding.conditions import bind_condition
+from sase.binding.conditions import OPPOSITES, bind_condition
 from sase.binding.scope import Scope
 from sase.lang import ast
 from sase.lang.printer import to_text
@@ -142,29 +143,30 @@ def _refuse_two_negatives(
 
 def _rewrite(node: ast.Expression, names: list[str], scope: Scope) -> str:
     """How a condition on two negative components could be written instead."""
-    if isinstance(node, ast.Or | ast.Not):
-        inner = node.operands if isinstance(node, ast.Or) else (node.operand,)
-        atoms = [atom for operand in inner for atom in _atoms(operand)]
-        pure = [atom for atom in atoms if len(_variables(atom) & set(names)) == 1]
-        if len(pure) == len(atoms):
-            joined = " AND ".join(to_text(atom) for atom in pure)
-            return f"write a condition for each, joined by AND:  {joined}"
+    atoms = list(_atoms(node))
+    if all(len(_variables(atom) & set(names)) == 1 for atom in atoms):
+        joined = " AND ".join(to_text(atom) for atom in atoms)
+        return f"write a condition for each, joined by AND:  {joined}"
     positive = [c.variable for c in scope.components if c.named and not c.negated]
     anchor = next(iter(positive), "x")
     attributes = _attributes(node)
     own = [(name, attributes.get(name, "a")) for name in names]
     parts = [f"{name}.{attribute} = {anchor}.{attribute}" for name, attribute in own]
-    return f"relate each of them to an event of the match:  {' AND '.join(parts)}"
+    return f"relate each of them to an event of the match, such as  {' AND '.join(parts)}"
 
 
-def _atoms(node: ast.Expression) -> Iterator[ast.Expression]:
-    if isinstance(node, ast.And | ast.Or):
-        for operand in node.operands:
-            yield from _atoms(operand)
-    elif isinstance(node, ast.Not):
-        yield from _atoms(node.operand)
-    else:
-        yield node
+def _atoms(node: ast.Expression, negated: bool = False) -> Iterator[ast.Expression]:
+    """The atomic conditions, with the NOT over them carried to each."""
+    match node:
+        case ast.And(operands=operands) | ast.Or(operands=operands):
+            for operand in operands:
+                yield from _atoms(operand, negated)
+        case ast.Not(operand=operand):
+            yield from _atoms(operand, not negated)
+        case ast.Comparison(operator=operator) if negated:
+            yield replace(node, operator=OPPOSITES[operator])
+        case _:
+            yield ast.Not(node) if negated else node
 
 
 def _attributes(node: ast.Expression) -> dict[str, str]:

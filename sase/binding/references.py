@@ -191,7 +191,7 @@ def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
             "unqualified-attribute",
             f"`{name}` could belong to any of {len(scope.components)} components",
             node.span,
-            f"write it with its variable:  {owner}.{name}",
+            f"write it with its variable:  {owner}.{name} ; a text stands in quotes:  '{name}'",
         )
     return None
 

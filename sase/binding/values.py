@@ -98,7 +98,8 @@ def _negative(node: ast.Negative, scope: Scope) -> Expression:
     literal = bind_literal(node.operand, scope)
     operand = literal if literal is not None else bind_value(node.operand, scope)
     if not operand.type.is_number and operand.type.kind is not Kind.INTERVAL:
-        _mismatch(f"a minus needs a number, and this is {operand.type.described()}", node, scope)
+        message = f"a minus needs a number, and this is {operand.type.described()}"
+        _mismatch(message, node, scope, "a number stands without quotes")
         return unknown(node)
     return _operation("neg", operand.type, (operand,), node, scope)
 
@@ -194,7 +195,8 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
     if not operands or (function.most is not None and len(operands) > function.most):
         scope.problems.error(
             "wrong-arguments",
-            f"{name} does not take {len(operands) or 'no'} arguments",
+            f"{name} takes {'one argument' if function.most else 'arguments'},"
+            f" and here are {len(operands) or 'none'}",
             node.span,
             f"it is called as  {function.form}",
         )
@@ -231,6 +233,9 @@ def _unknown_function(node: ast.Call, scope: Scope) -> None:
     )
 
 
+_OF_ANYTHING = ("count", "min", "max", "first", "last")
+
+
 def _aggregate(node: ast.Call, scope: Scope) -> Expression:
     name = node.function.text
     argument = node.arguments[0] if len(node.arguments) == 1 else None
@@ -259,6 +264,7 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
             "incompatible-types",
             f"{name} is of numbers, and `{argument.attribute.text}` is {data_type.described()}",
             argument.span,
+            f"of other values there are  {' '.join(_OF_ANYTHING)}",
         )
         return unknown(node)
     return Aggregate(

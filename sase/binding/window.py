@@ -48,6 +48,7 @@ def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
                     "bad-parameter",
                     f"a window is a number, and `:{parameter.name}` is a {literal.type}",
                     parameter.span,
+                    f'give a number:  params={{"{parameter.name}": 500}}',
                 )
                 return None
             return _positive(Fraction(repr(literal.value)), parameter, window, scope)

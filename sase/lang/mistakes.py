@@ -6,14 +6,15 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
 
 from lark import Token
 
 from sase.errors import Diagnostic
 from sase.lang.expectations import CLAUSES
+from sase.lang.habits import HABITS
+from sase.lang.names import RESERVED
 from sase.lang.repairs import EVERY_KEYWORD, Misspelled, missing_and
-from sase.lang.scene import Scene, open_bracket, token_span
+from sase.lang.scene import Scene, in_pattern, open_bracket, token_span
 from sase.lang.units import UNITS, unknown_unit
 from sase.nearest import nearest
 from sase.source import Span
@@ -83,14 +84,14 @@ def _not_a_unit(scene: Scene) -> Diagnostic | None:
 
 _SIGNS = {
     "=<": "<=", "=>": ">=", "=!": "!=", "!==": "!=", "===": "=", "&": "AND", "|": "OR",
-    "!": "NOT", ":=": "=", "~=": "!=", "->": ".",
+    "!": "NOT", ":=": "=", "~=": "!=",
 }  # fmt: skip
 
 
 def _mistyped_sign(scene: Scene) -> Diagnostic | None:
     """A sign of another language: `=<`, `&`, `===`."""
     place, text = scene.span.start, scene.source.text
-    for start in (place, place - 1):
+    for start in (place, place - 1, place - 2):
         for sign in sorted(_SIGNS, key=len, reverse=True):
             glued = text.startswith(sign, start) and start + len(sign) > place
             if start < 0 or not glued or (sign in "!&|" and start != place):
@@ -135,13 +136,12 @@ def _clause_out_of_place(scene: Scene) -> Diagnostic | None:
     statement = _current_statement(scene.before, place)
     earlier = [clause for token in statement if (clause := _clause(token)) is not None]
     if word in earlier:
-        joined = ", or join the conditions with AND" if word in ("WHERE", "HAVING") else ""
-        return scene.error(
-            "repeated-clause",
-            f"this query has a second {word}",
-            f"leave one of them out{joined}",
-            span=place,
-        )
+        hint = {
+            "EVENT": "put a  ;  between two queries",
+            "WHERE": "join the conditions with AND",
+            "HAVING": "join the conditions with AND",
+        }.get(word, "leave one of them out")
+        return scene.error("repeated-clause", f"this query has a second {word}", hint, span=place)
     later = [clause for clause in earlier if CLAUSES.index(clause) > CLAUSES.index(word)]
     if not later:
         return None
@@ -185,49 +185,10 @@ def _current_statement(tokens: list[Token], place: Span) -> list[Token]:
     return kept
 
 
-class _Habit(NamedTuple):
-    """A form that other languages have: what stands before, what stands here, what to write."""
-
-    before: str
-    here: str
-    message: str
-    hint: str
-
-
-# Looked at only where the text does not parse; patterns are matched whole, in any case.
-_HABITS = (
-    _Habit("", "select", "a query begins with EVENT, not with SELECT",
-           "EVENT SEQ(A x, B y) WHERE x.id = y.id WITHIN 1 hour RETURN x.id"),
-    _Habit("seq|set", r"[^(,)]*", "the components are listed in brackets",
-           "write  SEQ(A x, B y)"),
-    _Habit(r"is|is\s*not", r"[^)]*", "IS tests for NULL only",
-           "write  IS NULL  or  IS NOT NULL ; values are compared with  =  and  !="),
-    _Habit("not", "null", "a value is tested for NULL with IS", "write  x.a IS NOT NULL"),
-    _Habit("in", r"[^(]*", "IN is followed by a list of literals in brackets",
-           "write  x.a IN (1, 2)"),
-    _Habit("like", r".*", "LIKE is followed by a pattern in quotes, or by a parameter",
-           "write  x.a LIKE 'abc%'"),
-    _Habit("limit", r".*", "LIMIT is followed by a whole number, or by a parameter",
-           "write  LIMIT 10"),
-)  # fmt: skip
-
-
-def _habit(scene: Scene) -> Diagnostic | None:
-    """A form that another language has and this one has not."""
-    last = str(scene.before[-1]) if scene.before else ""
-    for habit in _HABITS:
-        before, here = (
-            re.fullmatch(pattern, text, re.IGNORECASE | re.DOTALL)
-            for pattern, text in ((habit.before, last), (habit.here, scene.found))
-        )
-        if before and here and scene.found:
-            return scene.error("unexpected", habit.message, habit.hint)
-    return None
-
-
 def _no_event_clause(scene: Scene) -> Diagnostic | None:
     """A text that begins with the pattern, or with a condition."""
-    if scene.entry != "script" or scene.before or nearest(scene.found, CLAUSES) is not None:
+    known = (*CLAUSES, "PATTERN", "CREATE")
+    if scene.entry != "script" or scene.before or nearest(scene.found, known) is not None:
         return None
     return scene.error(
         "no-event-clause",
@@ -236,45 +197,41 @@ def _no_event_clause(scene: Scene) -> Diagnostic | None:
     )
 
 
-def _variable_after_as(scene: Scene) -> Diagnostic | None:
-    """`A AS a` for `A a`: AS itself was taken for the variable."""
-    in_pattern = scene.accepted <= {"COMMA", "RPAR"} or "_WHERE" in scene.accepted
-    if not (scene.before and scene.before[-1].upper() == "AS" and in_pattern):
+_BEFORE_OPERAND = frozenset(["WHERE", "HAVING", "AND", "OR", "NOT", "EVENT", "PATTERN", "RETURN"])
+_NO_OPERAND = RESERVED - {"any", "not", "true", "false", "null"}
+
+
+def _keyword_as_name(scene: Scene) -> Diagnostic | None:
+    """`WHERE AND …`, `EVENT WHERE …`: a keyword taken for a name, since nothing else fits there."""
+    for previous, token in pairwise(scene.before[-5:]):
+        if previous.upper() in _BEFORE_OPERAND and token.lower() in _NO_OPERAND:
+            return scene.error(
+                "unexpected",
+                f"`{token}` cannot stand directly after {previous.upper()}",
+                "put in what is missing between them; as a name it stands in backquotes",
+                span=token_span(token),
+            )
+    return None
+
+
+def _reserved_variable(scene: Scene) -> Diagnostic | None:
+    """`SEQ(A within, B y)`: a keyword where a variable should be."""
+    in_brackets = open_bracket(scene.before) is not None
+    if scene.found.lower() not in RESERVED or not in_brackets or "QMARK" not in scene.accepted:
+        return None
+    place, text = scene.span, scene.source.text
+    if not re.match(r"\s*[,)\[]", text[place.end :]):
         return None
     return scene.error(
         "unexpected",
-        "a variable follows its event type directly",
-        f"leave out the AS:  A {scene.found}",
-        span=token_span(scene.before[-1]),
-    )
-
-
-def _second_dot(scene: Scene) -> Diagnostic | None:
-    """`x.a.b`."""
-    if scene.found != "." or "COMPARISON" not in scene.accepted:
-        return None
-    return scene.error(
-        "unexpected",
-        "an attribute is written with one dot: its variable and its name",
-        "write  x.a ; a name that holds a dot stands in backquotes:  x.`a.b`",
-    )
-
-
-def _comma_between_conditions(scene: Scene) -> Diagnostic | None:
-    """`WHERE a = 1, b = 2`."""
-    if scene.found != "," or "_AND" not in scene.accepted or open_bracket(scene.before):
-        return None
-    return scene.error(
-        "missing-operator",
-        "conditions are not separated by commas",
-        "join them with AND or OR",
+        f"`{scene.found}` is a keyword here",
+        f"as a variable it stands in backquotes:  `{scene.found}`",
     )
 
 
 def _series_without_quantifier(scene: Scene) -> Diagnostic | None:
     """`A a[]` where `A+ a[]` was meant."""
-    in_pattern = scene.accepted <= {"COMMA", "RPAR"} or "_WHERE" in scene.accepted
-    if scene.found != "[" or len(scene.before) < 2 or not in_pattern:
+    if scene.found != "[" or len(scene.before) < 2 or not in_pattern(scene):
         return None
     *_, test, variable = scene.before
     return scene.error(
@@ -289,14 +246,13 @@ SHAPES: tuple[Callable[[Scene], Diagnostic | None], ...] = (
     _nothing_here,
     _never_closed,
     _ran_on,
-    _habit,
+    *HABITS,
     _no_event_clause,
-    _variable_after_as,
-    _second_dot,
-    _comma_between_conditions,
+    _reserved_variable,
     _mistyped_sign,  # before repairs, which would leave out a character of `=<`
     _clause_out_of_place,
     _not_a_unit,
+    _keyword_as_name,
     _chained_comparison,
     _series_without_quantifier,
 )

@@ -112,6 +112,11 @@ def open_bracket(tokens: list[Token]) -> Token | None:
     return still_open[-1] if still_open else None
 
 
+def in_pattern(scene: Scene) -> bool:
+    """Whether the place is in the EVENT clause, behind something that could be a component."""
+    return scene.accepted <= {"COMMA", "RPAR"} or "_WHERE" in scene.accepted
+
+
 def unexpected(scene: Scene) -> Diagnostic:
     """The diagnostic that says what stands at the place and what could."""
     message = f"{scene.shown} is not expected here"

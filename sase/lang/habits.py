@@ -1,0 +1,124 @@
+"""Forms that other languages have and this one has not, or has otherwise, as a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sase.errors import Diagnostic
+from sase.lang.scene import Scene, in_pattern, open_bracket, token_span
+
+# How many tokens before the place a form may reach back.
+REACH = 12
+
+
+def _anywhere(_: Scene) -> bool:
+    return True
+
+
+def _in_condition(scene: Scene) -> bool:
+    return "_AND" in scene.accepted and open_bracket(scene.before) is None
+
+
+def _behind_variable(scene: Scene) -> bool:
+    return in_pattern(scene) and "QMARK" not in scene.accepted
+
+
+def _behind_component(scene: Scene) -> bool:
+    return "_WHERE" in scene.accepted and open_bracket(scene.before) is None
+
+
+def _in_script(scene: Scene) -> bool:
+    return scene.entry == "script"
+
+
+def _in_bare_condition(scene: Scene) -> bool:
+    return scene.entry != "script"
+
+
+@dataclass(frozen=True)
+class Habit:
+    """A form: the tokens before the place, what stands there, and what to write instead.
+
+    `before` is searched at the end of the tokens, joined by blanks; its named groups, and `here`,
+    may be used in the texts. `back` moves the caret to an earlier token.
+    """
+
+    before: str
+    here: str
+    message: str
+    hint: str
+    where: Callable[[Scene], bool] = _anywhere
+    back: int = 0
+
+    def __call__(self, scene: Scene) -> Diagnostic | None:
+        """The diagnostic, where the form is found."""
+        if not scene.found or not re.fullmatch(self.here, scene.found, re.IGNORECASE):
+            return None
+        tail = " ".join(scene.before[-REACH:])
+        found = re.search(rf"(?:^|(?<=\s))(?:{self.before})\Z", tail, re.IGNORECASE)
+        if found is None or not self.where(scene):
+            return None
+        words = {"here": scene.found, **found.groupdict()}
+        span = token_span(scene.before[-self.back]) if self.back else None
+        return scene.error(
+            "unexpected", self.message.format(**words), self.hint.format(**words), span=span
+        )
+
+
+NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
+STRATEGY = r"\w+_(?:contiguity|match)(?: \( [^)]* \))?"
+
+# Looked at only where the text does not parse, in this order.
+HABITS = (
+    Habit("", "select", "a query begins with EVENT, not with SELECT",
+          "EVENT SEQ(A x, B y) WHERE x.id = y.id WITHIN 1 hour RETURN x.id", _in_script),
+    Habit(f"event(?: {NAME})?", r".*", "this is a condition by itself, and not a query",
+          "write what stands after WHERE, such as  price > 10", _in_bare_condition),
+    Habit(r".*", r"[’”]", "a text does not begin with {here}",
+          "write  \'text\' , or  ‘text’  with the quotes the other way round"),
+    Habit(r".*", "->", "there is no  ->  in a pattern",
+          "a sequence is written  SEQ(A x, B y)", in_pattern),
+    Habit(r".*", "->", "an attribute is not written with  ->", "write  x.a"),
+    Habit(f"(?P<type>\\S+) (?P<name>{NAME})", r"[+*?{{]",
+          "the quantifier stands behind the type, not behind the variable",
+          "write  {type}{here} {name}[]", _behind_variable),
+    Habit("(?:event|pattern) (?P<first>.*)", ",", "several components stand in SEQ(…)",
+          "write  EVENT SEQ({first}, …)", _behind_component),
+    Habit("(?:seq|set)", r"[^(,)]*", "the components are listed in brackets",
+          "write  SEQ(A x, B y)"),
+    Habit(f"{NAME} as", NAME, "a variable follows its event type directly",
+          "leave out the AS:  A {here}", in_pattern, back=1),
+    Habit(f"{STRATEGY}", r"and|or|∧|∨|&&|,", "the conditions of a strategy stand in braces",
+          "write  skip_till_next_match {{ x.a > 1 AND y.b > 2 }}"),
+    Habit(r"is(?: not)?", r"[^)]*", "IS tests for NULL only",
+          "write  IS NULL  or  IS NOT NULL ; values are compared with  =  and  !="),
+    Habit("not", "null", "a value is tested for NULL with IS", "write  x.a IS NOT NULL"),
+    Habit("in", r"[^(]*", "IN is followed by a list of literals in brackets",
+          "write  x.a IN (1, 2)"),
+    Habit("like", r".*", "LIKE is followed by a pattern in quotes, or by a parameter",
+          "write  x.a LIKE \'abc%\'"),
+    Habit(r"limit(?: \d+)?", r"[^;]*", "LIMIT is followed by a whole number, or by a parameter",
+          "write  LIMIT 10"),
+    Habit(r"between (?P<low>\S+(?: \. \S+)?)", ",", "the bounds of BETWEEN are joined by AND",
+          "write  BETWEEN {low} AND …"),
+    Habit("(?P<first>order|group)", "by", "there is no {first} BY",
+          "results come in the order in which they are detected; group them where you use them",
+          back=1),
+    Habit(r".*", "order|group", "there is no {here} BY",
+          "results come in the order in which they are detected; group them where you use them"),
+    Habit(r"(?P<number>[\d.]+)", r"\.\d*|\d+", "`{number}{here}` is not a number",
+          "write  1.5 , or a text in quotes"),
+    Habit(f"return (?P<type>{NAME}) \\( .*", "as", "every attribute of an `{type}` needs its AS",
+          "write  RETURN {type}(x.a AS a, y.b AS b)"),
+    Habit(f"\\[ (?:.* , )?{NAME}", r"\.", "an equivalence test names an attribute alone, since all"
+          " events are meant", "write  [id] , or for two of them  x.id = y.id"),
+    Habit(f"\\[ (?:.* , )?(?P<name>{NAME})", r"[<>!≠≤≥]=?|<>", "an equivalence test fixes a value"
+          " with  =  and knows no other comparison",
+          "write a condition for each event:  x.{name} {here} … AND y.{name} {here} …"),
+    Habit(f"\\. {NAME}", r"\.", "an attribute is written with one dot: its variable and its name",
+          "write  x.a ; a name that holds a dot stands in backquotes:  x.`a.b`"),
+    Habit(r".*", ",", "conditions are not separated by commas", "join them with AND or OR",
+          _in_condition),
+)  # fmt: skip

@@ -1,0 +1,86 @@
+"""The naive matcher: LANGUAGE.md, levels 1 and 2, formula by formula; the judge of every engine.
+
+It reads only the syntax tree. A file here stands for a section of the specification:
+values, expressions, conditions (3), events (1), windows (5), formula and negation (4), runs (7),
+results (6). What it does not implement raises NotImplementedError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from sase.lang import ast
+from tests.naive.events import Types, read_stream
+from tests.naive.formula import by_formula
+from tests.naive.negation import is_forbidden
+from tests.naive.problem import Bound, Problem, state
+from tests.naive.results import Match, non_overlapping, order, passes_having, result
+from tests.naive.runs import by_runs
+from tests.naive.values import literal
+
+__all__ = ["Match", "by_formula", "by_runs", "match", "problem"]
+
+
+def match(
+    query: ast.Query,
+    rows: Sequence[Mapping[str, object]],
+    *,
+    time: str = "ts",
+    type: str | None = "type",
+    seq: str | None = None,
+    types: Types = None,
+    time_unit: str | None = None,
+    params: Mapping[str, object] | None = None,
+    output: Literal["all", "non_overlap", "compressed"] = "all",
+) -> list[Match]:
+    """The matches of a query in a table of events, in the order of section 6."""
+    if output not in ("all", "non_overlap", "compressed"):
+        raise NotImplementedError(f"the output format {output!r}")
+    stated = problem(
+        query,
+        rows,
+        time=time,
+        type=type,
+        seq=seq,
+        types=types,
+        time_unit=time_unit,
+        params=params,
+    )
+    if stated is None:
+        return []
+    found = by_formula(stated) if stated.is_level_1 else by_runs(stated)
+    kept = [bound for bound in found if not is_forbidden(stated, bound)]
+    ordered = order(stated, [bound for bound in kept if passes_having(stated, query, bound)])
+    if output == "non_overlap":
+        ordered = non_overlapping(stated, ordered)
+    return [result(stated, query, bound) for bound in _first(query, ordered, params)]
+
+
+def problem(
+    query: ast.Query,
+    rows: Sequence[Mapping[str, object]],
+    *,
+    time: str = "ts",
+    type: str | None = "type",
+    seq: str | None = None,
+    types: Types = None,
+    time_unit: str | None = None,
+    params: Mapping[str, object] | None = None,
+) -> Problem | None:
+    """What `by_formula` and `by_runs` work on; None where there is no event at all."""
+    stream = read_stream(rows, time, type, seq, types, time_unit)
+    stated = state(query, stream, params or {})
+    return stated if rows else None
+
+
+def _first(
+    query: ast.Query, ordered: list[Bound], params: Mapping[str, object] | None
+) -> list[Bound]:
+    """Section 2: LIMIT n keeps the first n results."""
+    if query.limit is None:
+        return ordered
+    count = literal(query.limit, params or {})
+    if not isinstance(count, int):
+        raise NotImplementedError(f"LIMIT {count!r}")
+    return ordered[:count]

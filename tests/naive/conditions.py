@@ -1,0 +1,229 @@
+"""LANGUAGE.md sections 3 and 7: conditions, their normal form, their truth, their quantifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from itertools import product
+
+from sase.lang import ast
+from sase.lang.ast import IndexKind
+from tests.naive.expressions import (
+    Event,
+    Reference,
+    Scope,
+    equal,
+    is_length,
+    is_undeclared,
+    references,
+    value,
+)
+from tests.naive.values import Value, compare, like, literal
+
+# ---------------------------------------------------------------- normal form
+
+_OPPOSITE: dict[ast.ComparisonOperator, ast.ComparisonOperator] = {
+    "=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<",
+}  # fmt: skip
+
+
+def normal(condition: ast.Expression) -> ast.Expression:
+    """Section 3: NOT is pushed inwards to the atomic conditions."""
+    match condition:
+        case ast.Not(operand):
+            return opposite(operand)
+        case ast.And(operands) | ast.Or(operands):
+            return replace(condition, operands=tuple(normal(part) for part in operands))
+        case _:
+            return condition
+
+
+def opposite(condition: ast.Expression) -> ast.Expression:
+    """NOT of a condition, by De Morgan."""
+    match condition:
+        case ast.Not(operand):
+            return normal(operand)
+        case ast.And(operands):
+            return ast.Or(tuple(opposite(part) for part in operands))
+        case ast.Or(operands):
+            return ast.And(tuple(opposite(part) for part in operands))
+        case ast.Comparison(operator):
+            return replace(condition, operator=_OPPOSITE[operator])
+        case ast.Membership() | ast.Between() | ast.Like() | ast.NullTest():
+            return replace(condition, negated=not condition.negated)
+        case ast.Equivalence():
+            raise NotImplementedError("an equivalence test under NOT")
+        case _:  # a bare boolean
+            return ast.Comparison("=", condition, ast.Boolean(False))
+
+
+def conjuncts(condition: ast.Expression | None) -> list[ast.Expression]:
+    """The operands of the one flat conjunction."""
+    if condition is None:
+        return []
+    return _flat(normal(condition))
+
+
+def _flat(condition: ast.Expression) -> list[ast.Expression]:
+    if isinstance(condition, ast.And):
+        return [part for operand in condition.operands for part in _flat(operand)]
+    return [condition]
+
+
+# ---------------------------------------------------------------- truth
+
+
+def is_true(condition: ast.Expression, scope: Scope) -> bool:
+    """Section 3: every atomic condition is either true or false."""
+    match condition:
+        case ast.And(operands):
+            return all(is_true(part, scope) for part in operands)
+        case ast.Or(operands):
+            return any(is_true(part, scope) for part in operands)
+        case ast.Not():
+            raise AssertionError("NOT has been pushed inwards")
+        case ast.Equivalence():
+            raise NotImplementedError("an equivalence test that is no top-level conjunct")
+    if any(is_undeclared(reference, scope) for reference in references(condition)):
+        return True  # rule 1
+    return _atom(condition, scope)
+
+
+def _atom(condition: ast.Expression, scope: Scope) -> bool:
+    """Rules 2 and 3: false where an operand is NULL, otherwise what it says."""
+    match condition:
+        case ast.NullTest(operand, negated):
+            return (value(operand, scope) is None) != negated
+        case ast.Comparison(operator, left, right):
+            return _compared(operator, value(left, scope), value(right, scope), scope)
+        case ast.Membership(operand, values, negated):
+            each = value(operand, scope)
+            found = any(equal(each, literal(v, scope.parameters), scope) for v in values)
+            return each is not None and found != negated
+        case ast.Between(operand, low, high, negated):
+            each, least, most = (value(part, scope) for part in (operand, low, high))
+            if each is None or least is None or most is None:
+                return False
+            inside = compare(least, each, scope.unit) <= 0 <= compare(most, each, scope.unit)
+            return inside != negated
+        case ast.Like(operand, pattern, negated):
+            return _alike(value(operand, scope), literal(pattern, scope.parameters), negated)
+        case _:
+            return _is_the_boolean_true(value(condition, scope))
+
+
+def _compared(operator: ast.ComparisonOperator, left: Value, right: Value, scope: Scope) -> bool:
+    if left is None or right is None:
+        return False
+    sign = compare(left, right, scope.unit)
+    return {
+        "=": sign == 0,
+        "!=": sign != 0,
+        "<": sign < 0,
+        "<=": sign <= 0,
+        ">": sign > 0,
+        ">=": sign >= 0,
+    }[operator]
+
+
+def _alike(text: Value, pattern: Value, negated: bool) -> bool:
+    if text is None or pattern is None:
+        return False
+    if not isinstance(text, str) or not isinstance(pattern, str):
+        raise NotImplementedError(f"{text!r} LIKE {pattern!r}")
+    return like(text, pattern) != negated
+
+
+def _is_the_boolean_true(truth: Value) -> bool:
+    if truth is not None and not isinstance(truth, bool):
+        raise NotImplementedError(f"{truth!r} as a condition")
+    return truth is True
+
+
+# ---------------------------------------------------------------- conditions on series
+
+
+class Part(IntEnum):
+    """Section 7: what of a component a condition mentions, c[1] < c[i] < c as a whole."""
+
+    FIRST = 1
+    CURRENT = 2
+    WHOLE = 3
+
+
+_EARLIER = (IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT)
+_NOW = (IndexKind.CURRENT, IndexKind.UP_TO_CURRENT)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A conjunct, the parts of the components it mentions, and over which events its i run."""
+
+    expression: ast.Expression
+    parts: frozenset[tuple[int, Part]]
+    from_second: frozenset[int]  # components of which it also mentions something earlier
+
+    @property
+    def components(self) -> set[int]:
+        """The components it mentions."""
+        return {number for number, _ in self.parts}
+
+    @property
+    def last_identifier(self) -> tuple[int, Part] | None:
+        """The latest bound thing it mentions; none for a condition without any variable."""
+        return max(self.parts, default=None)
+
+    def ends_with(self, part: Part) -> bool:
+        """Whether its last identifier is c[1], c[i], c as a whole."""
+        return self.last_identifier is not None and self.last_identifier[1] == part
+
+
+def condition(expression: ast.Expression, scope: Scope) -> Condition:
+    """Section 7, references: which events a conjunct must hold for."""
+    parts = frozenset(_part(reference, scope) for reference in references(expression))
+    earlier = frozenset(
+        scope.number(reference.variable)
+        for reference in references(expression)
+        if isinstance(reference, ast.Indexed)
+        and reference.index.kind in (IndexKind.FIRST, *_EARLIER)
+    )
+    return Condition(expression, parts, earlier)
+
+
+def _part(reference: Reference, scope: Scope) -> tuple[int, Part]:
+    number = scope.number(reference.variable)
+    if isinstance(reference, ast.Attribute):
+        return number, Part.WHOLE if is_length(reference, scope) else Part.CURRENT
+    if reference.index.kind == IndexKind.FIRST:
+        return number, Part.FIRST
+    if reference.index.kind in (*_NOW, *_EARLIER):
+        return number, Part.CURRENT
+    return number, Part.WHOLE
+
+
+def holds(condition: Condition, scope: Scope, newest: int | None = None) -> bool:
+    """Whether it holds for every i of every series; for `newest` its last event is the only i."""
+    ranges = {
+        number: _indexes(condition, number, scope, number == newest)
+        for number, part in condition.parts
+        if part == Part.CURRENT
+    }
+    return all(
+        is_true(condition.expression, replace(scope, at=dict(zip(ranges, chosen, strict=True))))
+        for chosen in product(*ranges.values())
+    )
+
+
+def _indexes(condition: Condition, number: int, scope: Scope, only_newest: bool) -> range:
+    count = len(scope.bound.get(number, ()))
+    start = 1 if number in condition.from_second else 0
+    return range(max(start, count - 1) if only_newest else start, count)
+
+
+def is_checked(condition: Condition, bound: Mapping[int, tuple[Event, ...]]) -> bool:
+    """On an empty series a condition whose last identifier is a[1] is not checked."""
+    if condition.last_identifier is None:
+        return True
+    number, part = condition.last_identifier
+    return part != Part.FIRST or bool(bound.get(number))

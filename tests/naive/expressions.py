@@ -1,0 +1,258 @@
+"""LANGUAGE.md sections 3 and 7: the value of an expression in a (partial) match.
+
+Every component is a series of events here: an ordinary one, or a negative one, of exactly one, so
+that `x.p` means `x[i].p` with an i that can only be 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
+
+from sase.lang import ast
+from sase.lang.ast import IndexKind
+from tests.naive.values import (
+    Value,
+    arithmetic,
+    compare,
+    extreme,
+    function,
+    in_int64,
+    is_number,
+    literal,
+    negative,
+    not_nan,
+    read,
+)
+
+AGGREGATES = ("avg", "sum", "min", "max", "count", "first", "last", "stddev")
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A row of the input: `row` as given, `position` as sorted, `key` the order key."""
+
+    row: int
+    position: int
+    time: int
+    key: tuple[Any, ...]
+    type: str | None
+    values: Mapping[str, object]
+    declared: frozenset[str]
+
+    def __lt__(self, other: Event) -> bool:
+        """Strictly before in the order; neither of two simultaneous events is."""
+        return self.key < other.key
+
+    def __getitem__(self, attribute: str) -> Value:
+        """The value of an attribute; what is undeclared or missing is NULL."""
+        return read(self.values.get(attribute)) if attribute in self.declared else None
+
+
+Series: TypeAlias = tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What an expression is read in: what each component has bound, and the i of each series."""
+
+    components: tuple[ast.Component, ...]
+    parameters: Mapping[str, object]
+    unit: int | None  # of raw integer time, in nanoseconds
+    bound: Mapping[int, Series] = field(default_factory=dict)
+    at: Mapping[int, int] = field(default_factory=dict)
+
+    def number(self, variable: ast.Name | None) -> int:
+        """Which component a variable means; without one, the only component."""
+        if variable is None and len(self.components) == 1:
+            return 0
+        for number, component in enumerate(self.components):
+            if variable is not None and component.variable == variable:
+                return number
+        raise NotImplementedError(f"the variable {variable}")
+
+
+Reference: TypeAlias = ast.Attribute | ast.Indexed
+
+
+def references(node: object) -> Iterator[Reference]:
+    """All references to events in an expression."""
+    if isinstance(node, Reference):
+        yield node
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from references(part)
+    elif isinstance(node, ast.Node):
+        for place in fields(node):
+            yield from references(getattr(node, place.name))
+
+
+def is_list(component: ast.Component) -> bool:
+    """All Kleene forms but `?` bind lists."""
+    return component.quantifier is not None and component.quantifier.symbol != "?"
+
+
+def is_length(reference: Reference, scope: Scope) -> bool:
+    """`a.len`, the number of events of a Kleene variable."""
+    if not isinstance(reference, ast.Attribute) or reference.name.text.lower() != "len":
+        return False
+    return scope.components[scope.number(reference.variable)].quantifier is not None
+
+
+def events_of(reference: Reference, scope: Scope) -> Series:
+    """Section 7, references: the events that a reference selects."""
+    number = scope.number(reference.variable)
+    series = scope.bound.get(number, ())
+    if isinstance(reference, ast.Attribute):
+        if is_list(scope.components[number]) and not is_length(reference, scope):
+            raise NotImplementedError(f"{reference.name.text} of a series, without an index")
+        return series
+    match reference.index.kind:
+        case IndexKind.ALL:
+            return series
+        case IndexKind.FIRST:
+            return series[:1]
+        case IndexKind.LAST:
+            return series[-1:]
+        case IndexKind.OTHER:
+            raise NotImplementedError(f"the index {reference.index.text}")
+    if number not in scope.at:
+        raise NotImplementedError("a[i] outside WHERE")
+    i = scope.at[number]
+    match reference.index.kind:
+        case IndexKind.CURRENT:
+            return series[i : i + 1]
+        case IndexKind.PREVIOUS:
+            return series[i - 1 : i]
+        case IndexKind.BEFORE_CURRENT:
+            return series[:i]
+        case IndexKind.UP_TO_CURRENT:
+            return series[: i + 1]
+
+
+def attribute_of(reference: Reference) -> str | None:
+    """The attribute that a reference names; `a[]` by itself names none."""
+    name = reference.name if isinstance(reference, ast.Attribute) else reference.attribute
+    return name.text if name else None
+
+
+def is_undeclared(reference: Reference, scope: Scope) -> bool:
+    """Rule 1: an ANY component has bound an event whose type does not declare the attribute."""
+    component = scope.components[scope.number(reference.variable)]
+    attribute = attribute_of(reference)
+    if not isinstance(component.test, ast.AnyTest) or attribute is None:
+        return False
+    if is_length(reference, scope):
+        return False
+    return any(attribute not in event.declared for event in events_of(reference, scope))
+
+
+# ---------------------------------------------------------------- values
+
+
+def value(node: ast.Expression, scope: Scope) -> Value:
+    """The value of an expression; None is NULL."""
+    match node:
+        case ast.Attribute() if is_length(node, scope):
+            return len(events_of(node, scope))
+        case ast.Attribute() | ast.Indexed():
+            return _value_of_reference(node, scope)
+        case ast.Call(ast.Name(name), arguments) if name in AGGREGATES:
+            return _aggregate(name, arguments, scope)
+        case ast.Call(ast.Name(name), arguments):
+            return function(name, [value(a, scope) for a in arguments], scope.unit)
+        case ast.Negative(ast.Integer() | ast.Float() | ast.Interval()):
+            return literal(node, scope.parameters)
+        case ast.Negative(operand):
+            return negative(value(operand, scope))
+        case ast.Sum(operands, signs) | ast.Product(operands, signs):
+            result = value(operands[0], scope)
+            for sign, operand in zip(signs, operands[1:], strict=True):
+                result = arithmetic(sign, result, value(operand, scope), scope.unit)
+            return result
+        case _:
+            return literal(node, scope.parameters)
+
+
+def _value_of_reference(reference: Reference, scope: Scope) -> Value:
+    """The attribute of one event, NULL where there is none."""
+    attribute = attribute_of(reference)
+    several = (IndexKind.ALL, IndexKind.BEFORE_CURRENT, IndexKind.UP_TO_CURRENT)
+    if isinstance(reference, ast.Indexed) and reference.index.kind in several:
+        raise NotImplementedError("several events outside an aggregate")
+    if attribute is None:
+        raise NotImplementedError("an event as a value")
+    selected = events_of(reference, scope)
+    return selected[0][attribute] if selected else None
+
+
+# ---------------------------------------------------------------- aggregates
+
+
+def _aggregate(name: str, arguments: Sequence[ast.Expression], scope: Scope) -> Value:
+    """Section 7: over `a[]`, `a[..i-1]` or `a[..i]`."""
+    match arguments:
+        case (ast.Indexed(index=ast.Index(kind=kind)) as reference,) if kind in (
+            IndexKind.ALL,
+            IndexKind.BEFORE_CURRENT,
+            IndexKind.UP_TO_CURRENT,
+        ):
+            selected = events_of(reference, scope)
+        case _:
+            raise NotImplementedError(f"{name} of what is no a[…].p")
+    attribute = attribute_of(reference)
+    if attribute is None:
+        if name != "count":
+            raise NotImplementedError(f"{name} of events without an attribute")
+        return len(selected)
+    values = [event[attribute] for event in selected]
+    if name in ("first", "last"):
+        return (values[0] if name == "first" else values[-1]) if values else None
+    return _of_values(name, [each for each in values if each is not None], scope.unit)
+
+
+def _of_values(name: str, values: list[Value], unit: int | None) -> Value:
+    """The aggregates that skip NULLs: these are the others."""
+    if name == "count":
+        return len(values)
+    if name in ("min", "max"):
+        return extreme(values, -1 if name == "min" else 1, unit)
+    if not all(is_number(each) for each in values):
+        raise NotImplementedError(f"{name} of {values!r}")
+    if name == "stddev":
+        return _stddev([float(each) for each in values])  # type: ignore[arg-type]
+    total = _sum(values)
+    if name == "sum" or total is None:
+        return total
+    return not_nan(float(total) / len(values))
+
+
+def _sum(values: list[Any]) -> int | float | None:
+    """Integers exactly; floats in float64 in the order of the events."""
+    if not values:
+        return None
+    if all(isinstance(each, int) for each in values):
+        return in_int64(sum(values))
+    total = float(values[0])
+    for each in values[1:]:
+        total += float(each)
+    return not_nan(total)
+
+
+def _stddev(values: list[float]) -> float | None:
+    """The sample standard deviation by Welford's recurrence."""
+    mean = squares = 0.0
+    for count, each in enumerate(values, start=1):
+        delta = each - mean
+        mean += delta / count
+        squares += delta * (each - mean)
+    if len(values) < 2:
+        return None
+    return None if math.isnan(squares) else math.sqrt(squares / (len(values) - 1))
+
+
+def equal(left: Value, right: Value, scope: Scope) -> bool:
+    """Whether neither is NULL and they are equal."""
+    return left is not None and right is not None and compare(left, right, scope.unit) == 0

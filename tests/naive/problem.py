@@ -1,0 +1,161 @@
+"""What the formulas speak of: components, conditions P+ and P-, window, strategy, stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from sase.lang import ast
+from sase.lang.ast import StrategyName
+from tests.naive.conditions import Condition, condition, conjuncts
+from tests.naive.equivalence import Test, differs_alone, fits, fits_all
+from tests.naive.events import Stream
+from tests.naive.expressions import Event, Scope, Series
+from tests.naive.windows import Window, window
+
+Bound: TypeAlias = tuple[Series, ...]  # one series for each positive component, in order
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A query and a stream."""
+
+    stream: Stream
+    components: tuple[ast.Component, ...]
+    tests: tuple[Test, ...]
+    conditions: tuple[Condition, ...]
+    window: Window | None
+    strategy: StrategyName
+    scope: Scope
+
+    @property
+    def positives(self) -> list[int]:
+        """The numbers of the positive components: c1 … cn."""
+        return [n for n, component in enumerate(self.components) if not component.negated]
+
+    @property
+    def negatives(self) -> list[int]:
+        """The numbers of the negative components."""
+        return [n for n, component in enumerate(self.components) if component.negated]
+
+    @property
+    def p_plus(self) -> list[Condition]:
+        """Section 3: the conditions that mention no negative component."""
+        negatives = set(self.negatives)
+        return [each for each in self.conditions if not each.components & negatives]
+
+    def p_minus(self, number: int) -> list[Condition]:
+        """The conditions that mention the negative component of this number."""
+        return [each for each in self.conditions if number in each.components]
+
+    @property
+    def null_is_out(self) -> bool:
+        """Section 3: a pattern of two components or with a Kleene one admits no NULL key."""
+        return len(self.components) > 1 or self.components[0].quantifier is not None
+
+    @property
+    def is_level_1(self) -> bool:
+        """Section 4 gives the meaning: no Kleene closure, skip till any match."""
+        plain = all(component.quantifier is None for component in self.components)
+        return plain and self.strategy == StrategyName.SKIP_TILL_ANY_MATCH
+
+    def binding(self, bound: Bound, **more: Series) -> dict[int, Series]:
+        """What each component, by its number, has bound."""
+        return dict(zip(self.positives, bound, strict=False))
+
+    def scope_of(self, bound: Mapping[int, Series]) -> Scope:
+        """Where expressions about a (partial) match are read."""
+        return replace(self.scope, bound=bound)
+
+    def agrees(self, event: Event, others: Series) -> bool:
+        """Section 3: the event passes every equivalence test with the others of the match."""
+        return all(
+            fits(test, event, self.null_is_out, self.scope)
+            and fits_all(test, event, others, self.scope)
+            for test in self.tests
+        )
+
+    def differs(self, event: Event, others: Series) -> bool:
+        """Section 7: under partition contiguity, the event is of another partition."""
+        return any(
+            differs_alone(test, event) or not fits_all(test, event, others, self.scope)
+            for test in self.tests
+        )
+
+
+def passes(component: ast.Component, event: Event) -> bool:
+    """The type test of a component."""
+    match component.test:
+        case ast.TypeTest(ast.Name(name)):
+            return event.type == name
+        case ast.AnyTest(names):
+            return event.type is not None and (
+                not names or event.type in {name.text for name in names}
+            )
+
+
+def events_in(bound: Bound) -> Series:
+    """All events of a match, in their order."""
+    return tuple(event for series in bound for event in series)
+
+
+def least(component: ast.Component) -> int:
+    """How many events a component binds at least."""
+    return component.quantifier.minimum if component.quantifier else 1
+
+
+def most(component: ast.Component) -> float:
+    """How many events a component binds at most."""
+    if component.quantifier is None:
+        return 1
+    return float("inf") if component.quantifier.maximum is None else component.quantifier.maximum
+
+
+# ---------------------------------------------------------------- reading the tree
+
+
+def state(query: ast.Query, stream: Stream, parameters: Mapping[str, object]) -> Problem:
+    """Read the clauses of a query."""
+    if query.confidence is not None:
+        raise NotImplementedError("WITH CONFIDENCE (level 3)")
+    if len(query.sources) > 1:
+        raise NotImplementedError("FROM with several streams")
+    components = _components(query.pattern)
+    scope = Scope(components, parameters, stream.clock.raw_unit)
+    parts = conjuncts(query.where)
+    tests = _tests(parts, parameters)
+    strategy = query.strategy.name if query.strategy else StrategyName.SKIP_TILL_ANY_MATCH
+    if strategy == StrategyName.EARLIEST_MAXIMAL:
+        raise NotImplementedError("earliest_maximal (level 3)")
+    if strategy == StrategyName.PARTITION_CONTIGUITY and not tests:
+        raise ValueError("partition contiguity needs an equivalence test")
+    return Problem(
+        stream,
+        components,
+        tests,
+        tuple(condition(p, scope) for p in parts if not isinstance(p, ast.Equivalence)),
+        window(query.window, stream, tests, parameters),
+        strategy,
+        scope,
+    )
+
+
+def _components(pattern: ast.Pattern) -> tuple[ast.Component, ...]:
+    parts = pattern.parts if isinstance(pattern, ast.Sequence) else (pattern,)
+    for part in parts:
+        if not isinstance(part, ast.Component):
+            raise NotImplementedError(f"{type(part).__name__} in a pattern (level 3)")
+        if part.negated and part.quantifier:
+            raise NotImplementedError("a negative Kleene component")
+    return tuple(part for part in parts if isinstance(part, ast.Component))
+
+
+def _tests(parts: list[ast.Expression], parameters: Mapping[str, object]) -> tuple[Test, ...]:
+    """`[a, b]` is `[a] AND [b]`."""
+    return tuple(
+        Test(test.attribute.text, test.value)
+        for part in parts
+        if isinstance(part, ast.Equivalence)
+        for test in part.tests
+    )
