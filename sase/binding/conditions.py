@@ -115,7 +115,7 @@ def _comparison_hint(left: Expression, right: Expression) -> str:
     if Kind.TIMESTAMP in kinds:
         return "a point in time is written  TIMESTAMP '2026-01-31 12:00:00'  or  DATE '2026-01-31'"
     if Kind.INTERVAL in kinds:
-        return "on integer time write the number of its units instead of an interval"
+        return "an interval is written  5 minutes , and the difference of two timestamps is one"
     if Kind.STRING in kinds and kinds & {Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL}:
         return "numbers stand without quotes, texts with them"
     if Kind.BOOLEAN in kinds:

@@ -35,9 +35,9 @@ FUNCTIONS = {
     "lower": Function("lower(x.a), of a text", _is_string, lambda _: STRING),
     "upper": Function("upper(x.a), of a text", _is_string, lambda _: STRING),
     "length": Function("length(x.a), of a text", _is_string, lambda _: INTEGER),
-    "coalesce": Function("coalesce(x.a, x.b, …)", _is_any, merged, most=None),
-    "least": Function("least(x.a, y.a, …)", _is_any, merged, most=None),
-    "greatest": Function("greatest(x.a, y.a, …)", _is_any, merged, most=None),
+    "coalesce": Function("coalesce(x.a, x.b, …), all of one kind", _is_any, merged, most=None),
+    "least": Function("least(x.a, y.a, …), all of one kind", _is_any, merged, most=None),
+    "greatest": Function("greatest(x.a, y.a, …), all of one kind", _is_any, merged, most=None),
 }
 
 

@@ -70,7 +70,7 @@ def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
             f"`{range_text}` stands for several events, and a single value is needed here",
             node.span,
             f"put it into an aggregate, such as  avg({range_text}.{attribute}) ,"
-            f" or name one event:  {forms(variable, attribute, scope)}",
+            f" or name one event:  {_single_forms(variable, attribute, scope)}",
         )
         return unknown(node)
     if node.attribute is None:
@@ -123,11 +123,14 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
 
 def forms(variable: str, attribute: str, scope: Scope) -> str:
     """The ways to refer to a series, as a hint."""
-    single = [f"{variable}[1]", f"{variable}[{variable}.len]"]
-    if scope.clause is Clause.WHERE:
-        single[1:1] = [f"{variable}[i]", f"{variable}[i-1]"]
-    every = [f"{form}.{attribute}" for form in single]
-    return " , ".join([*every, f"avg({variable}[].{attribute})"])
+    return f"{_single_forms(variable, attribute, scope)} , avg({variable}[].{attribute})"
+
+
+def _single_forms(variable: str, attribute: str, scope: Scope) -> str:
+    indexes = ["1", "i", "i-1", f"{variable}.len"]
+    if scope.clause is not Clause.WHERE:
+        indexes[1:3] = []
+    return " , ".join(f"{variable}[{index}].{attribute}" for index in indexes)
 
 
 def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:

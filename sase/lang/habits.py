@@ -29,6 +29,10 @@ def _behind_component(scene: Scene) -> bool:
     return "_WHERE" in scene.accepted and open_bracket(scene.before) is None
 
 
+def _at_component(scene: Scene) -> bool:
+    return "_BANG" in scene.accepted
+
+
 def _in_script(scene: Scene) -> bool:
     return scene.entry == "script"
 
@@ -99,8 +103,23 @@ HABITS = (
           "write  x.a IN (1, 2)"),
     Habit("like", r".*", "LIKE is followed by a pattern in quotes, or by a parameter",
           "write  x.a LIKE \'abc%\'"),
-    Habit(r"limit(?: \d+)?", r"[^;]*", "LIMIT is followed by a whole number, or by a parameter",
+    Habit(r"limit \d+", "offset", "there is no OFFSET", "take the first results with  LIMIT 10"),
+    Habit("limit", r"[^;]*", "LIMIT is followed by a whole number, or by a parameter",
           "write  LIMIT 10"),
+    Habit(r"limit \d+", r"\.\d*", "LIMIT is followed by a whole number, or by a parameter",
+          "write  LIMIT 10"),
+    Habit("within", r"[^\W\d]\w*", "the number of a window stands before its unit",
+          "write  WITHIN 5 hours"),
+    Habit(r"within \S+ \w+", "per", "PER PARTITION counts events, not time",
+          "write  WITHIN 100 EVENTS PER PARTITION"),
+    Habit("return", r"\*", "RETURN lists the columns of the result",
+          "leave RETURN out: then all attributes of all events come out"),
+    Habit(f"(?P<name>{NAME})", ":", "the type stands before the variable",
+          "write  TYPE {name}", in_pattern),
+    Habit(r"[(,]|event|pattern", r"\d\w*", "a name does not begin with a digit",
+          "write it in backquotes:  `{here}`", _at_component),
+    Habit(r"\}", r"and|or|∧|∨|&&|,", "all conditions of a strategy stand inside its braces",
+          "write  skip_till_next_match {{ x.a > 1 AND y.b > 2 }}"),
     Habit(r"between (?P<low>\S+(?: \. \S+)?)", ",", "the bounds of BETWEEN are joined by AND",
           "write  BETWEEN {low} AND …"),
     Habit("(?P<first>order|group)", "by", "there is no {first} BY",
@@ -108,7 +127,7 @@ HABITS = (
           back=1),
     Habit(r".*", "order|group", "there is no {here} BY",
           "results come in the order in which they are detected; group them where you use them"),
-    Habit(r"(?P<number>[\d.]+)", r"\.\d*|\d+", "`{number}{here}` is not a number",
+    Habit(r"(?P<number>[\d.]+)", r"\.\d*", "`{number}{here}` is not a number",
           "write  1.5 , or a text in quotes"),
     Habit(f"return (?P<type>{NAME}) \\( .*", "as", "every attribute of an `{type}` needs its AS",
           "write  RETURN {type}(x.a AS a, y.b AS b)"),

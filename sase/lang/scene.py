@@ -114,7 +114,7 @@ def open_bracket(tokens: list[Token]) -> Token | None:
 
 def in_pattern(scene: Scene) -> bool:
     """Whether the place is in the EVENT clause, behind something that could be a component."""
-    return scene.accepted <= {"COMMA", "RPAR"} or "_WHERE" in scene.accepted
+    return scene.accepted <= {"COMMA", "RPAR"} or bool({"QMARK", "_WHERE"} & scene.accepted)
 
 
 def unexpected(scene: Scene) -> Diagnostic:
