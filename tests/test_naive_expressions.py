@@ -1,5 +1,7 @@
 """Section 3 of the specification by the naive matcher: a table, and cross-checks with Python."""
 
+# long because: it is a table of expressions with their values, and the same by other means.
+
 from __future__ import annotations
 
 import math

@@ -36,7 +36,7 @@ def default_name(expression: ast.Expression, place: int) -> str:
         case ast.Attribute(name=name, variable=variable):
             return f"{variable.text}_{name.text}" if variable else name.text
         case ast.Indexed(variable=variable, index=index, attribute=name):
-            kind = {IndexKind.FIRST: "first", IndexKind.LAST: "last"}.get(index.kind)
+            kind = {IndexKind.FIRST: "1", IndexKind.LAST: "last"}.get(index.kind)
             return "_".join(filter(None, [variable.text, kind, name.text if name else None]))
         case ast.Call(function=function, arguments=(argument,)):
             return f"{function.text}_{default_name(argument, place)}"

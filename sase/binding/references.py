@@ -47,9 +47,10 @@ def bind_attribute(node: ast.Attribute, scope: Scope) -> Expression:
         component = find_component(node.variable, scope)
     if component is None:
         return unknown(node)
+    is_length = node.name.text.lower() == "len" and node.variable is not None
+    if is_length and (component.is_series or component.is_optional):
+        return Aggregate(INTEGER, "count", component.index, Part.ALL, span=node.span)
     if component.is_series:
-        if node.name.text.lower() == "len" and node.variable is not None:
-            return Aggregate(INTEGER, "count", component.index, Part.ALL, span=node.span)
         _refuse_series_without_index(node, component, scope)
         return unknown(node)
     part = Part.CURRENT if component.is_optional else Part.EVENT

@@ -87,6 +87,13 @@ def _size(amount: Fraction, unit: str | None, window: ast.Window, scope: Scope) 
             return None
         amount = amount * NANOSECONDS[unit] / scope.schema.nanoseconds
     rounded = math.floor(amount) if window.inclusive else math.ceil(amount)
+    if rounded < 1:
+        scope.problems.error(
+            "bad-window",
+            "an INCLUSIVE window is rounded down to whole units of time, here to nothing",
+            window.amount.span,
+            "leave INCLUSIVE out, or make the window longer",
+        )
     return min(rounded, INT64_MAX)
 
 
