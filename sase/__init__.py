@@ -12,6 +12,7 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "BindingError": "sase.errors",
     "Diagnostic": "sase.errors",
+    "PlanError": "sase.errors",
     "QueryError": "sase.errors",
     "QuerySyntaxError": "sase.errors",
     "SaseError": "sase.errors",

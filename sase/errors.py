@@ -4,7 +4,8 @@ SaseError                 everything that this package raises on purpose
 ├── QueryError            the text of a query is wrong; carries `.diagnostics`
 │   ├── QuerySyntaxError  it does not parse
 │   └── BindingError      it parses and does not make sense against the schema
-└── SchemaError           a schema, or the file that should give one, cannot be used
+├── SchemaError           a schema, or the file that should give one, cannot be used
+└── PlanError             a plan or a recipe cannot be used
 """
 
 from __future__ import annotations
@@ -95,3 +96,7 @@ class BindingError(QueryError):
 
 class SchemaError(SaseError):
     """A schema, or a file that should give one, cannot be used."""
+
+
+class PlanError(SaseError):
+    """A plan or a recipe cannot be used."""

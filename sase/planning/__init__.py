@@ -1,0 +1,1 @@
+"""From a bound query to a plan of operators, and from plan to plan."""

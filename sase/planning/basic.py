@@ -1,0 +1,75 @@
+"""The basic plan of a query: every operator of the paper, and nothing pushed into another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sase.binding.bound import BoundComponent, BoundQuery, ConjunctClass
+from sase.planning.nodes import (
+    EdgeCondition,
+    Negation,
+    NegativeComponent,
+    Operator,
+    RunEvaluation,
+    Selection,
+    SequenceConstruction,
+    SequenceScan,
+    Transformation,
+    Window,
+)
+
+
+def basic_plan(query: BoundQuery) -> Operator:
+    """Scan and construction, selection, window, negation, transformation (section 3.1)."""
+    plan = _sequences(query) if query.level == 1 else _runs(query)
+    negations = tuple(_negations(query))
+    if negations:
+        plan = Negation(plan, negations, query.window)
+    return Transformation(plan, query.columns, query.type_name, query.having, query.limit)
+
+
+def _sequences(query: BoundQuery) -> Operator:
+    plan: Operator = SequenceConstruction(SequenceScan(query.positives))
+    conditions = tuple(c for c in query.conjuncts if c.kind is not ConjunctClass.NEGATIVE)
+    if conditions or query.equivalences:
+        plan = Selection(plan, conditions, query.equivalences)
+    # The window of one event is never left.
+    if query.window is not None and len(query.positives) > 1:
+        plan = Window(plan, query.window)
+    return plan
+
+
+def _runs(query: BoundQuery) -> Operator:
+    conditions = tuple(
+        EdgeCondition(c, c.quantified)
+        for c in query.conjuncts
+        if c.kind is not ConjunctClass.NEGATIVE
+    )
+    return RunEvaluation(
+        query.positives, query.strategy, conditions, query.equivalences, query.window
+    )
+
+
+def _negations(query: BoundQuery) -> Iterator[NegativeComponent]:
+    level = 0
+    last = len(query.positives) - 1
+    for component in query.components:
+        if not component.negated:
+            level += 1
+            continue
+        yield NegativeComponent(
+            component,
+            after=level - 1 if level > 0 else None,
+            before=level if level <= last else None,
+            conditions=tuple(
+                c
+                for c in query.conjuncts
+                if c.kind is ConjunctClass.NEGATIVE and c.component == component.index
+            ),
+            equivalences=query.equivalences,
+        )
+
+
+def level_of(components: tuple[BoundComponent, ...], index: int) -> int:
+    """The level of a positive component given by its index in the pattern."""
+    return next(level for level, c in enumerate(components) if c.index == index)

@@ -1,0 +1,214 @@
+"""The operators of a plan, as the paper draws them (SASE 2006, section 3.1): frozen values.
+
+What an operator checks is data on its node, so a plan shows what was pushed where. Positive
+components are meant by their *level*, 0 for the first; the query says which component that is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import TypeAlias, TypeVar
+
+from sase.binding.bound import (
+    BoundComponent,
+    BoundWindow,
+    Column,
+    Condition,
+    Conjunct,
+    EquivalenceTest,
+    Placeholder,
+    Quantified,
+)
+from sase.lang.ast import StrategyName
+
+
+class Stacks(Enum):
+    """Where sequence scan remembers events: the runtime stack of the NFA, or a stack a state."""
+
+    NFA = "runtime stack"
+    AIS = "active instance stacks"
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceScan:
+    """SS→: finds the events that may become part of a match, and remembers them in stacks.
+
+    `partitions` are keys of equivalence attributes: none, one key of one attribute (PAIS) or of
+    several (composite), or several keys each with stacks of its own (Multi-PAIS).
+    """
+
+    components: tuple[BoundComponent, ...]
+    stacks: Stacks = Stacks.NFA
+    partitions: tuple[tuple[EquivalenceTest, ...], ...] = ()
+    conditions: tuple[Conjunct, ...] = ()
+    values: tuple[EquivalenceTest, ...] = ()
+    window: BoundWindow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceConstruction:
+    """SC←: walks back from each event of the last component and builds every sequence."""
+
+    input: SequenceScan
+    conditions: tuple[Conjunct, ...] = ()
+    equivalences: tuple[EquivalenceTest, ...] = ()
+    negations: tuple[NegativeComponent, ...] = ()
+    window: BoundWindow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """σ: lets the sequences pass that satisfy conditions and equivalence tests."""
+
+    input: Operator
+    conditions: tuple[Conjunct, ...] = ()
+    equivalences: tuple[EquivalenceTest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """WD: lets the sequences pass whose first and last event lie close enough."""
+
+    input: Operator
+    window: BoundWindow
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeComponent:
+    """A negative component between two levels: None before the first, None after the last.
+
+    `equivalences` are the tests that an event must agree on with the sequence to forbid it.
+    """
+
+    component: BoundComponent
+    after: int | None
+    before: int | None
+    conditions: tuple[Conjunct, ...] = ()
+    equivalences: tuple[EquivalenceTest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """NG: lets the sequences pass that no event of a negative component forbids."""
+
+    input: Operator
+    negations: tuple[NegativeComponent, ...]
+    window: BoundWindow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeCondition:
+    """A condition on an edge of the NFAb, and the series over which it ranges."""
+
+    conjunct: Conjunct
+    ranges: tuple[Quantified, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvaluation:
+    """NFAb: the runs of a query with Kleene closure or a strategy (level 2)."""
+
+    components: tuple[BoundComponent, ...]
+    strategy: StrategyName
+    conditions: tuple[EdgeCondition, ...] = ()
+    equivalences: tuple[EquivalenceTest, ...] = ()
+    window: BoundWindow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transformation:
+    """TF: turns each sequence into a result: its columns, its type, and how many at most."""
+
+    input: Operator
+    columns: tuple[Column, ...] | None = None
+    type_name: str | None = None
+    having: Condition | None = None
+    limit: int | Placeholder | None = None
+
+
+Operator: TypeAlias = (
+    SequenceScan
+    | SequenceConstruction
+    | RunEvaluation
+    | Selection
+    | Window
+    | Negation
+    | Transformation
+)
+
+
+OperatorT = TypeVar("OperatorT", bound=Operator)
+
+
+def chain(root: Operator) -> list[Operator]:
+    """The operators of a plan from the top down: each has one input, the last has none."""
+    found: list[Operator] = [root]
+    while True:
+        below = getattr(found[-1], "input", None)
+        if below is None:
+            return found
+        found.append(below)
+
+
+def rebuilt(operators: list[Operator]) -> Operator:
+    """The plan of operators given from the top down, each on the next."""
+    *above, plan = operators
+    for operator in reversed(above):
+        assert not isinstance(operator, SequenceScan | SequenceConstruction | RunEvaluation) or (
+            isinstance(operator, SequenceConstruction) and isinstance(plan, SequenceScan)
+        ), "construction stands on a scan, and a scan or run evaluation on nothing"
+        plan = replace(operator, input=plan)  # type: ignore[arg-type]
+    return plan
+
+
+def find(root: Operator, kind: type[OperatorT]) -> OperatorT | None:
+    """The operator of a kind in a plan; there is at most one."""
+    return next((operator for operator in chain(root) if isinstance(operator, kind)), None)
+
+
+def exchanged(root: Operator, *new: Operator) -> Operator:
+    """The plan with each new operator in the place of the one of its kind."""
+    by_kind = {type(operator): operator for operator in new}
+    return rebuilt([by_kind.get(type(operator), operator) for operator in chain(root)])
+
+
+def without_empty(root: Operator) -> Operator:
+    """The plan without the selections and negations that have nothing left to check."""
+    kept = [
+        operator
+        for operator in chain(root)
+        if not (isinstance(operator, Selection) and not _checks(operator))
+        and not (isinstance(operator, Negation) and not operator.negations)
+    ]
+    return rebuilt(kept)
+
+
+def _checks(selection: Selection) -> bool:
+    return bool(selection.conditions or selection.equivalences)
+
+
+def shown(root: Operator) -> str:
+    """The plan as an indented list from the top down, with what each operator checks."""
+    lines = []
+    for depth, operator in enumerate(chain(root)):
+        details = [
+            f"{field.name}={_brief(getattr(operator, field.name))}"
+            for field in fields(operator)
+            if field.name != "input" and getattr(operator, field.name) not in ((), None)
+        ]
+        lines.append("  " * depth + f"{type(operator).__name__} {' '.join(details)}".rstrip())
+    return "\n".join(lines)
+
+
+def _brief(value: object) -> str:
+    match value:
+        case tuple():
+            return f"[{', '.join(map(_brief, value))}]"
+        case BoundComponent(variable=name) | Column(name=name):
+            return name
+        case EquivalenceTest(attribute=name):
+            return name
+        case Enum():
+            return str(value.name)
+    return type(value).__name__ if hasattr(value, "__dataclass_fields__") else str(value)

@@ -1,0 +1,14 @@
+"""(Multi-PAIS) Keep stacks for each equivalence attribute, and filter across them (4.2.2)."""
+
+from __future__ import annotations
+
+from sase.planning.nodes import Operator
+from sase.planning.rewrites.partition_stacks import keyed, partitionable
+
+
+def partition_on_every_attribute(plan: Operator) -> Operator | None:
+    """Construction runs in the first one's stacks, so the other tests stay in the selection."""
+    usable = partitionable(plan)
+    if len(usable) < 2:
+        return None
+    return keyed(plan, tuple((test,) for test in usable), usable[:1])
