@@ -17,7 +17,7 @@ from lark import Token, Tree
 
 from sase.errors import Diagnostic, QuerySyntaxError
 from sase.lang import ast
-from sase.lang.names import spelled
+from sase.lang.names import folded, spelled
 from sase.source import NOWHERE, Source, Span
 
 DEEPEST = 200
@@ -128,7 +128,7 @@ class _Builder:
 
     def strategy(self, span: Span, name: Token, *variables: ast.Name | None) -> ast.Strategy:
         named = tuple(variable for variable in variables if variable)
-        return ast.Strategy(ast.StrategyName(name.lower()), named, span=span)
+        return ast.Strategy(ast.StrategyName(folded(name)), named, span=span)
 
     def selected(self, _: Span, condition: ast.Expression | None) -> _Selected:
         return _Selected(condition)

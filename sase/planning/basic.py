@@ -29,7 +29,7 @@ def basic_plan(query: BoundQuery) -> Operator:
 
 
 def _sequences(query: BoundQuery) -> Operator:
-    plan: Operator = SequenceConstruction(SequenceScan(query.positives))
+    plan: Operator = SequenceConstruction(SequenceScan(query.positives, query.equivalences))
     conditions = tuple(c for c in query.conjuncts if c.kind is not ConjunctClass.NEGATIVE)
     if conditions or query.equivalences:
         plan = Selection(plan, conditions, query.equivalences)

@@ -34,11 +34,13 @@ class Stacks(Enum):
 class SequenceScan:
     """SS→: finds the events that may become part of a match, and remembers them in stacks.
 
+    `tests` are the equivalence tests of the query, wherever they are decided.
     `partitions` are keys of equivalence attributes: none, one key of one attribute (PAIS) or of
     several (composite), or several keys each with stacks of its own (Multi-PAIS).
     """
 
     components: tuple[BoundComponent, ...]
+    tests: tuple[EquivalenceTest, ...] = ()
     stacks: Stacks = Stacks.NFA
     partitions: tuple[tuple[EquivalenceTest, ...], ...] = ()
     conditions: tuple[Conjunct, ...] = ()

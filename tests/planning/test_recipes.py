@@ -1,0 +1,187 @@
+"""Rewrites and recipes: what each pushes where, and what it leaves."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from sase.binding import Schema, bind_text
+from sase.binding.schema_file import schema_from
+from sase.errors import PlanError
+from sase.planning.basic import basic_plan
+from sase.planning.nodes import (
+    Negation,
+    Operator,
+    RunEvaluation,
+    Selection,
+    SequenceConstruction,
+    SequenceScan,
+    Stacks,
+    Window,
+    chain,
+    find,
+    shown,
+)
+from sase.planning.recipes import cooked, read_recipe, recipe_names
+from sase.planning.rewrites import REWRITES
+
+# Query Q3 of the paper (section 3.1) over one wide table.
+TABLE = schema_from(
+    {"columns": dict.fromkeys(["ts", "attr1", "attr2", "attr3", "attr4"], "integer")}
+)
+Q3 = (
+    "EVENT SEQ(A x1, B x2, !(C x3), D x4)"
+    " WHERE [attr1, attr2] AND x1.attr3 = 1 AND x1.attr4 < x4.attr4 WITHIN 6"
+)
+
+
+def plan_of(recipe: str, text: str = Q3, schema: Schema = TABLE) -> Operator:
+    """The plan of a query by a recipe."""
+    return cooked(read_recipe(recipe), basic_plan(bind_text(text, schema)))[0]
+
+
+def test_the_basic_plan_is_that_of_figure_1() -> None:
+    """Bottom up: scan, construction, selection, window, negation, transformation."""
+    names = [type(operator).__name__ for operator in reversed(chain(plan_of("basic")))]
+    assert names == [
+        "SequenceScan",
+        "SequenceConstruction",
+        "Selection",
+        "Window",
+        "Negation",
+        "Transformation",
+    ]
+
+
+def test_the_optimised_plan_is_that_of_figure_6() -> None:
+    """The window in scan and construction, attr1 and attr3 in the scan, attr2 in construction."""
+    plan = plan_of("dynamic_filtering")
+    scan, construction = find(plan, SequenceScan), find(plan, SequenceConstruction)
+    selection = find(plan, Selection)
+    assert scan is not None
+    assert construction is not None
+    assert selection is not None
+    assert scan.stacks is Stacks.AIS
+    assert [[test.attribute for test in key] for key in scan.partitions] == [["attr1"]]
+    assert len(scan.conditions) == 1
+    assert [test.attribute for test in construction.equivalences] == ["attr2"]
+    assert scan.window is not None
+    assert construction.window is not None
+    assert find(plan, Window) is None
+    assert find(plan, Negation) is not None
+    assert len(selection.conditions) == 1
+
+
+def checks(plan: Operator) -> tuple[set[object], set[str]]:
+    """Every conjunct and every equivalence attribute that some operator of a plan decides."""
+    conjuncts: set[object] = set()
+    attributes: set[str] = set()
+    for operator in chain(plan):
+        conjuncts |= set(getattr(operator, "conditions", ()))
+        if isinstance(operator, SequenceScan):
+            keys = operator.partitions[:1]  # construction runs in the first one's stacks
+            attributes |= {test.attribute for key in keys for test in key}
+        else:
+            attributes |= {test.attribute for test in getattr(operator, "equivalences", ())}
+    return conjuncts, attributes
+
+
+@pytest.mark.parametrize("recipe", recipe_names())
+def test_a_recipe_loses_no_check(recipe: str) -> None:
+    """What the basic plan checks is checked somewhere, the window too."""
+    plan = plan_of(recipe)
+    assert checks(plan) == checks(plan_of("basic"))
+    construction = find(plan, SequenceConstruction)
+    assert construction is not None
+    assert (find(plan, Window) is None) == (construction.window is not None)
+
+
+@pytest.mark.parametrize("rewrite", REWRITES)
+def test_a_rewrite_is_used_and_applies_once(rewrite: str) -> None:
+    """Some recipe uses it, it changes a plan there, and it does nothing to its own result."""
+    using = [name for name in recipe_names() if rewrite in read_recipe(name).rewrites]
+    applied = []
+    for name in using:
+        plan = basic_plan(bind_text(Q3, TABLE))
+        for step in read_recipe(name).rewrites:
+            rewritten = REWRITES[step](plan)
+            if step == rewrite and rewritten is not None:
+                applied.append(rewritten)
+            plan = rewritten or plan
+    assert applied
+    assert [REWRITES[rewrite](plan) for plan in applied] == [None] * len(applied)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(REWRITES, 2)))
+def test_any_order_ends_and_loses_nothing(order: tuple[str, ...]) -> None:
+    """Two rewrites in either order, repeated until none applies."""
+    basic = plan = basic_plan(bind_text(Q3, TABLE))
+    for _ in range(4):
+        results = [plan := REWRITES[name](plan) or plan for name in order]
+    assert all(REWRITES[name](results[-1]) is None for name in order)
+    assert checks(plan) == checks(basic)
+
+
+def test_stacks_are_partitioned_only_where_every_type_declares_the_attribute() -> None:
+    """Two events of which one has no such attribute agree, so they may not be kept apart."""
+    schema = schema_from({"types": {"A": {"k": "integer"}, "B": {}, "C": {"k": "integer"}}})
+    plan = plan_of("pais", "EVENT SEQ(A a, ANY(B, C) b) WHERE [k] WITHIN 5", schema)
+    scan = find(plan, SequenceScan)
+    assert scan is not None
+    assert scan.partitions == ()
+    plan = plan_of("pais", "EVENT SEQ(A a, !(B n), C c) WHERE [k] WITHIN 5", schema)
+    scan = find(plan, SequenceScan)
+    assert scan is not None
+    assert len(scan.partitions) == 1
+
+
+def test_a_window_in_events_of_a_partition_needs_its_partition() -> None:
+    """Positions of different partitions do not compare."""
+    text = "EVENT SEQ(A a, B b) WHERE [attr1, attr2] WITHIN 5 EVENTS PER PARTITION"
+    assert find(plan_of("ais_windows", text), Window) is not None
+    assert find(plan_of("pais", text), Window) is not None
+    plan = plan_of("composite_key", text)
+    scan = find(plan, SequenceScan)
+    assert find(plan, Window) is None
+    assert scan is not None
+    assert scan.window is None
+
+
+def test_a_kleene_query_is_left_alone() -> None:
+    """Its plan stands on run evaluation, where none of the rewrites is legal."""
+    text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [attr1] AND a[i].attr2 > 1 }"
+    basic = basic_plan(bind_text(text, TABLE))
+    assert find(basic, RunEvaluation) is not None
+    assert all(rewrite(basic) is None for rewrite in REWRITES.values())
+
+
+def test_a_plan_is_shown_as_a_list_from_the_top() -> None:
+    """With what each operator checks."""
+    assert shown(plan_of("pais", "EVENT SEQ(A a, B b) WHERE [attr1] WITHIN 5")) == (
+        "Transformation\n"
+        "  SequenceConstruction window=BoundWindow\n"
+        "    SequenceScan components=[a, b] tests=[attr1] stacks=AIS"
+        " partitions=[[attr1]] window=BoundWindow"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("rewrites = ['partition_stack']", "no rewrite `partition_stack`.*`partition_stacks`"),
+        ("summary = 'x'", "has a `summary` and a list of `rewrites`"),
+        ("rewrites = [", "not valid TOML"),
+    ],
+)
+def test_a_wrong_recipe_says_why(content: str, message: str, tmp_path: Path) -> None:
+    """The name of the recipe and what would be right."""
+    path = tmp_path / "mine.toml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(PlanError, match=f"(?s)mine.*{message}"):
+        read_recipe(str(path))
+
+
+def test_an_unknown_recipe_says_which_there_are() -> None:
+    """The nearest, and that a file is possible."""
+    with pytest.raises(PlanError, match=r"did you mean `pais`\?.*ends in .toml"):
+        read_recipe("pias")
