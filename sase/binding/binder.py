@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sase.binding.bound import BoundQuery, Condition
+from sase.binding.bound import BoundComponent, BoundQuery, Condition
 from sase.binding.conditions import bind_condition
 from sase.binding.conjuncts import bind_conjuncts, top_level
 from sase.binding.equivalence import bind_equivalences
@@ -13,7 +13,7 @@ from sase.binding.pattern import bind_pattern
 from sase.binding.schema import OPEN, Schema
 from sase.binding.scope import Clause, Problems, Scope
 from sase.binding.window import bind_window, check_negations
-from sase.errors import BindingError
+from sase.errors import BindingError, QuerySyntaxError
 from sase.lang import ast
 from sase.lang.ast import StrategyName
 from sase.lang.parser import parse_condition, parse_query
@@ -88,7 +88,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
         type_name.text if type_name else None,
         bind_limit(query.limit, scope) if query.limit is not None else None,
         query.sources[0].text if query.sources else None,
-        bind_definitions(scope.schema),
+        _definitions(scope),
         tuple(scope.problems.in_order("warning")),
     )
 
@@ -135,9 +135,9 @@ def _strategy(strategy: ast.Strategy | None, has_tests: bool, scope: Scope) -> S
 
 def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
     positive = [c.variable for c in scope.components if c.named and not c.negated]
-    for place, name in enumerate(strategy.variables):
+    earlier: set[str] = set()
+    for name in strategy.variables:
         component = scope.component(name.text)
-        earlier = [other.text for other in strategy.variables[:place]]
         if component is None:
             message = f"no component of the pattern is called `{name.text}`"
             hints = did_you_mean(name.text, positive) or (f"there are {', '.join(positive)}",)
@@ -149,6 +149,7 @@ def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
                 name.span,
                 f"the list names every positive variable once:  ({', '.join(positive)})",
             )
+        earlier.add(name.text)
     missing = [name for name in positive if name not in {v.text for v in strategy.variables}]
     if missing:
         scope.problems.error(
@@ -176,21 +177,20 @@ def _having(node: ast.Expression | None, scope: Scope) -> Condition | None:
     return bind_condition(node, scope)
 
 
-def bind_definitions(schema: Schema) -> tuple[tuple[str, Condition], ...]:
-    """The conditions that define event types, in order; an error names the type."""
+def _definitions(scope: Scope) -> tuple[tuple[str, Condition], ...]:
+    """The conditions that define event types, in order; their errors join those of the query."""
     bound = []
-    for name, text in schema.definitions:
-        source = Source(text, f"types[{name!r}]")
-        problems = Problems(source)
-        scope = Scope(_untyped(schema), problems, clause=Clause.TYPE)
-        bare = parse_condition(text, source.name)
-        event = bind_pattern(ast.Component(ast.AnyTest()), scope)
-        assert event is not None
-        scope.components = event
-        bound.append((name, bind_condition(bare, scope)))
-        errors = problems.in_order("error")
-        if errors:
-            raise BindingError(errors)
+    for name, text in scope.schema.definitions:
+        problems = Problems(Source(text, f"types[{name!r}]"))
+        inner = Scope(_untyped(scope.schema), problems, (), scope.parameters, Clause.TYPE)
+        try:
+            bare = parse_condition(text, problems.source.name)
+        except QuerySyntaxError as problem:
+            scope.problems.found += problem.diagnostics
+            continue
+        inner.components = (BoundComponent(0, "event", named=False, types=None, is_any=True),)
+        bound.append((name, bind_condition(bare, inner)))
+        scope.problems.found += problems.found
     return tuple(bound)
 
 

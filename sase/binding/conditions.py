@@ -98,7 +98,7 @@ def _compatible(left: Expression, right: Expression, node: ast.Node, scope: Scop
         "incompatible-types",
         f"{_described(left, scope)} and {_described(right, scope)}: they cannot be compared",
         node.span,
-        _comparison_hint(left, right),
+        _comparison_hint(left, right, scope),
     )
     return False
 
@@ -110,8 +110,10 @@ def _described(value: Expression, scope: Scope) -> str:
     return f"{subject} is {value.type.described()}"
 
 
-def _comparison_hint(left: Expression, right: Expression) -> str:
+def _comparison_hint(left: Expression, right: Expression, scope: Scope) -> str:
     kinds = {left.type.kind, right.type.kind}
+    if Kind.TIMESTAMP in kinds and scope.schema.has_raw_time:
+        return f"the time column `{scope.schema.time}` holds plain numbers: compare it with one"
     if Kind.TIMESTAMP in kinds:
         return "a point in time is written  TIMESTAMP '2026-01-31 12:00:00'  or  DATE '2026-01-31'"
     if Kind.INTERVAL in kinds:
@@ -163,9 +165,10 @@ def _membership(node: ast.Membership, scope: Scope, negated: bool) -> Condition:
 
 def _between(node: ast.Between, scope: Scope, negated: bool) -> Condition:
     operand, low, high = (bind_value(v, scope) for v in (node.operand, node.low, node.high))
+    for bound in (low, high):
+        operand = on_raw_time(operand, bound, scope)[0]
     low, high = (on_raw_time(operand, bound, scope)[1] for bound in (low, high))
-    compatible = [_compatible(operand, bound, node, scope) for bound in (low, high)]
-    if not all(compatible):
+    if not all(_compatible(operand, bound, node, scope) for bound in (low, high)):
         return Truth(True, span=node.span)
     wanted = node.negated != negated
     decided = _decided(

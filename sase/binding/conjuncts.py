@@ -83,7 +83,10 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
     if len(negatives) > 1:
         _refuse_two_negatives(node, negatives, scope)
         return None
-    kind = ConjunctClass.SEVERAL if len(used) > 1 else ConjunctClass.SINGLE
+    # Of one event: of one component, and not of its series in several ways or as a whole.
+    ways = {(reference.component, reference.part) for reference in found}
+    single = len(ways) == 1 and not isinstance(found[0], Aggregate) and _is_one(found[0].part)
+    kind = ConjunctClass.SINGLE if single else ConjunctClass.SEVERAL
     if negatives or not used:
         kind = ConjunctClass.NEGATIVE if negatives else ConjunctClass.CONSTANT
     last = negatives[0] if negatives else components[-1] if components else None
@@ -97,6 +100,10 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
         tuple(_quantified(components, found, last, when)),
         span=condition.span,
     )
+
+
+def _is_one(part: Part) -> bool:
+    return part in (Part.EVENT, Part.FIRST, Part.CURRENT)
 
 
 def _parts(component: BoundComponent, found: list[Reference | Aggregate]) -> list[Part]:

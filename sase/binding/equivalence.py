@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sase.binding.bound import BoundComponent, Constant, EquivalenceTest, Placeholder
 from sase.binding.scope import Scope
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
-from sase.binding.values import bind_value
+from sase.binding.values import bind_value, on_raw_time
 from sase.lang import ast
 from sase.nearest import did_you_mean
 
@@ -28,6 +28,8 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
         _refuse_undeclared(test, scope)
     data_type = _common(test, types, scope)
     value = bind_value(test.value, scope) if test.value is not None else None
+    if value is not None:
+        value = on_raw_time(Placeholder(data_type, test.attribute.text), value, scope)[1]
     if value is not None and not value.type.compares_with(data_type):
         scope.problems.error(
             "incompatible-types",

@@ -25,8 +25,12 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def fold_operation(name: str, operands: list[Scalar]) -> Scalar:
-    """The value of an operator or function on constants."""
+def fold_operation(name: str, operands: list[Scalar], *, bounded: bool = True) -> Scalar:
+    """The value of an operator or function on constants.
+
+    Times are not `bounded`: here they are nanoseconds, and only in the unit of a column does int64
+    bound them.
+    """
     if name == "coalesce":
         return next((value for value in operands if value is not None), None)
     if name in ("least", "greatest"):
@@ -34,7 +38,7 @@ def fold_operation(name: str, operands: list[Scalar]) -> Scalar:
         return (min if name == "least" else max)(known) if known else None
     if any(value is None for value in operands):
         return None
-    return _normal(_OPERATIONS[name](*operands))
+    return _normal(_OPERATIONS[name](*operands), bounded)
 
 
 def fold_comparison(symbol: str, left: Scalar, right: Scalar) -> bool:
@@ -42,20 +46,16 @@ def fold_comparison(symbol: str, left: Scalar, right: Scalar) -> bool:
     return left is not None and right is not None and COMPARISONS[symbol](left, right)
 
 
-def _normal(value: Any) -> Scalar:
+def _normal(value: Any, bounded: bool) -> Scalar:
     if isinstance(value, float) and math.isnan(value):
         return None
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and bounded:
         return value if INT64_MIN <= value <= INT64_MAX else None
     return value  # type: ignore[no-any-return]
 
 
-def _float(value: Any) -> float:
-    return float(value)
-
-
 def _divided(left: Any, right: Any) -> float | None:
-    return None if right == 0 else _float(left) / _float(right)
+    return None if right == 0 else float(left) / float(right)
 
 
 def _modulo(left: Any, right: Any) -> Any:
@@ -64,17 +64,13 @@ def _modulo(left: Any, right: Any) -> Any:
     if isinstance(left, int) and isinstance(right, int):
         rest = abs(left) % abs(right)
         return -rest if left < 0 else rest
-    return math.nan if math.isinf(left) else math.fmod(_float(left), _float(right))
-
-
-def _multiplied(left: Any, right: Any) -> Any:
-    return left * right
+    return math.nan if math.isinf(left) else math.fmod(float(left), float(right))
 
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
-    "*": _multiplied,
+    "*": operator.mul,
     "/": _divided,
     "%": _modulo,
     "neg": operator.neg,

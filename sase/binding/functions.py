@@ -26,12 +26,24 @@ def _is_number(data_type: DataType) -> bool:
     return data_type.is_number
 
 
+def _has_size(data_type: DataType) -> bool:
+    return data_type.is_number or data_type.kind is Kind.INTERVAL
+
+
+def _computed(types: list[DataType]) -> DataType:
+    return FLOAT if types[0].kind is Kind.DECIMAL else types[0]
+
+
+def _is_whatever(_: DataType) -> bool:
+    return True
+
+
 def _is_any(data_type: DataType) -> bool:
     return data_type.kind is not Kind.OTHER
 
 
 FUNCTIONS = {
-    "abs": Function("abs(x.a), of a number", _is_number, merged),
+    "abs": Function("abs(x.a), of a number", _has_size, _computed),
     "lower": Function("lower(x.a), of a text", _is_string, lambda _: STRING),
     "upper": Function("upper(x.a), of a text", _is_string, lambda _: STRING),
     "length": Function("length(x.a), of a text", _is_string, lambda _: INTEGER),
@@ -62,8 +74,8 @@ AGGREGATES = {
     "sum": AggregateFunction(_is_number, _total),
     "min": AggregateFunction(_is_any, _same),
     "max": AggregateFunction(_is_any, _same),
-    "count": AggregateFunction(_is_any, lambda _: INTEGER),
-    "first": AggregateFunction(_is_any, _same),
-    "last": AggregateFunction(_is_any, _same),
+    "count": AggregateFunction(_is_whatever, lambda _: INTEGER),
+    "first": AggregateFunction(_is_whatever, _same),
+    "last": AggregateFunction(_is_whatever, _same),
     "stddev": AggregateFunction(_is_number, lambda _: FLOAT),
 }

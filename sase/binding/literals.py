@@ -98,8 +98,7 @@ def _timestamp(node: ast.Timestamp | ast.Date, text: str, scope: Scope) -> Const
 def _interval(node: ast.Interval, scope: Scope) -> Constant | Placeholder:
     unit = UNITS.get(node.unit.text)
     if unit is None:
-        problem = unknown_unit(node.unit.text, node.unit.span, scope.problems.source)
-        scope.problems.found.append(problem)
+        scope.problems.add(unknown_unit(node.unit.text, node.unit.span, scope.problems.source))
         return unknown(node)
     nanoseconds = exact(node.amount) * NANOSECONDS[unit]
     return Constant(INTERVAL, round(nanoseconds), span=node.span)
@@ -127,12 +126,12 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
         return unknown(node)
     found = constant(given[node.name])
     if found is None:
-        kind = type(given[node.name]).__name__
+        kind, shown = type(given[node.name]).__name__, repr(given[node.name])[:40]
         scope.problems.error(
             "bad-parameter",
-            f"the parameter `:{node.name}` is a {kind}, and that is no literal of the language",
+            f"the parameter `:{node.name}` is no literal of the language: a {kind}, {shown}",
             node.span,
-            "give a bool, int, float, str, None, datetime, date or timedelta",
+            "give a bool, an int of 64 bits, float, str, None, datetime, date or timedelta",
         )
         return unknown(node)
     return Constant(found[0], found[1], span=node.span)

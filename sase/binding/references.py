@@ -10,7 +10,7 @@ from sase.binding.bound import (
     Reference,
 )
 from sase.binding.scope import Clause, Scope, unknown
-from sase.binding.types import INTEGER, UNKNOWN, DataType, merged
+from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.lang import ast
 from sase.lang.ast import IndexKind
 from sase.lang.expectations import STRATEGIES
@@ -175,7 +175,7 @@ def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
     strategy = nearest(name, STRATEGIES) if "_" in name else None
     if scope.component(name):
         message = f"`{name}` is an event, and a value is needed here"
-        hint = f"name an attribute of it:  {name}.{_some(scope.component(name), scope)}"
+        hint = f"name an attribute of it:  {_example(name, scope)}"
         error("event-as-value", message, node.span, hint)
     elif strategy is not None:
         error(
@@ -198,6 +198,13 @@ def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
             f"write it with its variable:  {owner}.{name} ; a text stands in quotes:  '{name}'",
         )
     return None
+
+
+def _example(variable: str, scope: Scope) -> str:
+    component = scope.component(variable)
+    attribute = _some(component, scope)
+    is_series = component is not None and component.is_series
+    return forms(variable, attribute, scope) if is_series else f"{variable}.{attribute}"
 
 
 def _some(component: BoundComponent | None, scope: Scope) -> str:
@@ -255,16 +262,10 @@ def declared(
     if not found:
         _report_undeclared(component, name, scope)
         return UNKNOWN, missing
-    data_type = merged(found)
-    if len({f.kind for f in found}) > 1 and data_type == UNKNOWN and UNKNOWN not in found:
-        scope.problems.error(
-            "incompatible-types",
-            f"`{name.text}` has values of different kinds in the types of `{component.variable}`:"
-            f" {', '.join(sorted({str(f) for f in found}))}",
-            name.span,
-            "use a component for each type",
-        )
-    return data_type, missing
+    first = merged(found[:1])
+    if not all(first.compares_with(other) for other in found):
+        return DataType(Kind.OTHER), missing  # comparing it is the error
+    return merged(found), missing
 
 
 def _report_undeclared(component: BoundComponent, name: ast.Name, scope: Scope) -> None:
@@ -273,13 +274,14 @@ def _report_undeclared(component: BoundComponent, name: ast.Name, scope: Scope) 
     if not hints and names:
         hints = (f"the attributes are {', '.join(names)}",)
     report, code = scope.problems.error, "unknown-attribute"
-    if scope.schema.types is None or component.types is None:
+    if scope.schema.is_wide:
         report(code, f"the events have no column `{name.text}`", name.span, *hints)
-    elif component.is_any:
+    elif component.is_any or component.types is None:
         # The papers' rule for ANY makes such a condition true, which is hardly ever meant.
         report = scope.problems.warning
         message = f"no type of `{component.variable}` has an attribute `{name.text}`"
-        report(code, f"{message}: the condition is always true", name.span, *hints)
+        follows = "it is NULL" if scope.clause is Clause.RETURN else "the condition is always true"
+        report(code, f"{message}: {follows}", name.span, *hints)
     else:
         message = f"type {component.types[0]} has no attribute `{name.text}`"
         report(code, message, name.span, *hints)

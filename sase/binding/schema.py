@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from sase.binding.types import FLOAT, INTEGER, STRING, UNKNOWN, DataType, Kind
+from sase.binding.types import INTEGER, STRING, UNKNOWN, DataType, Kind, merged
+from sase.errors import SchemaError
 from sase.lang.units import NANOSECONDS, UNITS
+from sase.nearest import did_you_mean
 
 Attributes = tuple[tuple[str, DataType], ...]
 
@@ -37,10 +40,27 @@ class Schema:
     time_unit: str | None = None
     definitions: tuple[tuple[str, str], ...] = ()
     _by_name: dict[str, EventType] = field(init=False, repr=False, compare=False)
+    _wide: Mapping[str, DataType] | None = field(init=False, repr=False, compare=False)
+    _declared: dict[str, Mapping[str, DataType]] = field(init=False, repr=False, compare=False)
+    time_type: DataType = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        by_name = {event_type.name: event_type for event_type in self.types or ()}
-        object.__setattr__(self, "_by_name", by_name)
+        if self.time_unit is not None and self.time_unit.lower() not in UNITS:
+            hint = did_you_mean(self.time_unit, UNITS) or (f"units are {', '.join(NANOSECONDS)}",)
+            raise SchemaError(f"`{self.time_unit}` is not a unit of time; {hint[0]}")
+        derive = partial(object.__setattr__, self)  # the dataclass is frozen, its caches are not
+        derive("_by_name", {event_type.name: event_type for event_type in self.types or ()})
+        derive("time_type", self._time_type())
+        common = dict(self._common())
+        derive("_wide", None if self.columns is None else {**dict(self.columns), **common})
+        derive(
+            "_declared",
+            {
+                event_type.name: {**dict(event_type.attributes), **common}
+                for event_type in self.types or ()
+                if event_type.attributes is not None
+            },
+        )
 
     @property
     def type_names(self) -> tuple[str, ...] | None:
@@ -49,37 +69,49 @@ class Schema:
             return tuple(name for name, _ in self.definitions)
         return None if self.types is None else tuple(self._by_name)
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether every type has every column of one table."""
+        return self.columns is not None and not self._declared
+
     def attributes(self, type_name: str) -> Mapping[str, DataType] | None:
         """The attributes of a type with those that every event has; None where any is allowed."""
-        declared = self._by_name.get(type_name, EventType(type_name)).attributes
-        declared = self.columns if declared is None else declared
-        return None if declared is None else {**dict(self._common()), **dict(declared)}
+        return self._declared.get(type_name, self._wide)
 
     def _common(self) -> Iterator[tuple[str, DataType]]:
         """The time, type and sequence columns: attributes of every event."""
-        yield self.time, self.time_type
+        # Seconds as floats are counted in whole microseconds (LANGUAGE.md section 1).
+        yield self.time, INTEGER if self.time_type.kind is Kind.FLOAT else self.time_type
         if self.type is not None:
             yield self.type, STRING
         if self.seq is not None:
             yield self.seq, INTEGER
 
-    @property
-    def time_type(self) -> DataType:
-        """The type of the time column."""
+    def _time_type(self) -> DataType:
+        """The type of the time column, of several the finest."""
         everywhere = [self.columns or (), *(t.attributes or () for t in self.types or ())]
-        for attributes in everywhere:
-            for name, data_type in attributes:
-                if name == self.time:
-                    return data_type
-        return INTEGER if self.time_unit else UNKNOWN
+        found = [kind for columns in everywhere for name, kind in columns if name == self.time]
+        kinds = {data_type.kind for data_type in found}
+        if len(kinds) > 1 or not kinds <= _TIMES:
+            shown = " and ".join(sorted({str(data_type) for data_type in found}))
+            raise SchemaError(
+                f"the time column `{self.time}` is {shown}; it may be integers, timestamps or"
+                " floats, the same in all types"
+            )
+        return merged(found) if found else INTEGER if self.time_unit else UNKNOWN
+
+    @property
+    def has_raw_time(self) -> bool:
+        """Whether times are plain integers to conditions: integers, or floats as microseconds."""
+        return self.time_type.kind in (Kind.INTEGER, Kind.FLOAT)
 
     @property
     def nanoseconds(self) -> int | None:
         """How many nanoseconds a raw unit of time is, where that is known."""
-        unit = {FLOAT: "us"}.get(self.time_type, self.time_type.resolution)
-        if self.time_type.kind is Kind.INTEGER:
-            unit = self.time_unit
+        kind = self.time_type.kind
+        unit = {Kind.FLOAT: "us", Kind.INTEGER: self.time_unit}.get(kind, self.time_type.resolution)
         return NANOSECONDS[UNITS[unit.lower()]] if unit else None
 
 
+_TIMES = {Kind.INTEGER, Kind.FLOAT, Kind.TIMESTAMP, Kind.UNKNOWN}
 OPEN = Schema()

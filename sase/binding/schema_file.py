@@ -23,25 +23,25 @@ from typing import Any, NoReturn
 from sase.binding.schema import Attributes, EventType, Schema
 from sase.binding.types import DataType, Kind
 from sase.errors import SchemaError
-from sase.lang.units import UNITS
 from sase.nearest import did_you_mean
 
 _TOP_LEVEL = ("time", "type", "seq", "time_unit", "types", "columns", "definitions")
-_KINDS = {kind.value: kind for kind in Kind if kind not in (Kind.NULL, Kind.UNKNOWN)}
+_KINDS = {k.value: k for k in Kind if k not in (Kind.NULL, Kind.UNKNOWN, Kind.OTHER)}
 _FORM = re.compile(r"([a-z]+)(?:\((s|ms|us|ns)\))?")
 
 
-def read_schema(path: Path) -> Schema:
-    """The schema in a file: JSON by its ending, otherwise TOML."""
+def read_schema(path: Path, *, time_unit: str | None = None) -> Schema:
+    """The schema in a file, JSON by its ending, otherwise TOML; a unit given here prevails."""
     try:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as problem:
         raise SchemaError(f"{path}: the schema cannot be read: {problem}") from problem
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # both decode errors are a ValueError
         raise SchemaError(f"{path}: this is not valid: {problem}") from problem
     try:
-        return schema_from(data)
+        given = {"time_unit": time_unit} if time_unit else {}
+        return schema_from({**_table(data, "a schema"), **given})
     except SchemaError as problem:
         raise SchemaError(f"{path}: {problem}") from None
 
@@ -52,18 +52,18 @@ def schema_from(data: object) -> Schema:
     for key in top:
         if key not in _TOP_LEVEL:
             _refuse(f"`{key}` is no part of a schema", key, _TOP_LEVEL)
-    time_unit = top.get("time_unit")
-    if time_unit is not None and str(time_unit).lower() not in UNITS:
-        _refuse(f"`{time_unit}` is not a unit of time", str(time_unit), UNITS)
+    for key in ("time", "type", "seq", "time_unit"):
+        if not isinstance(top.get(key, ""), str):
+            raise SchemaError(f"`{key}` must be a text, and is {top[key]!r}")
     columns = top.get("columns")
     definitions = _table(top.get("definitions", {}), "definitions")
     return Schema(
         types=_types(top["types"]) if "types" in top else None,
         columns=None if columns is None else _attributes(columns, "columns"),
-        time=str(top.get("time", "ts")),
-        type=None if definitions else str(top.get("type", "type")),
-        seq=str(top["seq"]) if "seq" in top else None,
-        time_unit=None if time_unit is None else str(time_unit).lower(),
+        time=top.get("time", "ts"),
+        type=None if definitions else top.get("type", "type"),
+        seq=top.get("seq"),
+        time_unit=top.get("time_unit"),
         definitions=tuple((name, str(text)) for name, text in definitions.items()),
     )
 
@@ -87,7 +87,8 @@ def parse_type(text: str, where: str) -> DataType:
     if text.lower() == "date":
         return DataType(Kind.TIMESTAMP, "d")
     found = _FORM.fullmatch(text.lower())
-    if found is None or found[1] not in _KINDS:
+    timed = ("timestamp", "interval")
+    if found is None or found[1] not in _KINDS or (found[2] and found[1] not in timed):
         _refuse(f"{where}: `{text}` is not a type", text, [*_KINDS, "date"])
     return DataType(_KINDS[found[1]], found[2])
 

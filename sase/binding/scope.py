@@ -30,6 +30,10 @@ class Problems:
     source: Source
     found: list[Diagnostic] = field(default_factory=list)
 
+    def add(self, diagnostic: Diagnostic) -> None:
+        """A diagnostic that was made elsewhere."""
+        self.found.append(diagnostic)
+
     def error(self, code: str, message: str, span: Span, *hints: str) -> None:
         """Something that makes the query unusable."""
         self.found.append(Diagnostic(code, message, span, self.source, hints))

@@ -30,10 +30,14 @@ WILD = frozenset((Kind.UNKNOWN, Kind.NULL))
 
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """A kind, and for time the unit of its resolution: `s`, `ms`, `us`, `ns`, or `d` for dates."""
+    """A kind, for time the unit of its resolution (`s`, `ms`, `us`, `ns`, or `d` for dates).
+
+    For a decimal `scale` is the number of digits after the point, where that is known.
+    """
 
     kind: Kind
     resolution: str | None = None
+    scale: int | None = None
 
     @property
     def is_number(self) -> bool:
@@ -75,11 +79,20 @@ BOOLEAN, INTEGER, FLOAT, STRING, TIMESTAMP, INTERVAL, NULL, UNKNOWN = (
 )
 
 
+RESOLUTIONS = ("d", "s", "ms", "us", "ns")  # from the coarsest
+
+
 def merged(types: list[DataType]) -> DataType:
     """The type of a value that is one of several comparable ones."""
     known = [candidate for candidate in types if candidate.kind not in WILD]
     if not known:
         return UNKNOWN if any(t.kind is Kind.UNKNOWN for t in types) else NULL
-    if len({candidate.kind for candidate in known}) == 1:
-        return known[0]
-    return FLOAT if all(candidate.kind in NUMBERS for candidate in known) else UNKNOWN
+    if len({candidate.kind for candidate in known}) > 1:
+        return FLOAT if all(candidate.kind in NUMBERS for candidate in known) else UNKNOWN
+    resolutions = [t.resolution for t in known if t.resolution is not None]
+    scales = [t.scale for t in known if t.scale is not None]
+    return DataType(
+        known[0].kind,
+        max(resolutions, key=RESOLUTIONS.index, default=None),
+        max(scales, default=None),
+    )

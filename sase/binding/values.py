@@ -15,11 +15,12 @@ from sase.binding.references import (
     declared,
     find_series,
 )
-from sase.binding.scope import Scope, is_unknown, unit_of_integer_time, unknown
+from sase.binding.scope import Clause, Scope, is_unknown, unit_of_integer_time, unknown
 from sase.binding.types import (
     FLOAT,
     INTEGER,
     INTERVAL,
+    NULL,
     NUMBERS,
     TIMESTAMP,
     UNKNOWN,
@@ -72,6 +73,11 @@ def _checked_range(literal: Expression, scope: Scope) -> Expression:
     return literal
 
 
+_TIMES = (Kind.TIMESTAMP, Kind.INTERVAL)
+# Terms of one sum or product: it becomes as many operations, each inside the next.
+MOST_TERMS = 100
+
+
 def _operation(
     name: str, data_type: DataType, operands: tuple[Expression, ...], node: ast.Node, scope: Scope
 ) -> Expression:
@@ -81,7 +87,7 @@ def _operation(
     values = [operand.value for operand in operands if isinstance(operand, Constant)]
     if len(values) < len(operands):
         return Operation(data_type, name, operands, span=node.span)
-    folded = fold_operation(name, values)
+    folded = fold_operation(name, values, bounded=data_type.kind not in _TIMES)
     if folded is None and all(value is not None for value in values):
         scope.problems.warning(
             "constant-is-null",
@@ -101,11 +107,24 @@ def _negative(node: ast.Negative, scope: Scope) -> Expression:
         message = f"a minus needs a number, and this is {operand.type.described()}"
         _mismatch(message, node, scope, "a number stands without quotes")
         return unknown(node)
-    return _operation("neg", operand.type, (operand,), node, scope)
+    return _operation("neg", _computed(operand.type), (operand,), node, scope)
+
+
+def _computed(data_type: DataType) -> DataType:
+    """The type of what is computed: arithmetic on decimals is on floats."""
+    return FLOAT if data_type.kind is Kind.DECIMAL else data_type
 
 
 def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
     """`a + b - c` as operations on two operands, from left to right."""
+    if len(node.operands) > MOST_TERMS:
+        scope.problems.error(
+            "too-many-terms",
+            f"this has {len(node.operands)} terms, and at most {MOST_TERMS} can be computed with",
+            node.span,
+            "put what belongs together into a column of the input",
+        )
+        return unknown(node)
     result, *others = [bind_value(operand, scope) for operand in node.operands]
     for operator, right in zip(node.operators, others, strict=True):
         result, right = on_raw_time(result, right, scope)
@@ -121,7 +140,7 @@ def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
 
 def on_raw_time(left: Expression, right: Expression, scope: Scope) -> tuple[Expression, Expression]:
     """On integer time an interval beside a number is a plain number of raw units."""
-    if scope.schema.time_type.kind is Kind.INTEGER:
+    if scope.schema.has_raw_time:
         if left.type == INTERVAL and right.type.kind in NUMBERS:
             left = _raw(left, scope)
         elif right.type == INTERVAL and left.type.kind in NUMBERS:
@@ -136,7 +155,14 @@ def _raw(interval: Expression, scope: Scope) -> Expression:
         unit_of_integer_time(interval.span, scope)
         return Placeholder(UNKNOWN, "", span=interval.span)
     units = Fraction(interval.value, scope.schema.nanoseconds)
-    if units.denominator == 1:
+    if abs(units) > INT64_MAX:
+        scope.problems.error(
+            "integer-out-of-range",
+            "this interval is beyond the integers of 64 bits, in units of the time column",
+            interval.span,
+            f"integers go up to {INT64_MAX}",
+        )
+    elif units.denominator == 1:
         return Constant(INTEGER, int(units), span=interval.span)
     return Constant(FLOAT, float(units), span=interval.span)
 
@@ -145,6 +171,8 @@ def _arithmetic(operator: str, left: DataType, right: DataType) -> DataType | No
     kinds = (left.kind, right.kind)
     if Kind.UNKNOWN in kinds and not {Kind.STRING, Kind.BOOLEAN, Kind.OTHER} & set(kinds):
         return UNKNOWN
+    if Kind.NULL in kinds and {*kinds} <= {*NUMBERS, *_TIMES, Kind.NULL}:
+        return NULL  # it goes through every operator
     if left.is_number and right.is_number:
         if operator == "/":
             return FLOAT
@@ -192,6 +220,8 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
         _unknown_function(node, scope)
         return unknown(node)
     operands = tuple(bind_value(argument, scope) for argument in node.arguments)
+    if function.most is None:
+        operands = _on_one_clock(operands, scope)
     if not operands or (function.most is not None and len(operands) > function.most):
         scope.problems.error(
             "wrong-arguments",
@@ -204,13 +234,22 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
     return _function(function, operands, node, scope)
 
 
+def _on_one_clock(operands: tuple[Expression, ...], scope: Scope) -> tuple[Expression, ...]:
+    """Intervals among numbers as numbers, on integer time."""
+    number = next((o for o in operands if o.type.kind in NUMBERS), None)
+    if number is None:
+        return operands
+    return tuple(on_raw_time(number, operand, scope)[1] for operand in operands)
+
+
 def _function(
     function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
 ) -> Expression:
     types = [operand.type for operand in operands]
     wrong = next((o for o in operands if not function.accepts(o.type)), None)
     if wrong is None and function.most is None:
-        wrong = next((o for o in operands if not o.type.compares_with(merged(types[:1]))), None)
+        pairs = ((o, merged(types[:place])) for place, o in enumerate(operands))
+        wrong = next((o for o, before in pairs if not o.type.compares_with(before)), None)
     if wrong is not None:
         scope.problems.error(
             "incompatible-types",
@@ -226,6 +265,8 @@ def _unknown_function(node: ast.Call, scope: Scope) -> None:
     name = node.function
     every = [*FUNCTIONS, *AGGREGATES]
     hints = did_you_mean(name.text, every) or (f"the functions are {', '.join(every)}",)
+    if scope.clause is Clause.RETURN and all(isinstance(a, ast.Attribute) for a in node.arguments):
+        hints = (*hints, f"a new event names its attributes:  RETURN {name.text}(x.a AS a)")
     if nearest(name.text, ["len"]) and any(isinstance(a, ast.Attribute) for a in node.arguments):
         hints = ("the length of a text is  length(x.a) , of a series  a.len",)
     scope.problems.error(
@@ -262,7 +303,7 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
     if not aggregate.accepts(data_type):
         scope.problems.error(
             "incompatible-types",
-            f"{name} is of numbers, and `{argument.attribute.text}` is {data_type.described()}",
+            f"{name} does not take `{argument.attribute.text}`: it is {data_type.described()}",
             argument.span,
             f"of other values there are  {' '.join(_OF_ANYTHING)}",
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TypeGuard
 
-from sase.binding.bound import BoundComponent, BoundWindow, Placeholder, WindowKind
+from sase.binding.bound import BoundComponent, BoundWindow, Placeholder, Scalar, WindowKind
 from sase.binding.folding import INT64_MAX
 from sase.binding.literals import bind_literal, exact
 from sase.binding.scope import Scope, unit_of_integer_time
@@ -37,13 +38,13 @@ def bind_window(window: ast.Window, scope: Scope) -> BoundWindow | None:
 
 def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
     match window.amount:
-        case ast.Negative(operand=operand):
-            return _positive(Fraction(-1), operand, window, scope)
+        case ast.Negative():
+            return _positive(Fraction(-1), window, scope)
         case ast.Parameter() as parameter:
             literal = bind_literal(parameter, scope)
             if isinstance(literal, Placeholder) or literal is None:
                 return literal
-            if isinstance(literal.value, bool) or not isinstance(literal.value, int | float):
+            if not _is_number(literal.value):
                 scope.problems.error(
                     "bad-parameter",
                     f"a window is a number, and `:{parameter.name}` is a {literal.type}",
@@ -51,12 +52,16 @@ def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
                     f'give a number:  params={{"{parameter.name}": 500}}',
                 )
                 return None
-            return _positive(Fraction(repr(literal.value)), parameter, window, scope)
+            return _positive(Fraction(repr(literal.value)), window, scope)
         case amount:
-            return _positive(exact(amount), amount, window, scope)
+            return _positive(exact(amount), window, scope)
 
 
-def _positive(amount: Fraction, _: ast.Node, window: ast.Window, scope: Scope) -> Fraction | None:
+def _is_number(value: Scalar) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _positive(amount: Fraction, window: ast.Window, scope: Scope) -> Fraction | None:
     if amount > 0:
         return amount
     scope.problems.error(
@@ -73,8 +78,7 @@ def _unit(window: ast.Window, scope: Scope) -> str | None:
         return None
     unit = UNITS.get(window.unit.text)
     if unit is None:
-        problem = unknown_unit(window.unit.text, window.unit.span, scope.problems.source)
-        scope.problems.found.append(problem)
+        scope.problems.add(unknown_unit(window.unit.text, window.unit.span, scope.problems.source))
     elif scope.schema.time_type.kind is Kind.INTEGER and scope.schema.time_unit is None:
         unit_of_integer_time(window.unit.span, scope)
     return unit

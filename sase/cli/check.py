@@ -29,9 +29,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--time", metavar="COLUMN", help="with --events: the time column")
     parser.add_argument("--type", metavar="COLUMN", help="with --events: the type column")
-    parser.add_argument(
-        "--time-unit", metavar="UNIT", help="with --events: what integer time counts, such as ms"
-    )
+    parser.add_argument("--time-unit", metavar="UNIT", help="what integer time counts, such as ms")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
@@ -54,10 +52,14 @@ def run(arguments: Namespace) -> int:
 def _schema(arguments: Namespace) -> Schema:
     if arguments.schema and arguments.events:
         raise ValueError("--schema and --events both give a schema: leave one of them out")
+    given = {"--time": arguments.time, "--type": arguments.type}
+    without_effect = [option for option, value in given.items() if value and not arguments.events]
+    if without_effect:
+        raise ValueError(f"{without_effect[0]} goes with --events: a schema names its own columns")
     if arguments.schema:
         from sase.binding.schema_file import read_schema
 
-        return read_schema(arguments.schema)
+        return read_schema(arguments.schema, time_unit=arguments.time_unit)
     if arguments.events:
         from sase.engine.files import schema_of_file
 
@@ -67,9 +69,9 @@ def _schema(arguments: Namespace) -> Schema:
             type=arguments.type,
             time_unit=arguments.time_unit,
         )
-    from sase.binding import OPEN
+    from sase.binding import Schema
 
-    return OPEN
+    return Schema(time_unit=arguments.time_unit)
 
 
 def _diagnostics(text: Text, schema: Schema) -> list[Diagnostic]:

@@ -43,7 +43,8 @@ def _read(name: str) -> Text:
                 content = file.read()
         text = content.decode("utf-8").removeprefix(BOM)
     except OSError as problem:
-        raise ValueError(f"{name} cannot be read: {problem.strerror or problem}") from problem
+        hint = "; a query itself is given with -q" if " " in name.strip() else ""
+        raise ValueError(f"{name} cannot be read: {problem.strerror or problem}{hint}") from problem
     except UnicodeDecodeError as problem:
         line = content[: problem.start].count(b"\n") + 1
         raise ValueError(f"{name} is not UTF-8: byte {problem.start}, in line {line}") from problem

@@ -375,7 +375,7 @@ class Window(Node):
 class Confidence(Node):
     """`WITH CONFIDENCE >= c` (level 3)."""
 
-    threshold: Integer | Float
+    threshold: Integer | Float | Parameter
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from sase.source import NOWHERE, Source, Span
 
 DEEPEST = 200
 # Far above int64, far below where Python refuses to convert.
-MOST_DIGITS = 400
+MOST_DIGITS = 100
 # Rules that open a level: brackets are counted apart from operators, since they leave no node.
 BRACKETS = frozenset(("parentheses", "call", "group", "negated", "minus"))
 OPERATORS = frozenset(
@@ -70,7 +70,7 @@ def _nested_too_deeply(node: Tree[Token], source: Source) -> QuerySyntaxError:
         f"this is nested more than {DEEPEST} levels deep",
         Span(start, start + 1),
         source,
-        "write a long AND, OR, + or * without brackets: it may have any length",
+        "write a long AND or OR without brackets: it may have any length",
     )
 
 
@@ -150,7 +150,7 @@ class _Builder:
         )
 
     def confidence(
-        self, span: Span, _: Token, threshold: ast.Integer | ast.Float
+        self, span: Span, _: Token, threshold: ast.Integer | ast.Float | ast.Parameter
     ) -> ast.Confidence:
         return ast.Confidence(threshold, span=span)
 
@@ -425,6 +425,8 @@ class _Builder:
     def _number(self, text: str, span: Span) -> ast.Integer | ast.Float:
         if text.isdecimal():
             return ast.Integer(self._int(text, span), span=span)
+        if len(text) > MOST_DIGITS:
+            raise self._too_long(text, span)
         return ast.Float(float(text), span=span)
 
     def _int(self, digits: str, span: Span | None = None) -> int:
@@ -432,10 +434,13 @@ class _Builder:
             return int(digits)
         if span is None and isinstance(digits, Token):
             span = Span(_end(digits) - len(digits), _end(digits))
-        raise syntax_error(
+        raise self._too_long(digits, span or NOWHERE)
+
+    def _too_long(self, digits: str, span: Span) -> QuerySyntaxError:
+        return syntax_error(
             "number-too-long",
-            f"an integer of {len(digits)} digits fits no column",
-            span or NOWHERE,
+            f"a number of {len(digits)} digits fits no column",
+            span,
             self.source,
             f"integers go up to {2**63 - 1}; a larger value is written as a float: 1e20",
         )

@@ -40,6 +40,14 @@ class Comment:
 
 def format_text(text: str, name: str = "query") -> str:
     """A script in its standard layout, ending with a line end."""
+    formatted = _formatted(text, name)
+    # A comment that moves to the end of its line may leave room to join what it kept apart.
+    while formatted != (text := _formatted(formatted, name)):
+        formatted = text
+    return formatted
+
+
+def _formatted(text: str, name: str) -> str:
     script = parse_script(text, name)
     comments = list(_comments(text))
     lines = _woven(list(_script(script, [comment.start for comment in comments])), comments)

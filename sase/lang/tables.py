@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import io
 import os
-import pickle
 import stat
 import sys
 import tempfile
@@ -66,8 +65,10 @@ def _load(path: Path) -> lark.Lark | None:
             return None
         with path.open("rb") as file:
             return lark.Lark.load(file)
-    except (OSError, EOFError, pickle.UnpicklingError, AttributeError, KeyError, TypeError):
-        return None  # absent, or cut short by a crash: it is built and written anew
+    except Exception:
+        # Absent, cut short by a crash, or damaged, in which case a pickle may raise anything: the
+        # tables are built and written anew.
+        return None
 
 
 def _private_folder() -> Path | None:

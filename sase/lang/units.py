@@ -41,5 +41,5 @@ def unknown_unit(word: str, span: Span, source: Source) -> Diagnostic:
         f"`{word}` is not a unit of time",
         span,
         source,
-        (*did_you_mean(word, UNITS), f"the units are {', '.join(NANOSECONDS)}"),
+        (*did_you_mean(word, [*UNITS, "EVENTS"]), f"the units are {', '.join(NANOSECONDS)}"),
     )
