@@ -84,7 +84,7 @@ def _clip(line: str, start: int, end: int) -> tuple[str, int, int]:
     right = min(len(line), left + EXCERPT_WIDTH)
     head, tail = ("…" if left else ""), ("…" if right < len(line) else "")
     shift = left - len(head)
-    return head + line[left:right] + tail, start - shift, min(end, right) - shift
+    return head + line[left:right] + tail, start - shift, max(min(end, right), start + 1) - shift
 
 
 def _visible(character: str) -> str:

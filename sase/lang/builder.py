@@ -17,18 +17,19 @@ from lark import Token, Tree
 
 from sase.errors import Diagnostic, QuerySyntaxError
 from sase.lang import ast
-from sase.lang.names import folded, spelled
+from sase.lang.names import spelled
 from sase.source import NOWHERE, Source, Span
 
 DEEPEST = 200
 # Far above int64, far below where Python refuses to convert.
 MOST_DIGITS = 100
-# Rules that open a level: brackets are counted apart from operators, since they leave no node.
-BRACKETS = frozenset(("parentheses", "call", "group", "negated", "minus"))
+# Rules that open a level. Brackets are counted apart from operators, since they leave no node, and
+# the printer puts some where the source has none: `- - x` is written `-(-x)`.
+BRACKETS = frozenset(("parentheses", "call", "group"))
 OPERATORS = frozenset(
     (
         "any_of", "all_of", "negated", "comparison", "membership", "between", "like", "null_test",
-        "sum_of", "product_of", "minus", "call", "group", "alternatives", "sequence", "negative",
+        "sum_of", "product_of", "minus", "call", "group", "set_of", "alternatives", "sequence",
     )
 )  # fmt: skip
 
@@ -128,7 +129,7 @@ class _Builder:
 
     def strategy(self, span: Span, name: Token, *variables: ast.Name | None) -> ast.Strategy:
         named = tuple(variable for variable in variables if variable)
-        return ast.Strategy(ast.StrategyName(folded(name)), named, span=span)
+        return ast.Strategy(ast.StrategyName(name.lower()), named, span=span)
 
     def selected(self, _: Span, condition: ast.Expression | None) -> _Selected:
         return _Selected(condition)
@@ -409,7 +410,8 @@ class _Builder:
         return ast.Parameter(name.text, span=span)
 
     def unit(self, span: Span, name: Token) -> ast.Name:
-        return ast.Name(name.lower(), span=span)
+        # Lower case has another number of letters for some, and is then no name any more.
+        return ast.Name(name.lower() if name.isascii() else str(name), span=span)
 
     # -- names
 

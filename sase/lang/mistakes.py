@@ -203,7 +203,10 @@ _NO_OPERAND = RESERVED - {"any", "not", "true", "false", "null"}
 
 def _keyword_as_name(scene: Scene) -> Diagnostic | None:
     """`WHERE AND …`, `EVENT WHERE …`: a keyword taken for a name, since nothing else fits there."""
-    for previous, token in pairwise(scene.before[-5:]):
+    tokens = scene.before[-5:]
+    for before, previous, token in zip(["", *tokens], tokens, tokens[1:], strict=False):
+        if before in (".", ":"):
+            continue  # a field may have any name
         if previous.upper() in _BEFORE_OPERAND and token.lower() in _NO_OPERAND:
             return scene.error(
                 "unexpected",

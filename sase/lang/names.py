@@ -17,14 +17,9 @@ _PLAIN = re.compile(r"[^\W\d]\w*")
 _HYPHENATED = re.compile(r"[^\W\d]\w*(-\w+)*")
 
 
-def folded(word: str) -> str:
-    """A word as the grammar's case-insensitive keywords see it: `ſ` is an s to them."""
-    return word.upper().lower()
-
-
 def spelled(name: str) -> str:
     """A name as it stands in a condition or a clause."""
-    return name if _PLAIN.fullmatch(name) and folded(name) not in RESERVED else _quoted(name)
+    return name if _PLAIN.fullmatch(name) and name.lower() not in RESERVED else _quoted(name)
 
 
 def spelled_field(name: str) -> str:
@@ -34,7 +29,7 @@ def spelled_field(name: str) -> str:
 
 def spelled_type(name: str) -> str:
     """A type name in the EVENT clause, where hyphens are part of it."""
-    return name if _HYPHENATED.fullmatch(name) and folded(name) not in RESERVED else _quoted(name)
+    return name if _HYPHENATED.fullmatch(name) and name.lower() not in RESERVED else _quoted(name)
 
 
 def _quoted(name: str) -> str:

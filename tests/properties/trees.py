@@ -3,7 +3,8 @@
 What the parser guarantees of a tree, and what everything that reads one may rely on:
 
 - `Integer` and `Float` are never negative, and no float is NaN; a sign is a `Negative` around them.
-- A `Percentage` has a number of its own, never one with a sign.
+- A `Percentage` has a number of its own, never one with a sign, and one that can be written without
+  an exponent in 100 characters.
 - `And`, `Or`, `Sum`, `Product` and `Alternatives` have at least two operands, and a `Sum` or
   `Product` one operator fewer. The same kind may stand inside itself: brackets keep their grouping.
 - `Script`, `Sequence`, `SetOf`, `Membership`, `Equivalence` and `Output` have at least one entry.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import cache
 from itertools import product
@@ -31,6 +32,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from sase.lang import ast
+from sase.lang.builder import MOST_DIGITS
 from sase.lang.names import spelled
 from sase.lang.tables import parser
 
@@ -46,7 +48,7 @@ def keywords() -> list[str]:
     return sorted({word for found in words for word in found})
 
 
-# Letters that Python's `re.IGNORECASE` takes for an i, an s or a k, and `str.lower` does not.
+# Letters that Python's `re.IGNORECASE` takes for an i, an s or a k, as it does İ.
 FOLDED = str.maketrans({"i": "ı", "s": "ſ", "k": "\u212a"})
 PLAIN = [
     "a", "b", "x", "A", "Shelf", "price", "_", "_1", "i", "len", "LEN", "count", "avg", "e1", "É",
@@ -67,7 +69,8 @@ UNITS = [
 @cache
 def spellings() -> list[str]:
     """Names: plain ones, keywords in any case, and some that only backquotes can hold."""
-    changes = [str.lower, str.upper, str.title, lambda word: word.translate(FOLDED)]
+    changes: list[Callable[[str], str]] = [str.lower, str.upper, str.title]
+    changes += [lambda word: word.translate(FOLDED), lambda word: word.replace("i", "İ")]
     words = [change(word) for change in changes for word in keywords()]
     return list(dict.fromkeys(PLAIN * 2 + ODD + words))
 
@@ -86,7 +89,7 @@ TEXTS = [
     "", "'", "''", "it's", '"', "’", "‘a’", "`", "\n", "a\r\nb", "\\", "%_\\%", "--", "/* */", ";",
     "שלום", "\u202e", "😀", "\0", "\ud800", "2024-01-31", "5", "-5", "NULL",
 ]  # fmt: skip
-LONGEST = 10**400 - 1  # the longest integer that the parser takes
+LONGEST = 10**MOST_DIGITS - 1
 _INTEGERS = [ast.Integer(n) for n in (0, 1, 2, 7, 42, 2**31, 2**63 - 1, 2**63, 2**70, LONGEST)]
 _FLOATS = [
     ast.Float(value)
@@ -98,7 +101,8 @@ _INTERVALS = [
     ast.Interval(number, ast.Name(unit)) for number in NUMBERS[::3] for unit in UNITS[::2]
 ] + [ast.Interval(ast.Float(0.5), ast.Name(unit)) for unit in UNITS]
 _TIMES = [kind(text) for kind in (ast.Timestamp, ast.Date) for text in TEXTS[:6]]
-_PERCENTAGES = [ast.Percentage(number) for number in NUMBERS]
+_SHORT = [ast.Float(value) for value in (0.0, 0.1, 2.5, 99.99, 1e16, 1e22, 1.5e-7, 1e-90)]
+_PERCENTAGES = [ast.Percentage(number) for numbers in (_INTEGERS, _SHORT) for number in numbers]
 
 
 @cache
@@ -111,8 +115,8 @@ def parameters() -> Trees:
 def constants() -> Trees:
     """Every literal without a sign."""
     words = [ast.Boolean(True), ast.Boolean(False), ast.Null()]
-    pools = (NUMBERS, _STRINGS, words, _TIMES, _INTERVALS, _PERCENTAGES)
-    return st.one_of(*map(st.sampled_from, pools), parameters())
+    pools: tuple[list[Any], ...] = (NUMBERS, _STRINGS, words, _TIMES, _INTERVALS, _PERCENTAGES)
+    return st.one_of(*(st.sampled_from(pool) for pool in pools), parameters())
 
 
 @cache
@@ -187,7 +191,7 @@ def expressions(depth: int = 3) -> Trees:
     return st.one_of(
         _leaves(),
         st.builds(ast.Call, _functions(), _several(inner, 1, 2)),
-        st.builds(ast.Negative, inner),
+        st.builds(ast.Negative, inner | st.builds(ast.Negative, inner)),
         _chains(ast.Sum, "+-", inner),
         _chains(ast.Product, "*/%", inner),
         st.builds(ast.Comparison, st.sampled_from(signs), inner, inner),
@@ -195,7 +199,7 @@ def expressions(depth: int = 3) -> Trees:
         st.builds(ast.Between, inner, inner, inner, negated),
         st.builds(ast.Like, inner, patterns, negated),
         st.builds(ast.NullTest, inner, negated),
-        st.builds(ast.Not, inner),
+        st.builds(ast.Not, inner | st.builds(ast.Not, inner)),
         st.builds(ast.And, _several(inner, 2, 3)),
         st.builds(ast.Or, _several(inner, 2, 3)),
     )
