@@ -33,7 +33,7 @@ def parser() -> lark.Lark:
     version = f"{lark.__version__} {sys.version_info[:2]} {sys.implementation.name}"
     digest = hashlib.sha256(f"{version}\n{grammar}".encode()).hexdigest()[:24]
     path = folder / f"grammar-{digest}.pickle"
-    return _load(path) or _build_and_keep(grammar, path)
+    return _load(path, digest) or _build_and_keep(grammar, path, digest)
 
 
 def _build(grammar: str) -> lark.Lark:
@@ -46,29 +46,46 @@ def _build(grammar: str) -> lark.Lark:
     )
 
 
-def _build_and_keep(grammar: str, path: Path) -> lark.Lark:
+def _build_and_keep(grammar: str, path: Path, digest: str) -> lark.Lark:
     built = _build(grammar)
     content = io.BytesIO()
     built.save(content)
     # A failure to write (a full disk, a read-only folder) costs time at the next start, no more.
     with contextlib.suppress(OSError):
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.getbuffer())
-        os.replace(temporary, path)
+        _replace(path, _stamp(digest, content.getvalue()) + content.getvalue())
     return built
 
 
-def _load(path: Path) -> lark.Lark | None:
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
+
+
+def _stamp(digest: str, tables: bytes) -> bytes:
+    """What stands before the tables: whose they are, and that they are whole."""
+    return f"{digest} {hashlib.sha256(tables).hexdigest()}\n".encode()
+
+
+def _load(path: Path, digest: str) -> lark.Lark | None:
+    """The tables in a file, or None where it is absent, damaged, or another grammar's."""
     try:
         if not _is_private(path):
             return None
-        with path.open("rb") as file:
-            return lark.Lark.load(file)
-    except Exception:
-        # Absent, cut short by a crash, or damaged, in which case a pickle may raise anything: the
-        # tables are built and written anew.
+        content = path.read_bytes()
+    except OSError:
         return None
+    stamp, _, tables = content.partition(b"\n")
+    # Only what is certainly our own is unpickled.
+    if stamp + b"\n" != _stamp(digest, tables):
+        return None
+    return lark.Lark.load(io.BytesIO(tables))
 
 
 def _private_folder() -> Path | None:
