@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import chain
+from math import isinf
 from typing import Any, NamedTuple
 
 from lark import Token, Tree
@@ -427,9 +428,10 @@ class _Builder:
     def _number(self, text: str, span: Span) -> ast.Integer | ast.Float:
         if text.isdecimal():
             return ast.Integer(self._int(text, span), span=span)
-        if len(text) > MOST_DIGITS:
+        value = float(text)
+        if isinf(value):
             raise self._too_long(text, span)
-        return ast.Float(float(text), span=span)
+        return ast.Float(value, span=span)
 
     def _int(self, digits: str, span: Span | None = None) -> int:
         if len(digits) <= MOST_DIGITS:

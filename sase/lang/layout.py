@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from sase.lang import ast
 from sase.lang.parser import parse_script
 from sase.lang.printer import (
+    ATOM,
     LEVELS,
     bracketed,
     condition_text,
@@ -38,6 +41,26 @@ class Comment:
     trailing: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The places in the source that decide where lines break: its comments and its brackets."""
+
+    comments: list[Comment]
+    brackets: list[tuple[int, str]]
+
+    def comment_between(self, start: int, end: int) -> bool:
+        """Whether a comment begins between two offsets."""
+        return any(start < comment.start < end for comment in self.comments)
+
+    def opening(self, offset: int) -> int:
+        """Where the last bracket opens before an offset."""
+        return max(place for place, sign in self.brackets if sign == "(" and place < offset)
+
+    def closing(self, offset: int, sign: str = ")") -> int:
+        """Where the first bracket closes from an offset on."""
+        return min(place for place, found in self.brackets if found == sign and place >= offset)
+
+
 def format_text(text: str, name: str = "query") -> str:
     """A script in its standard layout, ending with a line end."""
     formatted = _formatted(text, name)
@@ -49,55 +72,55 @@ def format_text(text: str, name: str = "query") -> str:
 
 def _formatted(text: str, name: str) -> str:
     script = parse_script(text, name)
-    comments = list(_comments(text))
-    lines = _woven(list(_script(script, [comment.start for comment in comments])), comments)
+    marks = _marks(text)
+    lines = _woven(list(_script(script, marks)), marks.comments)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 # ---------------------------------------------------------------- lines
 
 
-def _script(script: ast.Script, breaks: list[int]) -> Iterator[Line]:
+def _script(script: ast.Script, marks: Marks) -> Iterator[Line]:
     for place, statement in enumerate(script.statements):
         if place:
             yield Line("", statement.span.start)
-        lines = list(_statement(statement, breaks))
+        lines = list(_statement(statement, marks))
+        lines[0] = replace(lines[0], start=statement.span.start)
         if place < len(script.statements) - 1:
             lines[-1] = replace(lines[-1], text=lines[-1].text + ";")
         yield from lines
 
 
-def _statement(statement: ast.Statement, breaks: list[int]) -> Iterator[Line]:
+def _statement(statement: ast.Statement, marks: Marks) -> Iterator[Line]:
     if statement.stream:
         yield Line(f"CREATE STREAM {to_text(statement.stream)} AS", statement.span.start)
     query = statement.query
     if query.sources:
         names = ", ".join(map(to_text, query.sources))
         yield Line(f"FROM {names}", query.sources[0].span.start)
-    yield from _pattern(query.pattern, breaks)
-    yield from _where(query, breaks)
+    yield from _pattern(query.pattern, marks)
+    yield from _where(query, marks)
     if query.window:
         yield Line(f"WITHIN {to_text(query.window)}", query.window.span.start)
     if query.confidence:
         yield Line(f"WITH {to_text(query.confidence)}", query.confidence.span.start)
     if query.having is not None:
-        yield from _condition("HAVING ", query.having, "", breaks)
+        yield from _condition("HAVING ", query.having, "", marks)
     if query.output:
-        yield from _output(query.output, breaks)
+        yield from _output(query.output, marks)
     if query.limit is not None:
         yield Line(f"LIMIT {to_text(query.limit)}", query.limit.span.start)
 
 
-def _fits(text: str, node: ast.Node, breaks: list[int]) -> bool:
+def _fits(text: str, node: ast.Node, marks: Marks) -> bool:
     """Whether a text may stay on one line: it is short, and no comment stands inside it."""
-    start, end = node.span
-    return len(text) <= WIDTH and not any(start < place < end for place in breaks)
+    return len(text) <= WIDTH and not marks.comment_between(*node.span)
 
 
-def _pattern(pattern: ast.Pattern, breaks: list[int]) -> Iterator[Line]:
+def _pattern(pattern: ast.Pattern, marks: Marks) -> Iterator[Line]:
     text = f"EVENT {to_text(pattern)}"
     match pattern:
-        case ast.Sequence(parts=parts) if not _fits(text, pattern, breaks):
+        case ast.Sequence(parts=parts) if not _fits(text, pattern, marks):
             yield Line("EVENT SEQ(", pattern.span.start)
             yield from _items(parts)
             yield Line(")", pattern.span.end - 1)
@@ -111,26 +134,31 @@ def _items(nodes: tuple[ast.Node, ...]) -> Iterator[Line]:
         yield Line(f"{INDENT}{to_text(node)}{comma}", node.span.start)
 
 
-def _where(query: ast.Query, breaks: list[int]) -> Iterator[Line]:
+def _where(query: ast.Query, marks: Marks) -> Iterator[Line]:
     if query.strategy is None:
         if query.where is not None:
-            yield from _condition("WHERE ", query.where, "", breaks)
+            yield from _condition("WHERE ", query.where, "", marks)
         return
     text = f"WHERE {qualification(query)}"
-    if query.where is None or (len(text) <= WIDTH and _fits(text, query.where, breaks)):
-        yield Line(text, query.strategy.span.start)
+    start = query.strategy.span.start
+    if query.where is None:
+        yield Line(text, start)
         return
-    yield Line(f"WHERE {strategy_text(query)} {{", query.strategy.span.start)
-    yield from _condition("", query.where, INDENT, breaks)
-    yield Line("}", query.where.span.end)
+    end = marks.closing(query.where.span.end, "}")
+    if len(text) <= WIDTH and not marks.comment_between(start, end):
+        yield Line(text, start)
+        return
+    yield Line(f"WHERE {strategy_text(query)} {{", start)
+    yield from _condition("", query.where, INDENT, marks)
+    yield Line("}", end)
 
 
-def _condition(
-    lead: str, condition: ast.Expression, indent: str, breaks: list[int]
-) -> Iterator[Line]:
+def _condition(lead: str, condition: ast.Expression, indent: str, marks: Marks) -> Iterator[Line]:
     """A condition after its keyword: one line, or an operand of AND or OR a line."""
     text = f"{indent}{lead}{condition_text(condition)}"
-    if not isinstance(condition, ast.And | ast.Or) or _fits(text, condition, breaks):
+    if not isinstance(condition, ast.And | ast.Or) or (
+        len(text) <= WIDTH and not _is_split(condition, marks)
+    ):
         yield Line(text, condition.span.start)
         return
     word = "AND " if isinstance(condition, ast.And) else "OR "
@@ -138,19 +166,38 @@ def _condition(
     for place, operand in enumerate(condition.operands):
         start = indent + lead if place == 0 else deeper + word
         one_line = start + bracketed(operand, LEVELS[type(condition)] + 1)
-        if _fits(one_line, operand, breaks) or not isinstance(operand, ast.And | ast.Or):
-            yield Line(one_line, operand.span.start)
-            continue
-        # Brackets on the lines around it: the operand is itself an AND or an OR.
-        yield Line(f"{start}(", operand.span.start)
-        yield from _condition("", operand, deeper + INDENT, breaks)
-        yield Line(f"{deeper})", operand.span.end)
+        if isinstance(operand, ast.And | ast.Or):
+            first, last = _extent(operand, condition, marks)
+            if len(one_line) > WIDTH or marks.comment_between(first, last):
+                # Brackets on the lines around it: the operand is itself an AND or an OR.
+                yield Line(f"{start}(", first)
+                yield from _condition("", operand, deeper + INDENT, marks)
+                yield Line(f"{deeper})", last)
+                continue
+        yield Line(one_line, operand.span.start)
 
 
-def _output(output: ast.Output, breaks: list[int]) -> Iterator[Line]:
+def _extent(operand: ast.Expression, condition: ast.And | ast.Or, marks: Marks) -> tuple[int, int]:
+    """Where the brackets of an operand stand; without any, where its first and last line do."""
+    if LEVELS.get(type(operand), ATOM) <= LEVELS[type(condition)]:
+        return marks.opening(operand.span.start), marks.closing(operand.span.end)
+    if isinstance(operand, ast.And | ast.Or):
+        return operand.operands[0].span.start, _extent(operand.operands[-1], operand, marks)[1]
+    return operand.span.start, operand.span.start
+
+
+def _is_split(condition: ast.And | ast.Or, marks: Marks) -> bool:
+    """Whether a comment stands before the end of a condition: one inside its last line does not."""
+    _, end = _extent(condition.operands[-1], condition, marks)
+    return marks.comment_between(condition.operands[0].span.start, end)
+
+
+def _output(output: ast.Output, marks: Marks) -> Iterator[Line]:
     text = f"RETURN {to_text(output)}"
     start = output.span.start
-    if _fits(text, output, breaks):
+    # Without a bracket at the end, what follows the beginning of the last column follows it.
+    end = output.span.end if output.type_name else output.items[-1].span.start
+    if len(text) <= WIDTH and not marks.comment_between(start, end):
         yield Line(text, start)
         return
     if output.type_name:
@@ -165,34 +212,42 @@ def _output(output: ast.Output, breaks: list[int]) -> Iterator[Line]:
 # ---------------------------------------------------------------- comments
 
 
-def _comments(text: str) -> Iterator[Comment]:
+def _marks(text: str) -> Marks:
+    marks = Marks([], [])
+    trailing = False
     for token in parser().lex(text, dont_ignore=True):
+        start = token.start_pos or 0
         if token.type == "COMMENT":
-            start = token.start_pos or 0
-            before = text[text.rfind("\n", 0, start) + 1 : start]
-            yield Comment(token.rstrip(), start, trailing=bool(before.strip()))
+            marks.comments.append(Comment(token.rstrip(), start, trailing))
+        elif token.type == "WHITESPACE":
+            trailing = trailing and "\n" not in token
+        else:
+            trailing = True
+            if token in ("(", ")", "}"):
+                marks.brackets.append((start, str(token)))
+    return marks
 
 
 def _woven(lines: list[Line], comments: list[Comment]) -> Iterator[str]:
     """The lines with each comment at the end of its line, or on its own before the next."""
-    waiting = list(comments)
-    for place, line in enumerate(lines):
-        while waiting and not waiting[0].trailing and waiting[0].start <= line.start:
-            yield _indent(line.text) + waiting.pop(0).text
-        following = lines[place + 1].start if place + 1 < len(lines) else None
-        text = line.text
-        own_lines: list[str] = []
-        while waiting and (following is None or waiting[0].start < following):
-            if not waiting[0].trailing and following is not None:
+    waiting = deque(comments)
+    for line, following in zip_longest(lines, lines[1:]):
+        # The blank line between statements stands before what is said about the second.
+        while line.text and waiting and not waiting[0].trailing and waiting[0].start <= line.start:
+            yield _indent(line.text) + waiting.popleft().text
+        text, closed = line.text, False
+        while waiting and waiting[0].trailing and _belongs(waiting[0], following):
+            if closed:  # nothing may follow a comment that reaches to the end of its line
+                waiting[0] = replace(waiting[0], trailing=False)
                 break
-            comment = waiting.pop(0)
-            # Nothing may follow a comment that reaches to the end of its line.
-            if comment.trailing and "--" not in text[len(line.text) :] and not own_lines:
-                text += f"  {comment.text}"
-            else:
-                own_lines.append(_indent(line.text) + comment.text)
+            closed = waiting[0].text.startswith("--")
+            text += f"  {waiting.popleft().text}"
         yield text
-        yield from own_lines
+    yield from (_indent(lines[-1].text) + comment.text for comment in waiting)
+
+
+def _belongs(comment: Comment, following: Line | None) -> bool:
+    return following is None or comment.start < following.start
 
 
 def _indent(text: str) -> str:

@@ -145,16 +145,8 @@ def _(node: ast.Negative) -> str:
 
 
 @to_text.register
-def _(node: ast.Sum) -> str:
-    return _chained(node, LEVELS[ast.Product])
-
-
-@to_text.register
-def _(node: ast.Product) -> str:
-    return _chained(node, LEVELS[ast.Negative])
-
-
-def _chained(node: ast.Sum | ast.Product, loosest: int) -> str:
+def _(node: ast.Sum | ast.Product) -> str:
+    loosest = LEVELS[type(node)] + 1
     operands = [bracketed(operand, loosest) for operand in node.operands]
     for place, operator in enumerate(node.operators):
         if operator in "*/" and isinstance(node.operands[place], ast.Percentage):
@@ -168,7 +160,7 @@ def _chained(node: ast.Sum | ast.Product, loosest: int) -> str:
 
 @to_text.register
 def _(node: ast.Comparison) -> str:
-    left, right = (bracketed(side, LEVELS[ast.Sum]) for side in (node.left, node.right))
+    left, right = bracketed(node.left, LEVELS[ast.Sum]), bracketed(node.right, LEVELS[ast.Sum])
     return f"{left} {node.operator} {right}"
 
 
@@ -183,7 +175,7 @@ def _(node: ast.Membership) -> str:
 
 @to_text.register
 def _(node: ast.Between) -> str:
-    low, high = (bracketed(bound, LEVELS[ast.Sum]) for bound in (node.low, node.high))
+    low, high = bracketed(node.low, LEVELS[ast.Sum]), bracketed(node.high, LEVELS[ast.Sum])
     return f"{_tested(node, 'BETWEEN')} {low} AND {high}"
 
 
@@ -216,12 +208,12 @@ def _(node: ast.Not) -> str:
 
 @to_text.register
 def _(node: ast.And) -> str:
-    return " AND ".join(bracketed(operand, LEVELS[ast.Not]) for operand in node.operands)
+    return " AND ".join([bracketed(operand, LEVELS[ast.Not]) for operand in node.operands])
 
 
 @to_text.register
 def _(node: ast.Or) -> str:
-    return " OR ".join(bracketed(operand, LEVELS[ast.And]) for operand in node.operands)
+    return " OR ".join([bracketed(operand, LEVELS[ast.And]) for operand in node.operands])
 
 
 # ---------------------------------------------------------------- patterns
