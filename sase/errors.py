@@ -5,7 +5,8 @@ SaseError                 everything that this package raises on purpose
 │   ├── QuerySyntaxError  it does not parse
 │   └── BindingError      it parses and does not make sense against the schema
 ├── SchemaError           a schema, or the file that should give one, cannot be used
-└── PlanError             a plan or a recipe cannot be used
+├── PlanError             a plan or a recipe cannot be used
+└── DataError             events cannot be used; carries `.row`, `.column` and `.value`
 """
 
 from __future__ import annotations
@@ -100,3 +101,16 @@ class SchemaError(SaseError):
 
 class PlanError(SaseError):
     """A plan or a recipe cannot be used."""
+
+
+class DataError(SaseError):
+    """Events that cannot be used; where one row is to blame, it, the column and the value."""
+
+    def __init__(
+        self, message: str, row: int | None = None, column: str | None = None, value: object = None
+    ) -> None:
+        self.message, self.row, self.column, self.value = message, row, column, value
+        super().__init__(message, row, column, value)
+
+    def __str__(self) -> str:
+        return self.message

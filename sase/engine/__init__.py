@@ -1,1 +1,1 @@
-"""What touches events: so far only the schemas of files."""
+"""What touches events: columns from Arrow, and the schemas of files."""

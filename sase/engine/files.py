@@ -10,7 +10,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from sase.binding import Schema
-from sase.binding.types import DataType, Kind
+from sase.engine.events.data_types import data_type
 from sase.errors import SchemaError
 
 _TIME_NAMES = ("ts", "timestamp", "time", "datetime", "date")
@@ -56,29 +56,3 @@ def _column(
         return given
     by_folded = {name.lower(): name for name in reversed(columns.names)}
     return next((by_folded[name] for name in usual if name in by_folded), None)
-
-
-def data_type(arrow: pa.DataType) -> DataType:
-    """The type of an Arrow column as the language sees it."""
-    if pa.types.is_dictionary(arrow):
-        return data_type(arrow.value_type)
-    if pa.types.is_timestamp(arrow):
-        return DataType(Kind.TIMESTAMP, arrow.unit)
-    if pa.types.is_duration(arrow):
-        return DataType(Kind.INTERVAL, arrow.unit)
-    for is_of, kind in _KINDS:
-        if is_of(arrow):
-            return DataType(kind, "d" if kind is Kind.TIMESTAMP else None)
-    return DataType(Kind.OTHER)
-
-
-_KINDS = (
-    (pa.types.is_boolean, Kind.BOOLEAN),
-    (pa.types.is_integer, Kind.INTEGER),
-    (pa.types.is_floating, Kind.FLOAT),
-    (pa.types.is_decimal, Kind.DECIMAL),
-    (pa.types.is_string, Kind.STRING),
-    (pa.types.is_large_string, Kind.STRING),
-    (pa.types.is_string_view, Kind.STRING),
-    (pa.types.is_date, Kind.TIMESTAMP),
-)

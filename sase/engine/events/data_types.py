@@ -1,0 +1,68 @@
+"""Arrow types as the language sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+import pyarrow as pa
+
+from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.lang.units import NANOSECONDS, UNITS
+
+RESOLUTIONS = ("d", "s", "ms", "us", "ns")  # from the coarsest
+
+
+def data_type(arrow: pa.DataType) -> DataType:
+    """The type of an Arrow column as the language sees it."""
+    if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
+        return data_type(arrow.value_type)
+    if pa.types.is_timestamp(arrow):
+        return DataType(Kind.TIMESTAMP, arrow.unit)
+    if pa.types.is_duration(arrow):
+        return DataType(Kind.INTERVAL, arrow.unit)
+    if pa.types.is_decimal(arrow):
+        return DataType(Kind.DECIMAL, scale=arrow.scale)
+    for is_of, kind in _KINDS:
+        if is_of(arrow):
+            return DataType(kind, "d" if kind is Kind.TIMESTAMP else None)
+    return DataType(Kind.OTHER)
+
+
+_KINDS = (
+    (pa.types.is_boolean, Kind.BOOLEAN),
+    (pa.types.is_integer, Kind.INTEGER),
+    (pa.types.is_floating, Kind.FLOAT),
+    (pa.types.is_string, Kind.STRING),
+    (pa.types.is_large_string, Kind.STRING),
+    (pa.types.is_string_view, Kind.STRING),
+    (pa.types.is_date, Kind.TIMESTAMP),
+    # Every value is NULL, which says nothing of the kind.
+    (pa.types.is_null, Kind.UNKNOWN),
+)
+
+
+def finest(types: Iterable[DataType]) -> DataType:
+    """The type that holds all values of several of its kind: finest unit, largest scale."""
+    found = list(dict.fromkeys(types))
+    if len(found) == 1:
+        return found[0]
+    kind = next((t.kind for t in found if t != UNKNOWN), Kind.UNKNOWN)
+    resolutions = [t.resolution for t in found if t.resolution is not None]
+    scales = [t.scale for t in found if t.scale is not None]
+    resolution = max(resolutions, key=RESOLUTIONS.index, default=None)
+    return DataType(kind, resolution, max(scales, default=None))
+
+
+def factor(coarse: DataType, fine: DataType) -> int:
+    """How many units of the finer type one unit of the coarser is."""
+    if coarse.resolution and fine.resolution:
+        return int(Fraction(nanoseconds(coarse.resolution), nanoseconds(fine.resolution)))
+    if coarse.scale is not None and fine.scale is not None:
+        return int(10 ** (fine.scale - coarse.scale))
+    return 1
+
+
+def nanoseconds(unit: str) -> int:
+    """How long a unit of time is."""
+    return NANOSECONDS[UNITS[unit.lower()]]

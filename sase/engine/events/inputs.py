@@ -1,0 +1,161 @@
+"""What a caller may give as events, brought to tables that Arrow reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.engine.events.data_types import data_type
+from sase.engine.events.rows import table_of_rows
+from sase.errors import DataError, SchemaError
+
+Chunks = list[pa.Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """One table of events, or a reader of one; `type_name` is set where it holds one type only."""
+
+    source: Any  # a pyarrow Table, RecordBatch or RecordBatchReader
+    type_name: str | None = None
+    # Columns of which Arrow could make nothing: an error only for those that are asked for.
+    unreadable: Mapping[str, DataError] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [*self.source.schema.names, *self.unreadable]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is nothing that could say which columns there are: an empty list."""
+        return not (self.source.schema.names or self.is_lazy or self.source.num_rows)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the rows are still to be read, and can be read once only."""
+        return isinstance(self.source, pa.RecordBatchReader)
+
+    def index(self, name: str) -> int | None:
+        """The place of a column, if there is such a one."""
+        index: int = self.source.schema.get_field_index(name)
+        if index >= 0:
+            return index
+        if name in self.source.schema.names:
+            raise SchemaError(f"{self.where}there are several columns `{name}`: rename all but one")
+        return None
+
+    def type_of(self, name: str) -> DataType | None:
+        """The type of a column, None if there is no such one."""
+        index = self.index(name)
+        if index is not None:
+            return data_type(self.source.schema.field(index).type)
+        if name in self.unreadable:
+            return DataType(Kind.OTHER)
+        return UNKNOWN if self.is_open else None
+
+    def arrow_type(self, name: str) -> str:
+        """The type of a column in Arrow's words."""
+        return str(self.source.schema.field(self.index(name)).type)
+
+    def dictionary_of(self, name: str) -> list[str] | None:
+        """The values that a column can have, where a dictionary says so without reading it."""
+        index = self.index(name)
+        if index is None or self.is_lazy:
+            return None
+        column = self.source.column(index)
+        if not pa.types.is_dictionary(column.type):
+            return None
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        values = [value for chunk in chunks for value in chunk.dictionary.to_pylist()]
+        return [value for value in dict.fromkeys(values) if value is not None]
+
+    def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
+        """The number of rows, and the chunks of the columns at these places, by their names."""
+        source = self.source
+        if isinstance(source, pa.RecordBatch):
+            return source.num_rows, {name: [source.column(i)] for name, i in indexes.items()}
+        if isinstance(source, pa.Table):
+            chunks = {name: source.column(i).chunks for name, i in indexes.items()}
+            return source.num_rows, chunks
+        return self._drained(indexes)
+
+    def _drained(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
+        rows, chunks = 0, {name: Chunks() for name in indexes}
+        try:
+            for batch in self.source:
+                rows += batch.num_rows
+                for name, index in indexes.items():
+                    chunks[name].append(batch.column(index))
+        except pa.ArrowException as problem:
+            message = f"{self.where}the events cannot be read beyond row {rows}: {problem}"
+            raise DataError(message) from problem
+        return rows, chunks
+
+    @property
+    def where(self) -> str:
+        """The beginning of a message that concerns this input."""
+        return f"in the events of type `{self.type_name}` " if self.type_name is not None else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """All tables of events; `typed` if each holds one type, given by its name."""
+
+    tables: tuple[Input, ...]
+    typed: bool = False
+
+    @property
+    def columns(self) -> list[object]:
+        """What inputs have in common whose columns are the same; comparable, not hashable."""
+        return [(t.type_name, t.source.schema, t.is_open, t.unreadable) for t in self.tables]
+
+
+def opened(events: object) -> Inputs:
+    """Events of any kind; opened ones come back as they are."""
+    if isinstance(events, Inputs):
+        return events
+    if not isinstance(events, Mapping):
+        return Inputs((_input(events, None),))
+    for name in events:
+        if not isinstance(name, str):
+            raise DataError(f"a dict of events names their types, and {name!r} is no name")
+    return Inputs(tuple(_input(table, name) for name, table in events.items()), typed=True)
+
+
+def _input(events: object, type_name: str | None) -> Input:
+    if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return Input(events, type_name)
+    if isinstance(events, list | tuple) and all(isinstance(row, Mapping) for row in events):
+        batch, unreadable = table_of_rows(events, type_name)
+        return Input(batch, type_name, unreadable)
+    try:
+        if hasattr(events, "__arrow_c_stream__"):
+            # What has a length is in memory, a data frame: its dictionaries are known at once.
+            imported = pa.table if hasattr(events, "__len__") else pa.RecordBatchReader.from_stream
+            return Input(imported(events), type_name)
+        if hasattr(events, "__arrow_c_array__"):
+            return Input(pa.record_batch(events), type_name)
+    except pa.ArrowException as problem:
+        raise DataError(f"Arrow cannot read these events: {problem}") from problem
+    raise DataError(_cannot_be(events, type_name))
+
+
+def _cannot_be(events: object, type_name: str | None) -> str:
+    given = f"of type {type(events).__name__}"
+    if isinstance(events, list | tuple):
+        odd = next(row for row in events if not isinstance(row, Mapping))
+        given += f", with a member of type {type(odd).__name__}"
+    if type_name is not None:
+        return (
+            f"a dict of events gives each type a table, and `{type_name}` is {given}: if these are"
+            " the columns of one table, make one with  pyarrow.table(…)"
+        )
+    return (
+        f"these events are {given}: give a pyarrow table, batch or reader, a data frame, a list of"
+        " dicts, or a dict of type name → one of these"
+    )

@@ -1,0 +1,131 @@
+"""From an input to Events: only the columns that a query names, in stream order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sase.binding import Schema
+from sase.binding.types import INTEGER, Kind
+from sase.engine.events.event_types import (
+    Typed,
+    no_types,
+    one_type,
+    types_by_column,
+    types_by_table,
+)
+from sase.engine.events.inputs import Inputs, opened
+from sase.engine.events.numbers import number_column
+from sase.engine.events.order import stream_order
+from sase.engine.events.origin import first
+from sase.engine.events.reading import Reading, read
+from sase.engine.events.resolving import Resolved, resolve
+from sase.engine.events.stream import Classify, Column, Events, Int64s
+from sase.engine.events.strings import Dictionaries, string_column
+from sase.engine.events.times import read_times
+from sase.errors import SchemaError
+
+
+def load(
+    events: object, schema: Schema, columns: Iterable[str], *, classify: Classify | None = None
+) -> Events:
+    """The events of an input with the columns named, sorted where they are not.
+
+    `classify` gives the types where conditions define them. A reader is read to its end.
+    """
+    return Loader(schema, columns, classify=classify).load(events)
+
+
+class Loader:
+    """Loads one input after the other, and finds out about equal columns and dictionaries once."""
+
+    def __init__(
+        self, schema: Schema, columns: Iterable[str], *, classify: Classify | None = None
+    ) -> None:
+        if schema.definitions and classify is None:
+            raise ValueError("conditions define the types of events: loading needs `classify`")
+        self.schema = schema
+        self.names = tuple(dict.fromkeys(columns))
+        self._classify = classify if schema.definitions else None
+        self._resolved: tuple[list[object], Resolved] | None = None
+        self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
+
+    def load(self, events: object) -> Events:
+        """The events of an input."""
+        inputs = opened(events)
+        resolved = self._resolve(inputs)
+        reading = read(inputs, resolved.indexes)
+        ts = read_times(reading, self.schema.time, resolved.time)
+        types, type_names = self._types(reading)
+        order, tie = stream_order(ts, self._sequence(reading))
+        loaded = Events(
+            ts,
+            resolved.resolution_ns,
+            types,
+            type_names,
+            *self._columns(reading, resolved, ts),
+            tie=tie,
+        )
+        if order is not None:
+            loaded = loaded.in_order(order)
+        if self._classify is not None:
+            types, type_names = self._classify(loaded)
+            loaded = replace(loaded, types=types, type_names=type_names)
+        return loaded
+
+    def _resolve(self, inputs: Inputs) -> Resolved:
+        """The columns of the input, found before if the last one had the same."""
+        key = inputs.columns
+        if self._resolved is None or self._resolved[0] != key:
+            self._resolved = (key, resolve(inputs, self.schema, self.names))
+        return self._resolved[1]
+
+    def _types(self, reading: Reading) -> Typed:
+        """The type of each row, by whichever of the ways there are."""
+        schema = self.schema
+        if schema.definitions:
+            return no_types(sum(reading.counts))
+        if reading.inputs.typed:
+            return types_by_table(reading)
+        if schema.type is not None:
+            return types_by_column(reading, schema.type, self._dictionaries["type", schema.type])
+        if schema.type_names is not None and len(schema.type_names) == 1:
+            return one_type(sum(reading.counts), schema.type_names[0])
+        raise SchemaError(
+            "the events have no type: name the column with  type=…  , or the one type that all have"
+            ' with  type=None, types=["Name"]'
+        )
+
+    def _sequence(self, reading: Reading) -> Int64s | None:
+        """The sequence numbers of all rows."""
+        name = self.schema.seq
+        if name is None:
+            return None
+        column = number_column(name, reading.pieces(name), INTEGER, reading.origin)
+        row = None if column.valid is None else first(~column.valid)
+        if row is not None:
+            why = "every event needs one beside its time; fill it in, or leave the row out"
+            raise reading.origin.error(row, name, None, why)
+        return column.values
+
+    def _columns(
+        self, reading: Reading, resolved: Resolved, ts: Int64s
+    ) -> tuple[dict[str, Column], dict[tuple[str, str], Column]]:
+        """The columns by name, and those whose tables have several kinds of them by type, too."""
+        columns: dict[str, Column] = {}
+        by_type: dict[tuple[str, str], Column] = {}
+        for wanted in resolved.columns:
+            pieces = reading.pieces(wanted.name, wanted.within)
+            if wanted.type.kind is Kind.STRING:
+                column = string_column(pieces, self._dictionaries[wanted])
+            else:
+                column = number_column(wanted.name, pieces, wanted.type, reading.origin)
+            if wanted.type_names:
+                by_type |= dict.fromkeys(((t, wanted.name) for t in wanted.type_names), column)
+            else:
+                columns[wanted.name] = column
+        if self.schema.time in self.names:
+            time = INTEGER if resolved.time.kind is Kind.FLOAT else resolved.time
+            columns[self.schema.time] = Column(time, ts)
+        return columns, by_type

@@ -1,0 +1,132 @@
+"""Columns of numbers and times: int64 and float64 at the edge, whatever their width in Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.types import INTEGER, DataType, Kind
+from sase.engine.events.data_types import data_type, factor
+from sase.engine.events.decimals import MOST_DIGITS, unscaled
+from sase.engine.events.origin import Origin, first
+from sase.engine.events.pieces import INTEGERS, Piece, all_valid, bits, joined, storage, valid
+from sase.engine.events.stream import Column, Mask
+
+INT64 = np.iinfo(np.int64)
+MOST_EXACT = 2**53  # every integer up to here is a float64
+DAY_MS = 86_400_000
+
+
+def number_column(name: str, column: Sequence[Piece], target: DataType, origin: Origin) -> Column:
+    """A column of numbers or times as `target` says."""
+    if target.kind is Kind.FLOAT:
+        return Column(target, *_without_nan(*raw_floats(name, column, origin)))
+    column = _decoded(column)
+    values = joined([_integers(name, piece, target, origin) for piece in column], np.int64)
+    return Column(target, values, all_valid(column))
+
+
+def raw_floats(
+    name: str, column: Sequence[Piece], origin: Origin
+) -> tuple[NDArray[np.float64], Mask | None]:
+    """The floats of a column with the NaN among them, and where there are any."""
+    column = _decoded(column)
+    parts = [_floats(name, piece, origin) for piece in column]
+    return joined(parts, np.float64), all_valid(column)
+
+
+def _decoded(column: Sequence[Piece]) -> list[Piece]:
+    """A column without dictionaries, in which a number gains nothing and a NULL is hidden."""
+    return [
+        Piece(array.dictionary_decode(), row) if array.type.id == _DICTIONARY else Piece(array, row)
+        for array, row in column
+    ]
+
+
+_DICTIONARY = pa.dictionary(pa.int8(), pa.int8()).id
+
+
+def _integers(name: str, piece: Piece, target: DataType, origin: Origin) -> NDArray[Any]:
+    """A chunk as integers of some width, in the unit of the target."""
+    array, row = piece
+    known = _STORED.get(array.type.id)
+    if known is not None:
+        values = storage(array, known)
+    elif pa.types.is_null(array.type):
+        return np.zeros(len(array), np.int64)
+    elif pa.types.is_boolean(array.type):
+        return bits(array.buffers()[1], array.offset, len(array)).view(np.uint8)
+    elif pa.types.is_date64(array.type):
+        values = storage(array, np.int64) // DAY_MS
+    elif pa.types.is_uint64(array.type):
+        values = storage(array, np.int64)
+        _refuse(name, Piece(array, row), values < 0, origin, _TOO_GREAT)
+    else:
+        values, bad = unscaled(array)
+        _refuse(name, Piece(array, row), bad, origin, _TOO_LONG)
+    if target.resolution is None and target.scale is None:
+        return values
+    return _scaled(name, Piece(array, row), values, target, origin)
+
+
+# What is stored as the integers that it stands for; uint64 may be more than fits.
+_STORED = {number: dtype for number, dtype in INTEGERS.items() if number != pa.uint64().id} | {
+    pa.date32().id: np.dtype(np.int32),
+    pa.timestamp("s").id: np.dtype(np.int64),
+    pa.duration("s").id: np.dtype(np.int64),
+}
+_TOO_GREAT = f"the greatest integer is {INT64.max}; give it as a float, or as a string"
+_TOO_LONG = f"at most {MOST_DIGITS} digits can be read; round it, or give it as a float"
+
+
+def _scaled(
+    name: str, piece: Piece, values: NDArray[Any], target: DataType, origin: Origin
+) -> NDArray[Any]:
+    """Values brought to a finer unit, exactly."""
+    own = data_type(piece.array.type)
+    times = factor(own, target)
+    if times == 1:
+        return values
+    most = 10**MOST_DIGITS - 1 if own.kind is Kind.DECIMAL else INT64.max
+    bad = (values > most // times) | (values < -(most // times))
+    why = f"it does not fit beside columns of {target.described()}; give all the same resolution"
+    _refuse(name, piece, bad, origin, why)
+    # Beyond int64 nothing but zeros is left.
+    return values.astype(np.int64) * np.int64(times if times <= INT64.max else 1)
+
+
+def _floats(name: str, piece: Piece, origin: Origin) -> NDArray[Any]:
+    array = piece.array
+    if pa.types.is_floating(array.type):
+        return storage(array, f"f{array.type.bit_width // 8}")
+    values = _integers(name, piece, INTEGER, origin)
+    bad = (values > MOST_EXACT) | (values < -MOST_EXACT)
+    _refuse(name, piece, bad, origin, "no float has this value; give the column as floats")
+    return values
+
+
+def _without_nan(values: NDArray[Any], known: Mask | None) -> tuple[NDArray[Any], Mask | None]:
+    """NaN is NULL: the least of all values is NaN if one is, so most columns are read once."""
+    if len(values) == 0 or not np.isnan(values.min()):
+        return values, known
+    number = ~np.isnan(values)
+    both = number if known is None else number & known
+    # What stands under NULLs may be NaN and is no reason for a mask of its own.
+    return np.where(number, values, 0.0), both
+
+
+def _refuse(name: str, piece: Piece, bad: Mask, origin: Origin, why: str) -> None:
+    """An error for the first of the bad values, if there is one that is not NULL."""
+    if not bad.any():
+        return
+    present = valid(piece.array)
+    row = first(bad if present is None else bad & present)
+    if row is not None:
+        scalar = piece.array[row]
+        # Python has no moments as fine, or as far, as Arrow's.
+        value = scalar.value if pa.types.is_temporal(scalar.type) else scalar.as_py()
+        raise origin.error(piece.row + row, name, value, why)

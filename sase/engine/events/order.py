@@ -1,0 +1,66 @@
+"""The order of the stream: a stable sort where it is needed, and who is simultaneous."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sase.engine.events.stream import Int64s, Mask
+
+FEW_RUNS = 1000
+
+
+class Order(NamedTuple):
+    """The input row of each position, and the rank of its order key; None as in Events."""
+
+    rows: Int64s | None
+    tie: Int64s | None
+
+
+def stream_order(ts: Int64s, seq: Int64s | None) -> Order:
+    """The order of events by (ts), or (ts, seq)."""
+    later = _later(ts, seq)
+    if later.all():  # most inputs: sorted, and no two alike, seen in one pass
+        return Order(None, None)
+    rows = None
+    back = _steps_back(ts, seq)
+    if back:
+        rows = np.lexsort((seq, ts)) if seq is not None else sorted_rows(ts, back)
+        later = _later(ts[rows], None if seq is None else seq[rows])
+    return Order(rows, None if later.all() else _ranks(later))
+
+
+def _later(ts: Int64s, seq: Int64s | None) -> Mask:
+    """Whether each event but the first is strictly after the one before it."""
+    later: Mask = ts[1:] > ts[:-1]
+    if seq is not None and not later.all():
+        later |= (ts[1:] == ts[:-1]) & (seq[1:] > seq[:-1])
+    return later
+
+
+def _steps_back(ts: Int64s, seq: Int64s | None) -> int:
+    """How many events are before the one in the row above."""
+    back = ts[1:] < ts[:-1]
+    if seq is not None:
+        back |= (ts[1:] == ts[:-1]) & (seq[1:] < seq[:-1])
+    return int(np.count_nonzero(back))
+
+
+def sorted_rows(ts: Int64s, back: int) -> Int64s:
+    """The rows stably sorted by time.
+
+    Few sorted runs are merged. Otherwise it is several times faster to sort numbers than rows by
+    them, so time and row are packed into one, if both fit.
+    """
+    low, bits = int(ts.min()), len(ts).bit_length()
+    if back < FEW_RUNS or int(ts.max()) - low >= 2 ** (63 - bits):
+        return np.argsort(ts, kind="stable")
+    packed = np.sort(((ts - low) << bits) | np.arange(len(ts)))
+    return packed & ((1 << bits) - 1)
+
+
+def _ranks(later: Mask) -> Int64s:
+    ranks = np.zeros(len(later) + 1, np.int64)
+    np.cumsum(later, out=ranks[1:])
+    return ranks

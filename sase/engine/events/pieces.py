@@ -1,0 +1,94 @@
+"""The chunks of a column as NumPy arrays over their own buffers, whatever their layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+from sase.engine.events.stream import Mask
+
+# What Arrow stores as the integers that NumPy knows, by the number of the type.
+INTEGERS = {pa.from_numpy_dtype(name).id: np.dtype(name) for name in "bBhHiIlL"}
+
+
+class Piece(NamedTuple):
+    """A chunk of a column, and the input row at which it begins."""
+
+    array: pa.Array
+    row: int
+
+
+def pieces(chunks: Sequence[pa.Array], row: int) -> list[Piece]:
+    """Chunks that follow each other, from an input row on; without runs, and without empty ones."""
+    found = []
+    for chunk in chunks:
+        if len(chunk):
+            found.append(Piece(_unrolled(chunk) if chunk.type.id == _RUNS else chunk, row))
+            row += len(chunk)
+    return found
+
+
+_RUNS = pa.run_end_encoded(pa.int32(), pa.int8()).id
+
+
+def _unrolled(array: pa.Array) -> pa.Array:
+    """A run-end encoded array value by value; Arrow's own way does not know every type of value."""
+    rows = np.arange(array.offset, array.offset + len(array))
+    runs = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")
+    values = array.values
+    if pa.types.is_string_view(values.type):  # of which Arrow takes none
+        values = values.cast(pa.large_string())
+    return values.take(pa.array(runs))
+
+
+def storage(array: pa.Array, dtype: DTypeLike) -> NDArray[Any]:
+    """The numbers of an array as they lie in its buffer, those under NULLs included."""
+    width = np.dtype(dtype).itemsize
+    found: NDArray[Any] = np.frombuffer(
+        array.buffers()[1], dtype, count=len(array), offset=array.offset * width
+    )
+    return found if found.flags.aligned else found.copy()  # as it may come over a wire
+
+
+def bits(buffer: pa.Buffer, offset: int, length: int) -> Mask:
+    """A range of a bitmap."""
+    begin, end = offset // 8, (offset + length + 7) // 8
+    unpacked = np.unpackbits(np.frombuffer(buffer, np.uint8)[begin:end], bitorder="little")
+    return unpacked[offset % 8 : offset % 8 + length].view(np.bool_)
+
+
+def valid(array: pa.Array) -> Mask | None:
+    """Where an array has values; None if everywhere."""
+    if array.null_count == 0:
+        return None
+    if pa.types.is_null(array.type):
+        return np.zeros(len(array), np.bool_)
+    return bits(array.buffers()[0], array.offset, len(array))
+
+
+def all_valid(column: Sequence[Piece]) -> Mask | None:
+    """Where a column has values; None if everywhere."""
+    parts = [valid(piece.array) for piece in column]
+    if all(part is None for part in parts):
+        return None
+    whole = [
+        np.ones(len(piece.array), np.bool_) if part is None else part
+        for piece, part in zip(column, parts, strict=True)
+    ]
+    return joined(whole, np.bool_)
+
+
+def joined(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
+    """Arrays one after the other, converted while they are copied; one that fits is not copied."""
+    if len(parts) == 1:
+        return parts[0].astype(dtype, copy=False)
+    whole = np.empty(sum(map(len, parts)), dtype)
+    end = 0
+    for part in parts:
+        begin, end = end, end + len(part)
+        whole[begin:end] = part
+    return whole

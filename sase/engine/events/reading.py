@@ -1,0 +1,45 @@
+"""The columns that are asked for, read from all tables one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+import pyarrow as pa
+
+from sase.engine.events.inputs import Chunks, Inputs
+from sase.engine.events.origin import Origin
+from sase.engine.events.pieces import Piece, pieces
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How many rows each table has, and the chunks of its columns by name."""
+
+    inputs: Inputs
+    counts: tuple[int, ...]
+    chunks: tuple[Mapping[str, Chunks], ...]
+
+    @cached_property
+    def origin(self) -> Origin:
+        """Where each table begins."""
+        starts = accumulate(self.counts[:-1], initial=0)
+        return Origin(tuple(table.type_name for table in self.inputs.tables), tuple(starts))
+
+    def pieces(self, name: str, within: Collection[int] | None = None) -> list[Piece]:
+        """A column through all tables; NULLs for those without it, and those not in `within`."""
+        found: list[Piece] = []
+        row = 0
+        for number, (rows, chunks) in enumerate(zip(self.counts, self.chunks, strict=True)):
+            has_it = name in chunks and (within is None or number in within)
+            found += pieces(chunks[name] if has_it else [pa.nulls(rows)], row)
+            row += rows
+        return found
+
+
+def read(inputs: Inputs, indexes: Sequence[Mapping[str, int]]) -> Reading:
+    """Read the columns at these places, each table once."""
+    found = [table.read(where) for table, where in zip(inputs.tables, indexes, strict=True)]
+    return Reading(inputs, tuple(rows for rows, _ in found), tuple(chunks for _, chunks in found))

@@ -1,0 +1,96 @@
+"""The events of an input as columns of numbers, in stream order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.types import DataType
+
+Int64s: TypeAlias = NDArray[np.int64]
+TypeCodes: TypeAlias = NDArray[np.int16]
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The values of one attribute; what stands in `values` where `valid` is false means nothing.
+
+    Floats are float64 without NaN, strings int32 codes into `dictionary` (−1 for NULL), whose
+    values are distinct; everything else is int64: booleans 0 and 1, times in the resolution of
+    `type`, decimals without their point, which `type` places.
+    """
+
+    type: DataType
+    values: NDArray[Any]
+    valid: Mask | None = None
+    dictionary: Any = None  # a pyarrow.LargeStringArray
+
+    def __post_init__(self) -> None:
+        _freeze(self.values, self.valid)
+
+    def take(self, rows: Int64s) -> Column:
+        """The values of some rows."""
+        valid = None if self.valid is None else self.valid[rows]
+        return replace(self, values=self.values[rows], valid=valid)
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Events in stream order: sorted by the order key, and by input row where it is equal.
+
+    `order` gives the input row of each position, None where they are the same; `tie` the rank of
+    its order key, None where every event has its own. Types are codes into `type_names`, −1 for
+    an event without a type. Where the tables of several types have columns of one name and
+    different kinds, `by_type` holds them by type and name, and `columns` does not.
+    """
+
+    ts: Int64s
+    resolution_ns: int | None
+    types: TypeCodes
+    type_names: tuple[str, ...]
+    columns: Mapping[str, Column]
+    by_type: Mapping[tuple[str, str], Column] = field(default_factory=dict)
+    order: Int64s | None = None
+    tie: Int64s | None = None
+
+    def __post_init__(self) -> None:
+        _freeze(self.ts, self.types, self.order, self.tie)
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def column(self, name: str, type_name: str) -> Column:
+        """The column that holds an attribute of the events of one type."""
+        return self.by_type.get((type_name, name)) or self.columns[name]
+
+    def in_order(self, order: Int64s) -> Events:
+        """The events by input row, brought into an order; `tie` is by position already."""
+        taken = {column: column.take(order) for column in self._distinct()}
+        return replace(
+            self,
+            ts=self.ts[order],
+            types=self.types[order],
+            columns={name: taken[column] for name, column in self.columns.items()},
+            by_type={key: taken[column] for key, column in self.by_type.items()},
+            order=order,
+        )
+
+    def _distinct(self) -> set[Column]:
+        """Every column once, though it may serve several types."""
+        return {*self.columns.values(), *self.by_type.values()}
+
+
+def _freeze(*arrays: NDArray[Any] | None) -> None:
+    """Arrays that many parts of the engine share are written by none of them."""
+    for array in arrays:
+        if array is not None:
+            array.flags.writeable = False
+
+
+# Gives the types of events that have none yet, by the conditions that define them.
+Classify: TypeAlias = Callable[[Events], tuple[TypeCodes, tuple[str, ...]]]

@@ -1,0 +1,124 @@
+"""Columns of strings as codes into one dictionary of distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.types import STRING
+from sase.engine.events.pieces import INTEGERS, Piece, joined, storage, valid
+from sase.engine.events.stream import Column
+
+CodeType = type[np.int16] | type[np.int32]
+SMALL = 2**31 - 1  # bytes that the offsets of a plain string array can count
+_Identity = tuple[object, ...]
+_Mapping = NDArray[np.int32] | None  # None: every code stays as it is
+
+
+class Values:
+    """The distinct values of a column."""
+
+    def __init__(self, dictionary: pa.Array) -> None:
+        self.dictionary = dictionary
+
+    def __len__(self) -> int:
+        return len(self.dictionary)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The values as Python has them."""
+        return tuple(self.dictionary.to_pylist())
+
+
+@dataclass
+class Dictionaries:
+    """The dictionaries of the last chunks seen: batches often come with the same again."""
+
+    given: dict[_Identity, pa.Array] = field(default_factory=dict)  # holds the memory they are
+    mappings: dict[_Identity, _Mapping] = field(default_factory=dict)
+    values: Values = field(default_factory=lambda: Values(pa.array([], pa.large_string())))
+
+    def learn(self, given: dict[_Identity, pa.Array], *, is_distinct: bool) -> None:
+        """Unite dictionaries, unless they are those known; one may be said to be distinct."""
+        if given.keys() == self.given.keys():
+            return
+        arrays = [array.cast(pa.large_string()) for array in given.values()]
+        self.given = given
+        if is_distinct and len(arrays) == 1:
+            self.mappings, self.values = dict.fromkeys(given), Values(arrays[0])
+            return
+        whole = pa.concat_arrays(arrays or [pa.array([], pa.large_string())]).dictionary_encode()
+        places = whole.indices.fill_null(-1).to_numpy()
+        ends = np.cumsum([len(array) for array in arrays])
+        parts = np.split(places, ends[:-1])
+        self.mappings = {key: _mapping(part) for key, part in zip(given, parts, strict=False)}
+        self.values = Values(whole.dictionary)
+
+
+def _mapping(places: NDArray[np.int32]) -> _Mapping:
+    # A value that is NULL or stands twice has another place than its own.
+    return None if (places == np.arange(len(places))).all() else places
+
+
+def string_column(column: Sequence[Piece], known: Dictionaries) -> Column:
+    """A column of strings."""
+    codes, values = encoded(column, np.int32, known)
+    has_nulls = len(codes) > 0 and codes.min() < 0
+    return Column(STRING, codes, codes >= 0 if has_nulls else None, values.dictionary)
+
+
+def encoded(
+    column: Sequence[Piece], dtype: CodeType, known: Dictionaries
+) -> tuple[NDArray[Any], Values]:
+    """The codes of a column: indices go from dictionary to dictionary, no row's string is seen.
+
+    Where the values are more than `dtype` can count the codes are wrong, and the caller sees it
+    by the number of values.
+    """
+    chunks, is_distinct = _with_dictionaries([piece.array for piece in column])
+    dictionaries = [chunk.dictionary for chunk in chunks]
+    keys = [_identity(dictionary) for dictionary in dictionaries]
+    known.learn(dict(zip(keys, dictionaries, strict=True)), is_distinct=is_distinct)
+    parts = [
+        _codes(chunk.indices, known.mappings[key], dtype)
+        for chunk, key in zip(chunks, keys, strict=True)
+    ]
+    return joined(parts, dtype), known.values
+
+
+def _with_dictionaries(arrays: list[pa.Array]) -> tuple[list[pa.DictionaryArray], bool]:
+    """Every chunk with a dictionary, and whether Arrow made one for all: then it is distinct."""
+    plain = [array for array in arrays if array.type.id != _DICTIONARY]
+    if not plain:
+        return arrays, False
+    is_plain = {array.type for array in plain} == {pa.string()}
+    if not is_plain or sum(array.nbytes for array in plain) > SMALL:
+        plain = [array.cast(pa.large_string()) for array in plain]
+    made = iter(pa.chunked_array(plain).dictionary_encode().chunks)
+    chunks = [array if array.type.id == _DICTIONARY else next(made) for array in arrays]
+    return chunks, len(plain) == len(arrays)
+
+
+_DICTIONARY = pa.dictionary(pa.int8(), pa.string()).id
+
+
+def _identity(dictionary: pa.Array) -> _Identity:
+    """What only dictionaries share that are the same memory."""
+    addresses = (None if buffer is None else buffer.address for buffer in dictionary.buffers())
+    return (dictionary.offset, len(dictionary), *addresses)
+
+
+def _codes(index: pa.Array, mapping: _Mapping, dtype: CodeType) -> NDArray[Any]:
+    """The codes of a chunk by the mapping of its dictionary."""
+    codes = storage(index, INTEGERS[index.type.id])
+    if mapping is not None:
+        # Under NULLs there may be any index, and with nothing but NULLs no value at all.
+        codes = np.append(mapping, -1).astype(dtype).take(codes, mode="clip")
+    present = valid(index)
+    return codes if present is None else np.where(present, codes.astype(dtype), dtype(-1))
