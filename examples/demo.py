@@ -30,7 +30,7 @@ def relative(folder: str) -> list[str]:
 
 
 show("The queries that the papers print, checked", "check", *relative("queries"))
-show("One of them in its standard layout", "format", relative("queries")[0])
+show("The same in their standard layout", "format", *relative("queries"))
 schema = str((HERE / "retail.toml").relative_to(Path.cwd()))
 for number, path in enumerate(relative("broken"), 1):
     show(f"Broken query {number} of 3", "check", "--schema", schema, path, expected=2)
