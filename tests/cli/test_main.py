@@ -1,5 +1,6 @@
 """The program around the commands: finding them, exit statuses, broken output."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -230,7 +231,10 @@ def test_an_interrupt_is_quiet():
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_an_interrupt_from_outside_is_quiet():
-    process = start("-c", FAKE.format(work="print('go', flush=True); import time; time.sleep(60)"))
+    # A shell starts what runs in the background with interrupts ignored, and children inherit that.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    work = "print('go', flush=True); import time; time.sleep(60)"
+    process = start("-c", FAKE.format(work=work), preexec_fn=heed)
     assert process.stdout.readline() == b"go\n"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
