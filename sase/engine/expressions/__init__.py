@@ -1,0 +1,22 @@
+"""Expressions: lowered to programs, evaluated over columns, with one meaning for both."""
+
+from sase.engine.expressions.lanes import Lane, columns_of, lane_of
+from sase.engine.expressions.layout import Layout, LoweringError, columns_needed
+from sase.engine.expressions.lowering import Lowered, lower, lower_value, make_stack
+from sase.engine.expressions.rows import RowTest
+from sase.engine.expressions.strings import Interner
+
+__all__ = [
+    "Interner",
+    "Lane",
+    "Layout",
+    "Lowered",
+    "LoweringError",
+    "RowTest",
+    "columns_needed",
+    "columns_of",
+    "lane_of",
+    "lower",
+    "lower_value",
+    "make_stack",
+]

@@ -1,0 +1,270 @@
+"""From bound conditions and values to programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sase.binding.bound import (
+    All,
+    Any,
+    Between,
+    Comparison,
+    Condition,
+    Constant,
+    Expression,
+    Like,
+    Membership,
+    NullTest,
+    Operation,
+    Placeholder,
+    Reference,
+    Truth,
+)
+from sase.engine.expressions.constants import constant, is_text, is_time, literal
+from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed, references
+from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER, Table
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.operations import EXACT, INTEGER, Op
+from sase.engine.kernels.program import ARGUMENTS, WORD, Program, Stack
+
+ACCEPTED = {"<": 0b001, "=": 0b010, "<=": 0b011, ">": 0b100, "!=": 0b101, ">=": 0b110}
+ARITHMETIC = {
+    "+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "/": Op.DIVIDE, "%": Op.REMAINDER,
+}  # fmt: skip
+TIME_ARITHMETIC = {"+": Op.TIME_ADD, "-": Op.TIME_SUBTRACT}
+CHOICES = {"coalesce": Op.COALESCE, "least": Op.LEAST, "greatest": Op.GREATEST}
+OF_STRINGS = {"lower": LOWER, "upper": UPPER, "length": LENGTH}
+DEPTH_OF_NOTES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A program, the columns that it reads, and the stack that it needs.
+
+    `arithmetic` gives, by its place in the code, what may leave int64.
+    """
+
+    program: Program
+    columns: tuple[Need, ...]
+    depth: int
+    arithmetic: Mapping[int, Operation]
+
+
+def make_stack(depth: int) -> Stack:
+    """Room for the evaluation of programs of this depth."""
+    return Stack(np.zeros((depth, 2), np.int64), np.zeros(DEPTH_OF_NOTES, np.int64))
+
+
+def lower(condition: Condition, layout: Layout) -> Lowered:
+    """The program of a condition."""
+    writer = _Writer(layout)
+    writer.condition(condition)
+    return writer.finished(columns_needed([condition]))
+
+
+def lower_value(value: Expression, layout: Layout) -> Lowered:
+    """The program of a value, which it leaves on the stack."""
+    writer = _Writer(layout)
+    writer.value(value)
+    return writer.finished(columns_needed([value]))
+
+
+@dataclass
+class _Writer:
+    """Writes code; jumps and lists are filled in when it is known where they lead.
+
+    A list is for the operation at a place, whose argument becomes where it begins, and the next
+    one, if it has one, where it ends.
+    """
+
+    layout: Layout
+    code: list[list[int]] = field(default_factory=list)
+    lists: list[tuple[int, int, list[list[int]]]] = field(default_factory=list)
+    arithmetic: dict[int, Operation] = field(default_factory=dict)
+    height: int = 0
+    depth: int = 1
+
+    def finished(self, columns: tuple[Need, ...]) -> Lowered:
+        """The program: behind the code stand the lists that it refers to."""
+        self.write(Op.END)
+        for place, argument, rows in self.lists:
+            self.code[place][argument] = len(self.code)
+            self.code += rows
+            if argument < ARGUMENTS:
+                self.code[place][argument + 1] = len(self.code)
+        width = 1 + ARGUMENTS
+        table = np.array([row + [0] * (width - len(row)) for row in self.code], np.int64)
+        return Lowered(Program(frozen(table)), columns, self.depth, self.arithmetic)
+
+    def write(self, operation: Op, *arguments: int, taken: int = 0, put: int = 0) -> int:
+        """Write an operation that takes and puts values; its place."""
+        padding = [0] * (ARGUMENTS - len(arguments))
+        self.code.append([int(operation), *map(int, arguments), *padding])
+        self.height += put - taken
+        self.depth = max(self.depth, self.height)
+        return len(self.code) - 1
+
+    def jumps_here(self, places: list[int]) -> None:
+        """Let jumps lead to what is written next."""
+        for place in places:
+            self.code[place][1] = len(self.code)
+
+    # ------------------------------------------------------------ conditions
+
+    def condition(self, condition: Condition) -> None:
+        """Code that leaves the truth of a condition."""
+        if isinstance(condition, All | Any):
+            leave = Op.JUMP_IF_FALSE if isinstance(condition, All) else Op.JUMP_IF_TRUE
+            jumps = []
+            for operand in condition.operands:
+                self.condition(operand)
+                jumps.append(self.write(leave))
+            self.jumps_here(jumps)
+        else:
+            undeclared = {r: None for r in references(condition) if r.undeclared_by != frozenset()}
+            jumps = [self.undeclared(reference) for reference in undeclared]
+            self.atom(condition)
+            self.jumps_here(jumps)
+
+    def undeclared(self, reference: Reference) -> int:
+        """Rule 1: an attribute that the event's type does not declare makes the atom true."""
+        if reference.undeclared_by is None:
+            raise LoweringError(f"which types declare `{reference.attribute}` is not known")
+        codes = [self.layout.type_codes.get(name) for name in sorted(reference.undeclared_by)]
+        words = [[0] for _ in range(max(self.layout.type_codes.values(), default=0) // WORD + 1)]
+        for code in codes:
+            if code is not None:
+                words[code // WORD][0] |= 1 << code % WORD
+        place = self.write(Op.UNDECLARED, 0, self.layout.position(reference.component))
+        self.lists.append((place, 3, words))
+        return place
+
+    def atom(self, condition: Condition) -> None:
+        """Code of an atomic condition, once its attributes are known to be declared."""
+        match condition:
+            case Truth(value=value):
+                self.write(Op.TRUTH, value)
+            case Comparison(operator=operator, left=left, right=right):
+                ranked = operator not in ("=", "!=") and is_text(left, right)
+                self.values((left, right), ranked)
+                self.write(Op.COMPARE, ACCEPTED[operator], taken=2)
+            case Between(operand=operand, low=low, high=high, negated=negated):
+                self.values((operand, low, high), is_text(operand, low, high))
+                self.write(Op.BETWEEN, not negated, taken=3)
+            case Membership():
+                self.membership(condition)
+            case Like():
+                self.like(condition)
+            case NullTest(operand=operand, negated=negated):
+                self.value(operand)
+                self.write(Op.IS_NULL, not negated, taken=1)
+
+    def membership(self, condition: Membership) -> None:
+        """IN: the constants ascend behind the code."""
+        self.value(condition.operand)
+        place = self.write(Op.IN, not condition.negated, taken=1)
+        known = [c for c in condition.values if literal(c) is not None and isinstance(c, Constant)]
+        if not is_text(*known):
+            known.sort(key=lambda each: each.value)  # type: ignore[arg-type, return-value]
+        rows = [list(constant(each, self.layout.interner)) for each in known]
+        if is_text(*known):
+            rows.sort()  # by code
+        self.lists.append((place, 2, rows))
+
+    def like(self, condition: Like) -> None:
+        """LIKE: whether the text has the form stands in a table."""
+        self.value(condition.operand)
+        pattern = literal(condition.pattern)
+        if isinstance(pattern, str):
+            self.look_up(Table("like", pattern))
+            self.write(Op.HOLDS, not condition.negated, taken=1)
+        else:
+            self.write(Op.CONSTANT, put=1)  # NULL
+            self.write(Op.COMPARE, ACCEPTED["="], taken=2)
+
+    # ------------------------------------------------------------ values
+
+    def values(self, operands: tuple[Expression, ...], ranked: bool) -> None:
+        """Code that leaves several values, texts as their ranks."""
+        for operand in operands:
+            self.value(operand)
+            if ranked:
+                self.look_up(RANK)
+
+    def value(self, value: Expression) -> None:
+        """Code that leaves a value on the stack."""
+        match value:
+            case Constant():
+                self.write(Op.CONSTANT, *constant(value, self.layout.interner), put=1)
+            case Reference():
+                self.reference(value)
+            case Operation():
+                self.operation(value)
+            case Placeholder():
+                literal(value)
+            case _:
+                raise LoweringError(f"{value.function} of a series is not evaluated yet")
+
+    def reference(self, reference: Reference) -> None:
+        """Code for an attribute of an event; NULL where no type declares it."""
+        place = self.layout.places.get((reference.component, reference.attribute))
+        if place is not None:
+            position = self.layout.position(reference.component)
+            self.write(Op.CELL, position, place, put=1)
+        elif reference.undeclared_by:
+            self.write(Op.CONSTANT, put=1)
+        else:
+            raise LoweringError(f"there is no column for `{reference.attribute}`")
+
+    def operation(self, operation: Operation) -> None:
+        """Code for an operator or a function."""
+        name, operands = operation.name, operation.operands
+        if name in ARITHMETIC:
+            self.values(operands, ranked=False)
+            table = TIME_ARITHMETIC if is_time(*operands) else ARITHMETIC
+            self.calculate(table[name], operation, taken=2)
+        elif name == "neg":
+            self.negative(operation)
+        elif name == "abs":
+            self.value(operands[0])
+            self.calculate(Op.TIME_ABSOLUTE if is_time(*operands) else Op.ABSOLUTE, operation)
+        elif name in OF_STRINGS:
+            self.value(operands[0])
+            self.look_up(OF_STRINGS[name])
+        else:
+            self.choice(CHOICES[name], operands)
+
+    def negative(self, operation: Operation) -> None:
+        """Unary minus: zero less an interval, or the product with minus one, as -0.0 is."""
+        if is_time(operation):
+            self.write(Op.CONSTANT, EXACT, 0, put=1)
+            self.value(operation.operands[0])
+            self.calculate(Op.TIME_SUBTRACT, operation, taken=2)
+        else:
+            self.value(operation.operands[0])
+            self.write(Op.CONSTANT, INTEGER, -1, put=1)
+            self.calculate(Op.MULTIPLY, operation, taken=2)
+
+    def calculate(self, operator: Op, operation: Operation, taken: int = 1) -> None:
+        """Arithmetic, which is noted with an event that it reads where it leaves int64."""
+        component = next((r.component for r in references(operation)), None)
+        position = 0 if component is None else self.layout.position(component)
+        place = self.write(operator, 0, position, taken=taken, put=1)
+        self.arithmetic[place] = operation
+
+    def choice(self, operator: Op, operands: tuple[Expression, ...]) -> None:
+        """`coalesce`, `least`, `greatest`: of two after the other; texts are chosen by rank."""
+        ranked = operator is not Op.COALESCE and is_text(*operands)
+        self.values(operands[:1], ranked)
+        for operand in operands[1:]:
+            self.values((operand,), ranked)
+            self.write(operator, taken=2, put=1)
+        if ranked:
+            self.look_up(BY_RANK)
+
+    def look_up(self, table: Table) -> None:
+        """Replace a code by what a table has for it."""
+        self.write(Op.LOOKUP, self.layout.interner.table(table), taken=1, put=1)

@@ -1,0 +1,124 @@
+"""Strings as codes: one interner for a plan, and what programs look up by code in tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.kernels.compiling import frozen
+
+NO_CODE = -1
+# The least number of columns of the tables; they double when they are full.
+CAPACITY = 64
+
+
+class Table(NamedTuple):
+    """A function of strings; `argument` is the pattern of LIKE."""
+
+    name: str
+    argument: str = ""
+
+
+LOWER, UPPER, LENGTH = Table("lower"), Table("upper"), Table("length")
+# The rank of a code among all by code point, and the code of a rank.
+RANK, BY_RANK = Table("rank"), Table("by rank")
+
+
+class Interner:
+    """Gives every string that a plan meets a code; codes never change.
+
+    Tables that were asked for are brought up to date by `tables`, once for every new string.
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._codes: dict[str, int] = {}
+        self._numbers: dict[Table, int] = {}
+        self._cells = np.zeros((0, CAPACITY), np.int64)
+        self._done: dict[Table, int] = {}
+        self._ranked: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def code(self, text: str) -> int:
+        """The code of a string, a new one where it is new."""
+        code = self._codes.setdefault(text, len(self.texts))
+        if code == len(self.texts):
+            self.texts.append(text)
+        return code
+
+    def codes(self, texts: Iterable[str | None]) -> NDArray[np.int64]:
+        """The codes of strings; `NO_CODE` for None."""
+        return np.array([NO_CODE if t is None else self.code(t) for t in texts], np.int64)
+
+    def table(self, table: Table) -> int:
+        """The number of a table, which from now on is kept."""
+        return self._numbers.setdefault(table, len(self._numbers))
+
+    def tables(self) -> NDArray[np.int64]:
+        """All tables that were asked for, with a column for every code."""
+        cases = [table for table in self._numbers if table in (LOWER, UPPER)]
+        # What one of them gives may be a new string for the other.
+        while any(self._done.get(table, 0) < len(self) for table in cases):
+            for table in cases:
+                self._extend(table)
+        for table in self._numbers:
+            if table in (RANK, BY_RANK):
+                self._rank(table)
+            elif table not in cases:
+                self._extend(table)
+        return frozen(self._room())
+
+    def _extend(self, table: Table) -> None:
+        """Apply a function to the strings that are new for it."""
+        start, function = self._done.get(table, 0), self._function(table)
+        found = [function(text) for text in self.texts[start:]]
+        self._room()[self._numbers[table], start : start + len(found)] = found
+        self._done[table] = start + len(found)
+
+    def _function(self, table: Table) -> Callable[[str], int]:
+        match table:
+            case Table("lower"):
+                return lambda text: self.code(text.lower())
+            case Table("upper"):
+                return lambda text: self.code(text.upper())
+            case Table("length"):
+                return len
+        pattern = like(table.argument)
+        return lambda text: pattern.fullmatch(text) is not None
+
+    def _rank(self, table: Table) -> None:
+        """Sort the strings, which mostly are in order, and write down ranks."""
+        if self._done.get(table, 0) == len(self):
+            return
+        self._ranked += range(len(self._ranked), len(self))
+        self._ranked.sort(key=self.texts.__getitem__)
+        codes, ranks = np.array(self._ranked, np.int64), np.arange(len(self))
+        cells = self._room()[self._numbers[table]]
+        if table == RANK:
+            cells[codes] = ranks
+        else:
+            cells[ranks] = codes
+        self._done[table] = len(self)
+
+    def _room(self) -> NDArray[np.int64]:
+        """The tables, enlarged where there are more strings or tables than they have room for."""
+        rows, columns = self._cells.shape
+        if len(self) > columns or len(self._numbers) > rows:
+            columns_now = 2 * len(self) if len(self) > columns else columns
+            larger = np.zeros((len(self._numbers), columns_now), np.int64)
+            larger[:rows, :columns] = self._cells
+            self._cells = larger
+        return self._cells
+
+
+def like(pattern: str) -> re.Pattern[str]:
+    """The form that LIKE means: `%` and `_` are wild, a backslash takes what follows as it is."""
+    wild = {"%": ".*", "_": "."}
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    return re.compile("".join(wild.get(p, re.escape(p[-1])) for p in parts), re.DOTALL)

@@ -1,0 +1,218 @@
+"""How kernels are compiled, and where the machine code is kept for the next process."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
+
+import numba
+import numpy as np
+from numba import types
+from numba.core import event
+from numpy.typing import NDArray
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Layout(NamedTuple):
+    """The exact type of an array argument: contiguous, and written to or not."""
+
+    dtype: str
+    dimensions: int
+    writable: bool = False
+
+
+# A read-only parameter takes writable arrays too, but not inside a tuple: see `frozen`.
+Ints = Annotated[NDArray[np.int64], Layout("int64", 1)]
+IntRows = Annotated[NDArray[np.int64], Layout("int64", 2)]
+Floats = Annotated[NDArray[np.float64], Layout("float64", 1)]
+FloatRows = Annotated[NDArray[np.float64], Layout("float64", 2)]
+Bytes = Annotated[NDArray[np.uint8], Layout("uint8", 1)]
+ByteRows = Annotated[NDArray[np.uint8], Layout("uint8", 2)]
+Codes = Annotated[NDArray[np.int16], Layout("int16", 1)]
+FlagRows = Annotated[NDArray[np.bool_], Layout("bool_", 2)]
+OutInts = Annotated[NDArray[np.int64], Layout("int64", 1, writable=True)]
+OutFloats = Annotated[NDArray[np.float64], Layout("float64", 1, writable=True)]
+OutBytes = Annotated[NDArray[np.uint8], Layout("uint8", 1, writable=True)]
+OutIntRows = Annotated[NDArray[np.int64], Layout("int64", 2, writable=True)]
+OutFlags = Annotated[NDArray[np.bool_], Layout("bool_", 1, writable=True)]
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A contiguous read-only view: inside a tuple Numba takes nothing else for a read-only one."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+# ---------------------------------------------------------------- the decorators
+
+
+def kernel(function: Function) -> Function:
+    """Compile on the first call, or load what an earlier process compiled.
+
+    The signature is that of the annotations if they all say what they are exactly; otherwise
+    Numba takes it from the arguments.
+    """
+    if numba.config.DISABLE_JIT:
+        return function
+    with _cache_folder():
+        compiled: Any = _jitted(function, cache=True, no_cfunc_wrapper=True)
+    _announce_compilation()
+    arguments = signature(function)
+    if arguments is not None:
+        compiled._compile_for_args = _with_signature(compiled, arguments)
+    return compiled  # type: ignore[no-any-return]
+
+
+def part(function: Function) -> Function:
+    """A part of kernels: compiled with those that call it, and cached with them."""
+    return _jitted(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def spliced(function: Function) -> Function:
+    """A large part of kernels, put into the machine code of its callers: no call by call costs."""
+    return _jitted(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def _jitted(function: Function, **options: Any) -> Function:
+    if numba.config.DISABLE_JIT:
+        return function
+    return numba.njit(nogil=True, error_model="numpy", _nrt=False, **options)(function)  # type: ignore[no-any-return]
+
+
+def _with_signature(compiled: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """What a dispatcher calls to compile for the arguments it is given: only for these."""
+    lock = Lock()
+
+    def compile_once(*values: Any) -> Any:
+        with lock:
+            if arguments not in compiled.overloads:
+                compiled.compile(arguments)
+            # From now on arguments are converted, writable arrays to read-only ones, or refused.
+            compiled.disable_compile()
+        return compiled
+
+    return compile_once
+
+
+# ---------------------------------------------------------------- signatures
+
+
+def signature(function: Callable[..., Any]) -> tuple[Any, ...] | None:
+    """The Numba types of the parameters, if the annotations are exact."""
+    hints = get_type_hints(function, include_extras=True)
+    hints.pop("return", None)
+    found = tuple(map(_numba_type, hints.values()))
+    return None if None in found else found
+
+
+def _numba_type(hint: Any) -> Any:
+    simple = {int: types.int64, float: types.float64, bool: types.boolean}
+    if hint in simple:
+        return simple[hint]
+    for layout in get_args(hint)[1:]:
+        if isinstance(layout, Layout):
+            data_type = getattr(types, layout.dtype)
+            return types.Array(data_type, layout.dimensions, "C", readonly=not layout.writable)
+    if not hasattr(hint, "_fields"):
+        return None
+    fields = [_numba_type(each) for each in get_type_hints(hint, include_extras=True).values()]
+    return None if None in fields else types.BaseTuple.from_types(fields, hint)
+
+
+# ---------------------------------------------------------------- the cache
+
+
+@contextmanager
+def _cache_folder() -> Iterator[None]:
+    """Numba reads where a function is cached when it is decorated."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(_folder())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@cache
+def _folder() -> Path:
+    """Where this version of the kernels is kept: in the package, or else with the user's caches."""
+    here = Path(__file__).parent
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    bases = [here / "__pycache__", home / "sase"]
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        bases = [Path(os.environ["NUMBA_CACHE_DIR"])]
+    name = f"kernels-{_fingerprint(here)}"
+    usable = next((base / name for base in bases if _is_writable(base / name)), None)
+    return usable or _temporary_folder(bases)
+
+
+def _fingerprint(here: Path) -> str:
+    """Of all kernels and how they are compiled: Numba looks at the file of each kernel alone."""
+    flags = (numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.DEBUGINFO_DEFAULT)
+    found = sha256(repr((numba.__version__, np.__version__, flags)).encode())
+    for path in sorted(here.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _temporary_folder(bases: list[Path]) -> Path:
+    folder, owner = tempfile.mkdtemp(prefix="sase-kernels-"), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # and not in a process that was forked from it
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    tried = " and ".join(str(base) for base in bases)
+    _say(
+        f"compiled kernels are not kept: {tried} cannot be written (NUMBA_CACHE_DIR names another)"
+    )
+    return Path(folder)
+
+
+# ---------------------------------------------------------------- what the user is told
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Says once that kernels are being compiled; those that are loaded make no event."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        name = event.data["dispatcher"].py_func.__module__
+        if not self.said and name.startswith(__package__):
+            _say("compiling kernels, once per installation …")
+            self.said = True
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@cache
+def _announce_compilation() -> None:
+    event.register("numba:compile", _Announcement())
+
+
+def _say(line: str) -> None:
+    print(f"sase: {line}", file=sys.stderr)

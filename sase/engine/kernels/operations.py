@@ -1,0 +1,319 @@
+"""What each operation on values means: the one table behind every way of evaluating.
+
+A value is a tag and 64 bits: NULL, an int64, the bits of a float64, or from EXACT on an int64 that
+counts units of 10 to the minus (tag - EXACT): decimals, and times in seconds or fractions of one.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from sase.engine.kernels.compiling import IntRows, part
+
+Value: TypeAlias = tuple[int, int]
+
+NULL, INTEGER, FLOAT, EXACT = 0, 1, 2, 3
+# The tag of what leaves int64: the loop notes it, and goes on with NULL.
+OVERFLOW = 255
+NOTHING: Value = (NULL, 0)
+LEAVES: Value = (OVERFLOW, 0)
+# The order of two values of which one is NULL.
+UNKNOWN = 2
+
+LEAST, MOST = -(2**63), 2**63 - 1
+HALF_WORD = 2**31
+MOST_SCALE = 18
+POWERS = tuple(10**exponent for exponent in range(MOST_SCALE + 1))
+BITS_OF_FLOAT = 53
+TWO_TO_63, TWO_TO_60 = 2.0**63, 2.0**60
+LIMB, LIMB_MASK = 30, 2**30 - 1
+WIDE, WIDE_MASK = 60, 2**60 - 1
+
+
+class Op(IntEnum):
+    """The operations, with their arguments.
+
+    Where arithmetic leaves int64, that is noted with the row of the component in argument 2.
+    """
+
+    # Go on, or not.
+    END = 0
+    JUMP_IF_FALSE = 1  # where
+    JUMP_IF_TRUE = 2  # where
+    UNDECLARED = 3  # where to go with TRUE, component, first word of the set of types
+    # Put a value on the stack.
+    CELL = 10  # component, column
+    CONSTANT = 11  # tag, bits
+    # Take two values, put one. From TIME on in the finer unit of two times.
+    ADD = 20
+    SUBTRACT = 21
+    MULTIPLY = 22
+    DIVIDE = 23
+    REMAINDER = 24
+    TIME_ADD = 25
+    TIME_SUBTRACT = 26
+    # The value before where it is better: known, lesser, greater.
+    COALESCE = 27
+    LEAST = 28
+    GREATEST = 29
+    # Change the value on top.
+    LOOKUP = 30  # table
+    ABSOLUTE = 31
+    TIME_ABSOLUTE = 32
+    # Take values and set the truth.
+    COMPARE = 40  # accepted orders: bit 0 less, 1 equal, 2 greater
+    BETWEEN = 41  # wanted
+    IN = 42  # wanted, first constant, behind the last
+    IS_NULL = 43  # wanted
+    HOLDS = 44  # wanted
+    TRUTH = 45  # wanted
+
+
+LAST_FLOW, LAST_JOIN, LAST_CHANGE = 9, 29, 39
+TIME = Op.TIME_ADD - Op.ADD
+# Of a type of NumPy, because Numba compiles anew for every literal argument.
+MULTIPLY, ZERO = cast(int, np.int64(Op.MULTIPLY)), cast(int, np.int64(0))
+
+
+@part
+def number(value: Value) -> float:
+    """The float of a value whose tag is FLOAT."""
+    return float(np.int64(value[1]).view(np.float64))
+
+
+@part
+def real(result: float) -> Value:
+    """The value of a float; NaN is NULL."""
+    return (FLOAT, int(np.float64(result).view(np.int64))) if result == result else NOTHING
+
+
+# ---------------------------------------------------------------- comparison, exactly
+
+
+@part
+def order(left: Value, right: Value) -> int:
+    """-1, 0, 1 by exact numeric value, or UNKNOWN where one is NULL."""
+    if left[0] == NULL or right[0] == NULL:
+        return UNKNOWN
+    if left[0] == FLOAT and right[0] == FLOAT:
+        return (number(left) > number(right)) - (number(left) < number(right))
+    if left[0] == right[0]:
+        return (left[1] > right[1]) - (left[1] < right[1])
+    # The simpler one first: an integer before a float before a scaled one.
+    turned = left[0] > right[0]
+    simple, other = (right, left) if turned else (left, right)
+    if simple[0] == INTEGER and other[0] == FLOAT:
+        side = order_with_float(simple[1], number(other))
+    elif simple[0] == FLOAT:
+        side = -order_of_scaled(other[1], other[0] - EXACT, number(simple))
+    else:
+        side = order_of_multiple(simple[1], other[0] - max(simple[0], EXACT), other[1])
+    return -side if turned else side
+
+
+@part
+def order_with_float(whole: int, other: float) -> int:
+    """The order of an integer and a float."""
+    if not -TWO_TO_63 <= other < TWO_TO_63:
+        return -1 if other > 0.0 else 1
+    truncated = int(other)
+    if whole != truncated:
+        return 1 if whole > truncated else -1
+    return (other < float(truncated)) - (other > float(truncated))
+
+
+@part
+def order_of_scaled(units: int, scale: int, other: float) -> int:
+    """The order of `units / 10**scale`, of at most 18 digits, and a float."""
+    side, other_side = (units > 0) - (units < 0), (other > 0.0) - (other < 0.0)
+    if side != other_side or side == 0:
+        return (side > other_side) - (side < other_side)
+    if abs(other) >= TWO_TO_60:
+        return -side
+    mantissa, exponent = math.frexp(abs(other))
+    whole, shift = int(mantissa * 2.0**BITS_OF_FLOAT), BITS_OF_FLOAT - exponent
+    return side * order_of_products(abs(units), shift, whole, POWERS[scale])
+
+
+@part
+def order_of_multiple(units: int, scale: int, other: int) -> int:
+    """The order of `units * 10**scale` and `other`, of which a limit is as good as one within."""
+    side, other_side = (units > 0) - (units < 0), (other > 0) - (other < 0)
+    if side != other_side or side == 0:
+        return (side > other_side) - (side < other_side)
+    size, other_size = abs(max(units, -MOST)), abs(max(other, -MOST))
+    return -side * order_of_products(other_size, ZERO, size, POWERS[scale])
+
+
+@part
+def order_of_products(units: int, shift: int, whole: int, power: int) -> int:
+    """The order of `units << shift` and `whole * power`, each in two digits of 60 bits."""
+    whole, shift = whole << int(max(-shift, 0)), int(max(shift, 0))
+    if shift >= 2 * WIDE or (shift > WIDE and units >> (2 * WIDE - shift) > 0):
+        return 1
+    middle = (whole >> LIMB) * (power & LIMB_MASK) + (whole & LIMB_MASK) * (power >> LIMB)
+    low = (whole & LIMB_MASK) * (power & LIMB_MASK) + ((middle & LIMB_MASK) << LIMB)
+    high = (whole >> LIMB) * (power >> LIMB) + (middle >> LIMB) + (low >> WIDE)
+    low &= WIDE_MASK
+    if shift >= WIDE:
+        shifted_high, shifted_low = units << (shift - WIDE), 0
+    else:
+        shifted_high = units >> (WIDE - shift)
+        shifted_low = (units & ((1 << (WIDE - shift)) - 1)) << shift
+    if shifted_high != high:
+        return 1 if shifted_high > high else -1
+    return (shifted_low > low) - (shifted_low < low)
+
+
+# ---------------------------------------------------------------- operations on two values
+
+
+@part
+def joined(operation: int, left: Value, right: Value) -> Value:
+    """Arithmetic, or the choice of one of two."""
+    if operation >= Op.COALESCE:
+        return chosen(operation, left, right)
+    if left[0] == NULL or right[0] == NULL:
+        return NOTHING
+    if operation >= Op.TIME_ADD:
+        return joined_times(operation - TIME, left, right)
+    if left[0] == INTEGER and right[0] == INTEGER and operation != Op.DIVIDE:
+        return joined_wholes(operation, left[1], right[1])
+    return real(joined_reals(operation, as_float(left), as_float(right)))
+
+
+@part
+def chosen(operation: int, left: Value, right: Value) -> Value:
+    """`coalesce`, `least`, `greatest`: NULL is skipped, and of equal ones the left one taken."""
+    if left[0] == NULL:
+        return right
+    if operation == Op.COALESCE:
+        return left
+    return right if order(right, left) == (1 if operation == Op.GREATEST else -1) else left
+
+
+@part
+def joined_wholes(operation: int, left: int, right: int) -> Value:
+    """Arithmetic on integers, within int64."""
+    if operation == Op.ADD:
+        leaves = left > MOST - right if right > 0 else left < LEAST - right
+        return LEAVES if leaves else (INTEGER, left + right)
+    if operation == Op.SUBTRACT:
+        leaves = left > MOST + right if right < 0 else left < LEAST + right
+        return LEAVES if leaves else (INTEGER, left - right)
+    if operation == Op.MULTIPLY:
+        return LEAVES if product_leaves(left, right) else (INTEGER, left * right)
+    if right == 0:
+        return NOTHING
+    if right == -1:  # the least integer divided by it leaves int64
+        return INTEGER, 0
+    rest = left % right  # with the sign of the right side, in Python
+    return INTEGER, rest - right if rest != 0 and (rest < 0) != (left < 0) else rest
+
+
+@part
+def product_leaves(left: int, right: int) -> bool:
+    """Whether a product leaves int64."""
+    if -HALF_WORD <= left < HALF_WORD and -HALF_WORD <= right < HALF_WORD:
+        return False
+    if left == LEAST or right == LEAST:
+        return not (left == 0 or right == 0 or left == 1 or right == 1)
+    few, many = min(abs(left), abs(right)), max(abs(left), abs(right))
+    if few == 0 or many <= MOST // few:
+        return False
+    is_least = many == MOST // few + 1 and MOST % few == few - 1
+    return not (is_least and (left < 0) != (right < 0))
+
+
+@part
+def joined_reals(operation: int, left: float, right: float) -> float:
+    """Arithmetic on floats; NaN for what is NULL."""
+    if operation == Op.ADD:
+        return left + right
+    if operation == Op.SUBTRACT:
+        return left - right
+    if operation == Op.MULTIPLY:
+        return left * right
+    if right == 0.0:
+        return math.nan
+    if operation == Op.DIVIDE:
+        return left / right
+    return math.nan if math.isinf(left) else float(np.fmod(left, right))
+
+
+@part
+def joined_times(operation: int, left: Value, right: Value) -> Value:
+    """The sum or difference of two times."""
+    tag = max(left[0], right[0])
+    first = joined_wholes(MULTIPLY, left[1], POWERS[tag - left[0]])
+    second = joined_wholes(MULTIPLY, right[1], POWERS[tag - right[0]])
+    if first[0] == OVERFLOW or second[0] == OVERFLOW:
+        return LEAVES
+    result = joined_wholes(operation, first[1], second[1])
+    return LEAVES if result[0] == OVERFLOW else (tag, result[1])
+
+
+@part
+def as_float(value: Value) -> float:
+    """The float64 nearest to a number that is not NULL."""
+    if value[0] == FLOAT:
+        return number(value)
+    if value[0] <= EXACT:
+        return float(value[1])
+    units, power = value[1], POWERS[value[0] - EXACT]
+    near = float(units) / float(power)
+    if abs(units) <= 2**BITS_OF_FLOAT:
+        return near
+    # Two roundings may miss the nearest by one: in quarters of the last bit the points halfway to
+    # the neighbours are whole.
+    mantissa, exponent = math.frexp(abs(near))
+    whole, shift = int(mantissa * 2.0**BITS_OF_FLOAT), BITS_OF_FLOAT - exponent
+    above = order_of_products(abs(units), shift + 2, 4 * whole + 2, power)
+    below = order_of_products(abs(units), shift + 2, 4 * whole - 2, power)
+    step = (above + whole % 2 > 0) - (below - whole % 2 < 0)
+    nearest = math.ldexp(float(whole + step), -shift)
+    return nearest if units > 0 else -nearest
+
+
+@part
+def changed(operation: int, value: Value) -> Value:
+    """The function `abs`, of a number or of an interval."""
+    if value[0] == NULL:
+        return value
+    if value[0] == INTEGER or operation == Op.TIME_ABSOLUTE:
+        if value[1] >= 0:
+            return value
+        return LEAVES if value[1] == LEAST else (value[0], -value[1])
+    return real(abs(as_float(value)))
+
+
+# ---------------------------------------------------------------- tests
+
+
+@part
+def is_between(value: Value, low: Value, high: Value, wanted: bool) -> bool:
+    """BETWEEN; where one is NULL it is false whatever is wanted."""
+    if value[0] == NULL or low[0] == NULL or high[0] == NULL:
+        return False
+    return (order(low, value) <= 0 and order(value, high) <= 0) == wanted
+
+
+@part
+def is_in(value: Value, constants: IntRows, start: int, stop: int, wanted: bool) -> bool:
+    """IN a list of constants, which ascend: rows of a tag and bits."""
+    if value[0] == NULL:
+        return False
+    while start < stop:
+        middle = (start + stop) // 2
+        side = order(value, (int(constants[middle, 0]), int(constants[middle, 1])))
+        if side == 0:
+            return wanted
+        if side > 0:
+            start = middle + 1
+        else:
+            stop = middle
+    return not wanted

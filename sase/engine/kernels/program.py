@@ -1,0 +1,172 @@
+"""Conditions and values as programs in postfix form, and the loops that evaluate them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels import operations as do
+from sase.engine.kernels.compiling import (
+    ByteRows,
+    Codes,
+    IntRows,
+    OutFlags,
+    OutIntRows,
+    OutInts,
+    kernel,
+    part,
+    spliced,
+)
+from sase.engine.kernels.operations import LAST_CHANGE, LAST_FLOW, LAST_JOIN, ZERO, Op, Value
+
+ARGUMENTS = 3  # the most that an operation has
+WORD = 63  # types in a word of a set
+
+
+class Program(NamedTuple):
+    """A row of `code` is an operation and its arguments; behind END are constants of lists."""
+
+    code: IntRows
+
+
+class Columns(NamedTuple):
+    """Attributes of events by column and row, with tags; the types; tables over string codes."""
+
+    cells: IntRows
+    tags: ByteRows
+    types: Codes
+    tables: IntRows
+
+
+class Stack(NamedTuple):
+    """Room for the values of an evaluation, and notes of what left int64.
+
+    `notes` are how often that was, of the first time the place in the code and the row, and behind
+    them a place for the row that `evaluate_rows` is at.
+    """
+
+    values: OutIntRows
+    notes: OutInts
+
+
+# ---------------------------------------------------------------- the loops
+
+
+@spliced
+def evaluate_tuple(program: Program, columns: Columns, rows: OutInts, stack: Stack) -> bool:
+    """The truth of a condition on one row for each component; a value stays on the stack."""
+    code, values = program.code, stack.values
+    truth, at, top = True, ZERO, ZERO - 1
+    while True:
+        operation, first, second = code[at, 0], code[at, 1], code[at, 2]
+        if operation <= LAST_FLOW:
+            if operation == Op.END:
+                return truth
+            jumps = truth == (operation == Op.JUMP_IF_TRUE)
+            if operation == Op.UNDECLARED:
+                jumps = is_among(code, code[at, 3], columns.types[rows[second]])
+                truth = truth or jumps
+            at = first if jumps else at + 1
+            continue
+        if operation == Op.CELL:
+            top += 1
+            values[top, 0] = columns.tags[second, rows[first]]
+            values[top, 1] = columns.cells[second, rows[first]]
+        elif operation == Op.CONSTANT:
+            top += 1
+            values[top, 0], values[top, 1] = first, second
+        elif operation == Op.COMPARE:
+            top -= 2
+            truth = (first >> (side(values, top + 1) + 1)) & 1 == 1
+        elif operation <= LAST_CHANGE:
+            top -= operation <= LAST_JOIN
+            value = taken(values, top)
+            if operation == Op.LOOKUP:
+                value = value[0], columns.tables[first, value[1] if value[0] else 0]
+            elif operation <= LAST_JOIN:
+                value = do.joined(operation, value, taken(values, top + 1))
+            else:
+                value = do.changed(operation, value)
+            if value[0] == do.OVERFLOW:
+                value = noted(stack.notes, at, rows[second])
+            values[top, 0], values[top, 1] = value
+        else:
+            top -= 3 if operation == Op.BETWEEN else operation != Op.TRUTH
+            truth = tested(code, at, values, top + 1)
+        at += 1
+
+
+@kernel
+def evaluate_rows(program: Program, columns: Columns, stack: Stack, out: OutFlags) -> None:
+    """The truth of a condition on one event, for every row."""
+    rows = stack.notes[3:]
+    for row in range(out.shape[0]):
+        rows[0] = row
+        out[row] = evaluate_tuple(program, columns, rows, stack)
+
+
+@kernel
+def evaluate_tuples(
+    program: Program, columns: Columns, rows: OutIntRows, stack: Stack, out: OutFlags
+) -> None:
+    """The truth of a condition, for every tuple of rows: a row for each component."""
+    for place in range(out.shape[0]):
+        out[place] = evaluate_tuple(program, columns, rows[place], stack)
+
+
+@kernel
+def evaluate_values(
+    program: Program, columns: Columns, rows: OutIntRows, stack: Stack, out: OutIntRows
+) -> None:
+    """The tag and bits of a value, for every tuple of rows."""
+    for place in range(out.shape[0]):
+        evaluate_tuple(program, columns, rows[place], stack)
+        out[place, 0], out[place, 1] = stack.values[0, 0], stack.values[0, 1]
+
+
+# ---------------------------------------------------------------- one step
+
+
+@part
+def taken(values: IntRows, place: int) -> Value:
+    """A value of the stack."""
+    return int(values[place, 0]), int(values[place, 1])
+
+
+@part
+def side(values: IntRows, place: int) -> int:
+    """The order of two values of the stack, which mostly are of one kind and no floats."""
+    left, right = taken(values, place), taken(values, place + 1)
+    if left[0] == right[0] and left[0] != do.FLOAT and left[0] != do.NULL:
+        return (left[1] > right[1]) - (left[1] < right[1])
+    return do.order(left, right)
+
+
+@part
+def tested(code: IntRows, at: int, values: IntRows, place: int) -> bool:
+    """A test of the values from a place of the stack on."""
+    operation, wanted = code[at, 0], bool(code[at, 1] == 1)
+    if operation == Op.TRUTH:
+        return wanted
+    value = taken(values, place)
+    if operation == Op.IS_NULL:
+        return (value[0] == do.NULL) == wanted
+    if operation == Op.HOLDS:
+        return value[0] != do.NULL and (value[1] != 0) == wanted
+    if operation == Op.IN:
+        return do.is_in(value, code, code[at, 2], code[at, 3], wanted)
+    return do.is_between(value, taken(values, place + 1), taken(values, place + 2), wanted)
+
+
+@part
+def is_among(code: IntRows, place: int, kind: int) -> bool:
+    """Whether the code of a type is in a set: a bit in the words from a place on."""
+    return kind >= 0 and bool((code[place + kind // WORD, 0] >> (kind % WORD)) & 1 == 1)
+
+
+@part
+def noted(notes: OutInts, at: int, row: int) -> Value:
+    """NULL, for arithmetic that left int64."""
+    if notes[0] == 0:
+        notes[1], notes[2] = at, row
+    notes[0] += 1
+    return do.NOTHING

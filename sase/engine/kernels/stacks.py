@@ -1,0 +1,138 @@
+"""Active instance stacks, partitioned or not: sequence scan (SASE 2006, 4.1 and 4.2.1).
+
+An instance stands in the arrays of `Stacks` at the place `number & mask` of its level. Numbers grow
+for ever: one below the level's tail is dead, and no pointer is mended when storage is used again.
+
+    level 0     level 1      an arrow is `rip`: the most recent instance of the level before, in the
+    a1 ◄─────── b3           same partition and strictly earlier, when the event came;
+    a4 ◄─────── b6           `below` leads from b6 to b3, down the stack of the partition.
+
+`reach` is the latest first event that a sequence through the instance can have. It never grows on
+the way down a partition's stack, so a walk stops at the first instance that reaches too far back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part
+
+NOTHING = -1
+# A span that bounds nothing, and the earliest measure there is.
+ANY_SPAN = -1
+EARLIEST = -(2**63)
+
+
+class Stacks(NamedTuple):
+    """The instances by level and place; the top of each partition's stack; counts and tails."""
+
+    row: OutIntRows
+    rip: OutIntRows
+    below: OutIntRows
+    earlier: OutIntRows
+    tie: OutIntRows
+    measure: OutIntRows
+    reach: OutIntRows
+    heads: OutIntRows
+    counts: OutInts
+    tails: OutInts
+
+
+class Arrivals(NamedTuple):
+    """The events of a block that may take part, in stream order.
+
+    `states` has a bit for each level; `keys` is the partition, or `NOTHING` for an event that is in
+    none; `measures` is what the window measures; equal `ties` mean simultaneous events.
+    """
+
+    rows: Ints
+    states: Ints
+    keys: Ints
+    measures: Ints
+    ties: Ints
+
+
+@part
+def oldest(measure: int, span: int) -> int:
+    """The smallest measure that a first event may have; a window of `< T` spans T − 1."""
+    if span == ANY_SPAN or measure < EARLIEST + span:
+        return EARLIEST
+    return measure - span
+
+
+@part
+def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
+    """The most recent live instance of a partition's stack that is strictly earlier."""
+    top = stacks.heads[level, key]
+    if top < stacks.tails[level]:
+        return NOTHING
+    mask = stacks.row.shape[1] - 1
+    if stacks.tie[level, top & mask] == tie:
+        top = stacks.earlier[level, top & mask]
+    return top if top >= stacks.tails[level] else NOTHING
+
+
+@kernel
+def scan(arrivals: Arrivals, stacks: Stacks, span: int, dropped: OutInts) -> None:
+    """Push every arrival onto the stacks of its levels, if a sequence can lead up to it.
+
+    Construction begins at the instances of the last level; `dropped` counts by level what
+    transition filtering kept out.
+    """
+    levels = stacks.row.shape[0]
+    mask = stacks.row.shape[1] - 1
+    for i in range(arrivals.rows.shape[0]):
+        key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
+        if key == NOTHING:
+            continue
+        bound = oldest(measure, span)
+        # From the last level down, since an event never follows itself.
+        for level in range(levels - 1, -1, -1):
+            if not (arrivals.states[i] >> level) & 1:
+                continue
+            rip, reach = NOTHING, measure
+            if level > 0:
+                rip = latest_before(stacks, level - 1, key, tie)
+                if rip != NOTHING:
+                    reach = stacks.reach[level - 1, rip & mask]
+                if rip == NOTHING or reach < bound:
+                    dropped[level] += 1
+                    continue
+            push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
+
+
+@part
+def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, int, int]) -> None:
+    """Put an instance on top of its partition's stack."""
+    mask = stacks.row.shape[1] - 1
+    number = stacks.counts[level]
+    place = number & mask
+    row, rip, tie, measure, reach = instance
+    top = stacks.heads[level, key]
+    alive = top >= stacks.tails[level]
+    stacks.row[level, place] = row
+    stacks.rip[level, place] = rip
+    stacks.tie[level, place] = tie
+    stacks.measure[level, place] = measure
+    stacks.reach[level, place] = reach
+    stacks.below[level, place] = top if alive else NOTHING
+    # Past the whole group of simultaneous events, so that no walk goes through it one by one.
+    if alive and stacks.tie[level, top & mask] == tie:
+        stacks.earlier[level, place] = stacks.earlier[level, top & mask]
+    else:
+        stacks.earlier[level, place] = stacks.below[level, place]
+    stacks.heads[level, key] = number
+    stacks.counts[level] = number + 1
+
+
+@kernel
+def evict(stacks: Stacks, bound: int) -> None:
+    """Give up the instances before a bound; those of the last level have all been used."""
+    levels = stacks.row.shape[0]
+    mask = stacks.row.shape[1] - 1
+    for level in range(levels - 1):
+        tail = stacks.tails[level]
+        while tail < stacks.counts[level] and stacks.measure[level, tail & mask] < bound:
+            tail += 1
+        stacks.tails[level] = tail
+    stacks.tails[levels - 1] = stacks.counts[levels - 1]

@@ -1,0 +1,133 @@
+"""The ways to evaluate a condition: the naive matcher's, and each of the engine's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import product
+
+import numpy as np
+
+from sase.binding import Schema, bind_text
+from sase.binding.bound import All, Condition, Truth
+from sase.engine.expressions import (
+    Interner,
+    Lane,
+    Layout,
+    RowTest,
+    columns_needed,
+    columns_of,
+    lower,
+    make_stack,
+)
+from sase.engine.expressions.layout import Need
+from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER, NULL
+from sase.engine.kernels.program import Stack, evaluate_tuples
+from sase.lang.parser import parse_query
+from sase.source import NOWHERE
+from tests.naive import problem
+from tests.naive.conditions import holds
+
+Row = Mapping[str, object]
+EPOCH = datetime(1970, 1, 1)
+MICROSECOND = timedelta(microseconds=1)
+PAIR = "EVENT SEQ(ANY(A, B) x, ANY(A, B) y)"
+
+
+def naive_truths(
+    text: str, rows: Sequence[Row], declared: Mapping[str, Sequence[str]]
+) -> list[bool]:
+    """The truth of a query's WHERE for every choice of events for its components."""
+    stated = problem(parse_query(text), rows, types=declared, time_unit="s")
+    assert stated is not None
+    return [
+        all(
+            holds(each, stated.scope_of(dict(enumerate((event,) for event in chosen))))
+            for each in stated.conditions
+        )
+        for chosen in product(stated.stream.events, repeat=len(stated.components))
+    ]
+
+
+def bound_condition(text: str, schema: Schema) -> Condition:
+    """The whole WHERE of a query."""
+    conditions = tuple(c.condition for c in bind_text(text, schema, parameters={}).conjuncts)
+    if not conditions:
+        return Truth(True, span=NOWHERE)
+    return conditions[0] if len(conditions) == 1 else All(conditions, span=NOWHERE)
+
+
+def lanes_of(needs: Sequence[Need], rows: Sequence[Row], interner: Interner) -> dict[Need, Lane]:
+    """The attributes of events; where they are all of one kind the lane has one tag."""
+    return {need: lane([row.get(need[1]) for row in rows], interner) for need in needs}
+
+
+def lane(values: Sequence[object], interner: Interner) -> Lane:
+    cells = [cell(value, interner) for value in values]
+    found = {tag for tag, _ in cells} - {NULL}
+    is_float = found == {FLOAT}
+    numbers = np.array(
+        [0 if bits is None else bits for _, bits in cells] if not is_float
+        else [math.nan if bits is None else bits for _, bits in cells],
+        np.float64 if is_float else object,
+    )  # fmt: skip
+    valid = np.array([tag != NULL for tag, _ in cells])
+    if is_float or len(found) <= 1:
+        data = numbers if is_float else numbers.astype(np.int64)
+        return Lane(data, min(found, default=INTEGER), None if valid.all() else valid)
+    bits = [np.float64(b).view(np.int64) if tag == FLOAT else b for tag, b in cells]
+    tags = np.array([tag for tag, _ in cells], np.uint8)
+    return Lane(np.array([0 if b is None else b for b in bits], np.int64), tags)
+
+
+def cell(value: object, interner: Interner) -> tuple[int, int | float | None]:
+    match value:
+        case None:
+            return NULL, None
+        case float():
+            return (NULL, None) if math.isnan(value) else (FLOAT, value)
+        case bool() | int():
+            return INTEGER, int(value)
+        case Decimal():
+            return EXACT + 3, int(value.scaleb(3))
+        case str():
+            return INTEGER, interner.code(value)
+        case datetime():
+            return EXACT + 6, (value - EPOCH) // MICROSECOND
+        case date():
+            return EXACT, (value - EPOCH.date()).days * 86400
+        case timedelta():
+            return EXACT + 6, value // MICROSECOND
+    raise AssertionError(value)
+
+
+def codes_of(rows: Sequence[Row]) -> np.ndarray:
+    return np.array([{"A": 0, "B": 1}[str(row["type"])] for row in rows], np.int16)
+
+
+def tuple_truths(condition: Condition, rows: Sequence[Row], width: int) -> tuple[list[bool], Stack]:
+    """The truth for every tuple of events, by the kernel for tuples; and its stack."""
+    interner, needs = Interner(), columns_needed([condition])
+    lanes = lanes_of(needs, rows, interner)
+    places = {need: place for place, need in enumerate(needs)}
+    lowered = lower(condition, Layout(places, {"A": 0, "B": 1}, interner))
+    stack = make_stack(lowered.depth)
+    chosen = np.array(list(product(range(len(rows)), repeat=width)), np.int64)
+    out = np.empty(len(chosen), np.bool_)
+    read = list(lanes.values()) or [Lane(np.zeros(len(rows), np.int64), INTEGER)]
+    columns = columns_of(read, codes_of(rows), interner.tables())
+    evaluate_tuples(lowered.program, columns, chosen, stack, out)
+    return out.tolist(), stack
+
+
+def row_truths(condition: Condition, rows: Sequence[Row], fast: bool = False) -> list[bool]:
+    """The truth for every event, by the kernel for rows or, where that is possible, by NumPy."""
+    interner = Interner()
+    test = RowTest(condition, {"A": 0, "B": 1}, interner)
+    lanes = lanes_of(test.columns, rows, interner)
+    evaluate = test.truth if fast else test.by_program
+    if not test.columns:
+        lanes, test.columns = {(0, "n"): Lane(np.zeros(len(rows), np.int64), INTEGER)}, ((0, "n"),)
+    return evaluate(lanes, codes_of(rows)).tolist()

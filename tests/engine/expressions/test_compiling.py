@@ -1,0 +1,158 @@
+"""Kernels are compiled once, kept where that is possible, and work without compilation."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[2]
+COMPILING = "sase: compiling kernels, once per installation …\n"
+
+# A small kernel of its own, put beside the real ones, so that nothing else need be compiled.
+KERNEL = """
+from __future__ import annotations
+from typing import NamedTuple
+import numpy as np
+from sase.engine.kernels.compiling import Ints, OutInts, frozen, kernel, part
+
+class Pair(NamedTuple):
+    left: Ints
+    right: Ints
+
+@part
+def twice(number: int) -> int:
+    return 2 * number
+
+@kernel
+def total(pair: Pair, more: Ints, out: OutInts) -> int:
+    for place in range(out.shape[0]):
+        out[place] = twice(pair.left[place]) + pair.right[place] + more[place]
+    return out.shape[0]
+"""
+PROGRAM = """
+import numpy as np
+from sase.engine.kernels.example import Pair, frozen, total
+numbers = np.arange(3)
+out = np.zeros(3, np.int64)
+total(Pair(frozen(numbers), frozen(numbers)), numbers, out)
+total(Pair(frozen(numbers), frozen(numbers)), frozen(numbers), out)
+print(out.tolist(), len(getattr(total, "signatures", [])))
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package with a kernel more, and without what was compiled."""
+    copy = tmp_path / "code"
+    shutil.copytree(ROOT / "sase", copy / "sase", ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "sase/engine/kernels/example.py").write_text(KERNEL, encoding="utf-8")
+    return copy
+
+
+BEYOND = """
+import numpy as np
+from sase.engine.kernels.example import Pair, frozen, total
+numbers = np.arange(3)
+try:
+    total(Pair(frozen(numbers), frozen(numbers)), numbers, np.zeros(4, np.int64))
+except IndexError as error:
+    print(error)
+"""
+
+
+def run(package: Path, program: str = PROGRAM, **more: str) -> tuple[str, str]:
+    """What a program prints, on standard output and on standard error."""
+    home = package.parent / "home"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "PYTHONPATH": str(package),
+        **more,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, cwd=package, capture_output=True,
+        encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def kept(package: Path) -> list[Path]:
+    return list(package.parent.rglob("*.nbc"))
+
+
+def block(folder: Path) -> None:
+    """Put a file where a folder should be: that stops the superuser, too."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("")
+
+
+def test_a_kernel_is_compiled_once(package: Path) -> None:
+    """And read-only arrays take the same signature as others."""
+    assert run(package) == ("[0, 4, 8] 1\n", COMPILING)
+    assert all("__pycache__" in path.parts for path in kept(package))
+    assert run(package) == ("[0, 4, 8] 1\n", "")
+
+
+def test_a_change_of_any_kernel_compiles_anew(package: Path) -> None:
+    run(package)
+    with (package / "sase/engine/kernels/operations.py").open("a") as source:
+        source.write("\n# changed\n")
+    assert run(package)[1] == COMPILING
+
+
+def test_bounds_checks_are_kept_apart(package: Path) -> None:
+    run(package)
+    assert run(package, NUMBA_BOUNDSCHECK="1")[1] == COMPILING
+    assert run(package) == ("[0, 4, 8] 1\n", "")
+
+
+def test_bounds_are_checked_on_demand(package: Path) -> None:
+    assert run(package, BEYOND, NUMBA_BOUNDSCHECK="1")[0] == "index is out of bounds\n"
+
+
+def test_a_package_that_cannot_be_written_is_kept_with_the_user(package: Path) -> None:
+    block(package / "sase/engine/kernels/__pycache__")
+    assert run(package)[1] == COMPILING
+    assert all("home" in path.parts for path in kept(package))
+    assert run(package)[1] == ""
+
+
+def test_without_any_folder_it_works_and_says_so(package: Path, tmp_path: Path) -> None:
+    block(package / "sase/engine/kernels/__pycache__")
+    block(tmp_path / "home/.cache")
+    (tmp_path / "temporary").mkdir()
+    out, said = run(package, TMPDIR=str(tmp_path / "temporary"))
+    assert out == "[0, 4, 8] 1\n"
+    first, *rest = said.splitlines(keepends=True)
+    assert first.startswith("sase: compiled kernels are not kept: ")
+    assert rest == [COMPILING]
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_folder_can_be_named(package: Path, tmp_path: Path) -> None:
+    run(package, NUMBA_CACHE_DIR=str(tmp_path / "named"))
+    assert all("named" in path.parts for path in kept(package))
+
+
+def test_without_compilation(package: Path) -> None:
+    assert run(package, NUMBA_DISABLE_JIT="1") == ("[0, 4, 8] 0\n", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variable", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_expressions_in_other_modes(variable: str) -> None:
+    """A part of this folder without compilation, and with every index checked."""
+    files = ["test_meaning.py", "test_operations.py", "test_lowering.py"]
+    options = ["-q", "-x", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *(str(FOLDER / name) for name in files)],
+        env={**os.environ, variable: "1"}, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

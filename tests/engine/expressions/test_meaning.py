@@ -1,0 +1,68 @@
+"""Every way of evaluating a condition gives what the naive matcher gives."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from sase.engine.expressions.fast import is_fast
+from tests.engine.expressions.generators import (
+    ATTRIBUTES,
+    SCHEMA,
+    conditions,
+    events,
+    events_of,
+    fast_conditions,
+    streams,
+)
+from tests.engine.expressions.routes import (
+    PAIR,
+    bound_condition,
+    naive_truths,
+    row_truths,
+    tuple_truths,
+)
+
+DECLARED = {name: list(attributes) for name, attributes in ATTRIBUTES.items()}
+
+
+@given(conditions("xy"), streams(events))
+def test_conditions_on_two_events(condition: str, rows: list[dict[str, object]]) -> None:
+    text = f"{PAIR} WHERE {condition}"
+    found, _ = tuple_truths(bound_condition(text, SCHEMA), rows, 2)
+    assert found == naive_truths(text, rows, DECLARED)
+
+
+@given(conditions("x"), streams(events))
+def test_conditions_on_one_event(condition: str, rows: list[dict[str, object]]) -> None:
+    text = f"EVENT ANY(A, B) x WHERE {condition}"
+    expected = naive_truths(text, rows, DECLARED)
+    bound = bound_condition(text, SCHEMA)
+    assert row_truths(bound, rows) == expected
+    assert row_truths(bound, rows, fast=True) == expected
+
+
+@given(fast_conditions, streams(events_of("A")))
+def test_the_fast_path(condition: str, rows: list[dict[str, object]]) -> None:
+    text = f"EVENT A x WHERE {condition}"
+    expected = naive_truths(text, rows, DECLARED)
+    bound = bound_condition(text, SCHEMA)
+    assert is_fast(bound)
+    assert row_truths(bound, rows, fast=True) == expected
+    assert row_truths(bound, rows) == expected
+
+
+def test_the_conditions_decide_something() -> None:
+    """Of all truths a good part is true, and a good part false; int64 is left now and then."""
+    truths: list[bool] = []
+    overflows: list[bool] = []
+
+    @settings(max_examples=200, derandomize=True, database=None)
+    @given(conditions("xy"), streams(events))
+    def collect(condition: str, rows: list[dict[str, object]]) -> None:
+        found, stack = tuple_truths(bound_condition(f"{PAIR} WHERE {condition}", SCHEMA), rows, 2)
+        truths.extend(found)
+        overflows.append(bool(stack.notes[0]))
+
+    collect()
+    assert 0.25 < sum(truths) / len(truths) < 0.75
+    assert any(overflows)

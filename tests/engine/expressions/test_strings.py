@@ -1,0 +1,101 @@
+"""The interner and the tables over its codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sase.binding.types import STRING, DataType, Kind
+from sase.engine.events.stream import Column
+from sase.engine.expressions import Interner, Lane, columns_of, lane_of
+from sase.engine.expressions.strings import BY_RANK, CAPACITY, LENGTH, LOWER, RANK, UPPER, Table
+from sase.engine.expressions.strings import like as form
+from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER, NULL
+from tests.engine.expressions.generators import texts
+from tests.naive.values import like
+
+
+@given(st.lists(st.lists(texts, max_size=4), max_size=4))
+def test_tables_follow_the_strings(batches: list[list[str]]) -> None:
+    """Codes never change, and every table is right for every code, also for strings it made."""
+    interner, codes = Interner(), {}
+    numbers = {t: interner.table(t) for t in (LOWER, UPPER, LENGTH, RANK, BY_RANK)}
+    for batch in batches:
+        for text, code in zip(batch, interner.codes(batch).tolist(), strict=True):
+            assert codes.setdefault(text, code) == code
+        tables = {table: interner.tables()[number] for table, number in numbers.items()}
+        ordered = sorted(interner.texts)
+        for code, text in enumerate(interner.texts):
+            assert interner.texts[tables[LOWER][code]] == text.lower()
+            assert interner.texts[tables[UPPER][code]] == text.upper()
+            assert tables[LENGTH][code] == len(text)
+            assert ordered[tables[RANK][code]] == text
+            assert tables[BY_RANK][tables[RANK][code]] == code
+
+
+def test_a_table_may_be_asked_for_late_and_strings_may_be_many() -> None:
+    interner = Interner()
+    interner.codes(map(str, range(3 * CAPACITY)))
+    ranks = interner.tables()[interner.table(RANK) :]
+    assert ranks.shape[0] == 0
+    number = interner.table(BY_RANK)
+    order = interner.tables()[number, : len(interner)]
+    assert [interner.texts[code] for code in order] == sorted(interner.texts)
+    assert not interner.tables().flags.writeable
+
+
+@given(texts, st.text("ab%_\\.x\n", max_size=5))
+def test_like(text: str, pattern: str) -> None:
+    if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
+        pattern += "\\"  # the naive matcher takes no single backslash at the end
+    assert (form(pattern).fullmatch(text) is not None) == like(text, pattern)
+
+
+def test_like_stands_in_a_table() -> None:
+    interner = Interner()
+    number = interner.table(Table("like", "a%"))
+    codes = interner.codes(["abc", "b", None])
+    assert codes.tolist() == [0, 1, -1]
+    assert interner.tables()[number, codes[:2]].tolist() == [1, 0]
+
+
+def test_a_dictionary_is_mapped_to_the_codes_of_the_plan() -> None:
+    interner = Interner()
+    interner.code("b")
+    dictionary = pa.array(["a", "b"], pa.large_string())
+    values = np.array([1, 0, -1, 1], np.int32)
+    lane = lane_of(Column(STRING, values, values >= 0, dictionary), interner)
+    assert lane.values.tolist() == [0, 1, -1, 0]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "tag", "first"),
+    [
+        (DataType(Kind.TIMESTAMP, "d"), EXACT, 86400),
+        (DataType(Kind.TIMESTAMP, "s"), EXACT, 1),
+        (DataType(Kind.INTERVAL, "ns"), EXACT + 9, 1),
+        (DataType(Kind.DECIMAL, scale=4), EXACT + 4, 1),
+    ],
+)
+def test_the_tag_of_a_column_says_its_unit(data_type: DataType, tag: int, first: int) -> None:
+    lane = lane_of(Column(data_type, np.array([1, 2], np.int64)), Interner())
+    assert (lane.tag, lane.values[0]) == (tag, first)
+
+
+def test_a_single_lane_is_not_copied() -> None:
+    values = np.arange(3)
+    columns = columns_of([Lane(values, INTEGER)], np.zeros(3, np.int16), Interner().tables())
+    assert np.shares_memory(columns.cells, values)
+    assert columns.tags.tolist() == [[INTEGER] * 3]
+
+
+def test_lanes_side_by_side() -> None:
+    valid = np.array([True, False])
+    lanes = [Lane(np.array([0.5, 1.5]), FLOAT), Lane(np.array([1, 2], np.int32), INTEGER, valid)]
+    columns = columns_of(lanes, np.zeros(2, np.int16), Interner().tables())
+    assert columns.cells.view(np.float64)[0].tolist() == [0.5, 1.5]
+    assert columns.cells[1].tolist() == [1, 2]
+    assert columns.tags.tolist() == [[FLOAT, FLOAT], [INTEGER, NULL]]
