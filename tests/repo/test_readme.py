@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sase.binding.script import check_script
 from sase.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -34,3 +35,16 @@ def test_output_in_the_readme_is_real(
     monkeypatch.chdir(ROOT)
     main(shlex.split(command)[1:])
     assert capsys.readouterr().out.strip() == output.strip()
+
+
+def queries() -> list[str]:
+    """The blocks of queries in the README and the tour of the language."""
+    pages = (ROOT / "README.md", ROOT / "docs" / "language.md")
+    blocks = [page.read_text(encoding="utf-8").split("```sql\n")[1:] for page in pages]
+    return [block.split("```")[0] for page in blocks for block in page]
+
+
+@pytest.mark.parametrize("text", queries())
+def test_queries_in_the_docs_are_right(text: str) -> None:
+    """They bind without an error or a warning."""
+    assert check_script(text) == []
