@@ -27,12 +27,11 @@ from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER, NULL
 from sase.engine.kernels.program import Stack, evaluate_tuples
 from sase.lang.parser import parse_query
 from sase.source import NOWHERE
+from tests.engine.expressions.generators import EPOCH, MICROSECOND
 from tests.naive import problem
 from tests.naive.conditions import holds
 
 Row = Mapping[str, object]
-EPOCH = datetime(1970, 1, 1)
-MICROSECOND = timedelta(microseconds=1)
 PAIR = "EVENT SEQ(ANY(A, B) x, ANY(A, B) y)"
 
 
@@ -67,27 +66,21 @@ def lanes_of(needs: Sequence[Need], rows: Sequence[Row], interner: Interner) -> 
 def lane(values: Sequence[object], interner: Interner) -> Lane:
     cells = [cell(value, interner) for value in values]
     found = {tag for tag, _ in cells} - {NULL}
-    is_float = found == {FLOAT}
-    numbers = np.array(
-        [0 if bits is None else bits for _, bits in cells] if not is_float
-        else [math.nan if bits is None else bits for _, bits in cells],
-        np.float64 if is_float else object,
-    )  # fmt: skip
+    if len(found) > 1:
+        bits = [np.float64(x).view(np.int64) if tag == FLOAT else x for tag, x in cells]
+        return Lane(np.array(bits, np.int64), np.array([tag for tag, _ in cells], np.uint8))
+    (tag,) = found or {INTEGER}
     valid = np.array([tag != NULL for tag, _ in cells])
-    if is_float or len(found) <= 1:
-        data = numbers if is_float else numbers.astype(np.int64)
-        return Lane(data, min(found, default=INTEGER), None if valid.all() else valid)
-    bits = [np.float64(b).view(np.int64) if tag == FLOAT else b for tag, b in cells]
-    tags = np.array([tag for tag, _ in cells], np.uint8)
-    return Lane(np.array([0 if b is None else b for b in bits], np.int64), tags)
+    data = np.array([x for _, x in cells], np.float64 if tag == FLOAT else np.int64)
+    return Lane(data, tag, None if valid.all() else valid)
 
 
-def cell(value: object, interner: Interner) -> tuple[int, int | float | None]:
+def cell(value: object, interner: Interner) -> tuple[int, int | float]:
     match value:
         case None:
-            return NULL, None
+            return NULL, 0
         case float():
-            return (NULL, None) if math.isnan(value) else (FLOAT, value)
+            return (NULL, 0) if math.isnan(value) else (FLOAT, value)
         case bool() | int():
             return INTEGER, int(value)
         case Decimal():

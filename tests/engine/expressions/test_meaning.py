@@ -52,17 +52,14 @@ def test_the_fast_path(condition: str, rows: list[dict[str, object]]) -> None:
 
 
 def test_the_conditions_decide_something() -> None:
-    """Of all truths a good part is true, and a good part false; int64 is left now and then."""
+    """A good part of them is true, and a good part false."""
     truths: list[bool] = []
-    overflows: list[bool] = []
 
     @settings(max_examples=200, derandomize=True, database=None)
     @given(conditions("xy"), streams(events))
     def collect(condition: str, rows: list[dict[str, object]]) -> None:
-        found, stack = tuple_truths(bound_condition(f"{PAIR} WHERE {condition}", SCHEMA), rows, 2)
-        truths.extend(found)
-        overflows.append(bool(stack.notes[0]))
+        bound = bound_condition(f"{PAIR} WHERE {condition}", SCHEMA)
+        truths.extend(tuple_truths(bound, rows, 2)[0])
 
     collect()
     assert 0.25 < sum(truths) / len(truths) < 0.75
-    assert any(overflows)
