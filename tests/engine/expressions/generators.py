@@ -47,6 +47,7 @@ WHOLES = [
 ]
 REALS = [0.0, -0.0, 0.1, 0.5, -2.5, 7.0, 2.0**53, 2.0**53 + 2, 2.0**63, -(2.0**63), 1e300, 5e-324]
 UNITS = [0, 1, -1, 500, 100, 7000, 2**53, 10**18 - 1, -(10**18) + 1, 123456789012345678]
+MOMENTS = ["0001-01-01", "1970-01-01", "1970-01-01T00:00:01", "9999-12-31T23:59:59"]
 TEXTS = [
     "",
     "a",
@@ -245,13 +246,35 @@ def conditions(variables: str) -> st.SearchStrategy[str]:
 
 # ---------------------------------------------------------------- for the fast path
 
+# Events of A with every special value, so that a constant meets its neighbours.
+_SPECIAL: dict[str, list[object]] = {
+    "n": [*WHOLES, 2, 3, -2, -3, None],
+    "f": [*REALS, 2.0**53 - 1, -2.0, 1.0, math.inf, -math.inf, math.nan, None],
+    "c": [True, False, None],
+    "u": [*TEXTS, None],
+    "d": [*map(date.fromisoformat, ["1969-12-31", "1970-01-01", "1970-01-02", "9999-12-31"]), None],
+    "v": [timedelta(0), timedelta(1), timedelta(microseconds=3), timedelta(seconds=1), None],
+}
+GRID: list[dict[str, object]] = [
+    {"ts": row - 1000, "type": "A", **{a: each[row % len(each)] for a, each in _SPECIAL.items()}}
+    for row in range(max(map(len, _SPECIAL.values())))
+]
+
+whole_constants = st.one_of(st.sampled_from(WHOLES).map(str), whole_literals)
+real_constants = st.one_of(st.sampled_from(REALS).map(repr), real_literals)
+any_constants = st.one_of(whole_constants, real_constants)
 plain = st.one_of(
-    formed("x.n {} {}", signs, any_of(whole_literals, real_literals)),
-    formed("x.f {} {}", signs, any_of(whole_literals, real_literals)),
-    formed("{} {} x.n", any_of(whole_literals, real_literals), signs),
-    formed("x.{} {}IN ({}, {}, NULL)", st.sampled_from("nf"), nots, whole_literals, real_literals),
-    formed("x.n IN ({})", st.lists(whole_literals, min_size=17, max_size=18).map(", ".join)),
-    formed("x.{} {}BETWEEN {} AND {}", st.sampled_from("nf"), nots, real_literals, whole_literals),
+    formed("x.{} {} {}", st.sampled_from("nf"), signs, any_constants),
+    formed("x.{} {} {}", st.sampled_from("nf"), signs, any_constants),
+    formed("{} {} x.{}", any_constants, signs, st.sampled_from("nf")),
+    formed("x.{} {}IN ({}, {}, NULL)", st.sampled_from("nf"), nots, any_constants, any_constants),
+    st.lists(any_constants, min_size=17, max_size=18).map(
+        lambda each: f"x.n IN ({', '.join(each)})"
+    ),
+    st.lists(any_constants, min_size=17, max_size=18).map(
+        lambda each: f"x.f IN ({', '.join(each)})"
+    ),
+    formed("x.{} {}BETWEEN {} AND {}", st.sampled_from("nf"), nots, any_constants, any_constants),
     formed("x.c {} {}", signs, st.sampled_from(["TRUE", "FALSE"])),
     formed("x.u {} {}", signs, text_literals),
     formed("x.u {}IN ({}, {})", nots, text_literals, text_literals),
@@ -268,5 +291,5 @@ fast_conditions = st.recursive(
         formed("({}) OR ({})", inner, inner),
         formed("NOT ({})", inner),
     ),
-    max_leaves=3,
+    max_leaves=2,
 )

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from sase.engine.expressions.fast import is_fast
 from tests.engine.expressions.generators import (
     ATTRIBUTES,
+    GRID,
     SCHEMA,
     conditions,
     events,
@@ -42,8 +43,8 @@ def test_conditions_on_one_event(condition: str, rows: list[dict[str, object]]) 
 
 
 @given(fast_conditions, streams(events_of("A")))
-def test_the_fast_path(condition: str, rows: list[dict[str, object]]) -> None:
-    text = f"EVENT A x WHERE {condition}"
+def test_the_fast_path(condition: str, more: list[dict[str, object]]) -> None:
+    text, rows = f"EVENT A x WHERE {condition}", GRID + more
     expected = naive_truths(text, rows, DECLARED)
     bound = bound_condition(text, SCHEMA)
     assert is_fast(bound)

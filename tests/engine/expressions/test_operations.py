@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sase.engine.expressions import make_stack
@@ -139,6 +139,21 @@ def test_integers_stay_in_int64_or_are_noted(pair: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "a", "b", "leaves"),
+    [
+        (Op.ADD, MOST - 1, 1, False), (Op.ADD, MOST, 1, True), (Op.ADD, MOST, 0, False),
+        (Op.ADD, LEAST + 1, -1, False), (Op.ADD, LEAST, -1, True), (Op.ADD, -1, MOST, False),
+        (Op.SUBTRACT, LEAST + 1, 1, False), (Op.SUBTRACT, LEAST, 1, True),
+        (Op.SUBTRACT, MOST - 1, -1, False), (Op.SUBTRACT, MOST, -1, True),
+        (Op.SUBTRACT, -1, LEAST, False), (Op.SUBTRACT, 0, LEAST, True),
+    ],
+)  # fmt: skip
+def test_the_edges_of_sums(op: Op, a: int, b: int, leaves: bool) -> None:
+    exact = WHOLE_ARITHMETIC[op](a, b)
+    assert run((op,), whole(a), whole(b)) == (None if leaves else exact, leaves)
+
+
+@pytest.mark.parametrize(
     ("a", "b", "leaves"),
     [
         (LEAST, 1, False), (LEAST, -1, True), (-1, LEAST, True), (LEAST, 0, False),
@@ -151,7 +166,20 @@ def test_the_edges_of_products(a: int, b: int, leaves: bool) -> None:
     assert run((Op.MULTIPLY,), whole(a), whole(b)) == (None if leaves else a * b, leaves)
 
 
+# Divisions of floats that miss the nearest by one, on either side.
+MISSED = [
+    (106857949199210963, 12),
+    (50206207496379345, 6),
+    (842583376161228755, 17),
+    (213577486108040056, 8),
+]
+
+
 @given(st.one_of(units, st.integers(2**53, 10**18 - 1)), st.integers(0, 18))
+@example(*MISSED[0])
+@example(*MISSED[1])
+@example(*MISSED[2])
+@example(*MISSED[3])
 def test_decimals_become_the_nearest_float(number: int, scale: int) -> None:
     expected = float(Decimal(number).scaleb(-scale))
     assert run((Op.MULTIPLY,), (EXACT + scale, number), real(1.0)) == (expected, False)
