@@ -18,6 +18,12 @@ _HOMES = {
     "QuerySyntaxError": "sase.errors",
     "SaseError": "sase.errors",
     "SchemaError": "sase.errors",
+    "Matcher": "sase.engine.matcher",
+    "Matches": "sase.engine.matches",
+    "Plan": "sase.api",
+    "Schema": "sase.binding",
+    "compile": "sase.api",
+    "match": "sase.api",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -109,10 +109,23 @@ class Inputs:
     tables: tuple[Input, ...]
     typed: bool = False
 
+    def drained(self) -> Inputs:
+        """The same with everything in memory: a reader can be read once only."""
+        return replace(self, tables=tuple(map(_in_memory, self.tables)))
+
     @property
     def columns(self) -> list[object]:
         """What inputs have in common whose columns are the same; comparable, not hashable."""
         return [(t.type_name, t.source.schema, t.is_open, t.unreadable) for t in self.tables]
+
+
+def _in_memory(table: Input) -> Input:
+    if not table.is_lazy:
+        return table
+    try:
+        return replace(table, source=table.source.read_all())
+    except pa.ArrowException as problem:
+        raise DataError(f"{table.where}the events cannot be read: {problem}") from problem
 
 
 def opened(events: object) -> Inputs:

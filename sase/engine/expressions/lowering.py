@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,6 +63,16 @@ def lower(condition: Condition, layout: Layout) -> Lowered:
     writer = _Writer(layout)
     writer.condition(condition)
     return writer.finished(columns_needed([condition]))
+
+
+def lower_several(conditions: Sequence[Condition], layout: Layout) -> tuple[Lowered, list[int]]:
+    """One program of several conditions, and where each begins."""
+    writer, starts = _Writer(layout), []
+    for condition in conditions:
+        starts.append(len(writer.code))
+        writer.condition(condition)
+        writer.write(Op.END)
+    return writer.finished(columns_needed(conditions)), starts
 
 
 def lower_value(value: Expression, layout: Layout) -> Lowered:

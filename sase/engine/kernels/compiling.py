@@ -45,6 +45,7 @@ OutInts = Annotated[NDArray[np.int64], Layout("int64", 1, writable=True)]
 OutFloats = Annotated[NDArray[np.float64], Layout("float64", 1, writable=True)]
 OutBytes = Annotated[NDArray[np.uint8], Layout("uint8", 1, writable=True)]
 OutIntRows = Annotated[NDArray[np.int64], Layout("int64", 2, writable=True)]
+OutIntCubes = Annotated[NDArray[np.int64], Layout("int64", 3, writable=True)]
 OutFlags = Annotated[NDArray[np.bool_], Layout("bool_", 1, writable=True)]
 
 

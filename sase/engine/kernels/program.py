@@ -52,10 +52,12 @@ class Stack(NamedTuple):
 
 
 @spliced
-def evaluate_tuple(program: Program, columns: Columns, rows: OutInts, stack: Stack) -> bool:
+def evaluate_tuple(
+    program: Program, start: int, columns: Columns, rows: OutInts, stack: Stack
+) -> bool:
     """The truth of a condition on one row for each component; a value stays on the stack."""
     code, values = program.code, stack.values
-    truth, at, top = True, ZERO, ZERO - 1
+    truth, at, top = True, start, ZERO - 1
     while True:
         operation, first, second = code[at, 0], code[at, 1], code[at, 2]
         if operation <= LAST_FLOW:
@@ -101,7 +103,7 @@ def evaluate_rows(program: Program, columns: Columns, stack: Stack, out: OutFlag
     rows = stack.notes[3:]
     for row in range(out.shape[0]):
         rows[0] = row
-        out[row] = evaluate_tuple(program, columns, rows, stack)
+        out[row] = evaluate_tuple(program, ZERO, columns, rows, stack)
 
 
 @kernel
@@ -110,7 +112,7 @@ def evaluate_tuples(
 ) -> None:
     """The truth of a condition, for every tuple of rows: a row for each component."""
     for place in range(out.shape[0]):
-        out[place] = evaluate_tuple(program, columns, rows[place], stack)
+        out[place] = evaluate_tuple(program, ZERO, columns, rows[place], stack)
 
 
 @kernel
@@ -119,7 +121,7 @@ def evaluate_values(
 ) -> None:
     """The tag and bits of a value, for every tuple of rows."""
     for place in range(out.shape[0]):
-        evaluate_tuple(program, columns, rows[place], stack)
+        evaluate_tuple(program, ZERO, columns, rows[place], stack)
         out[place, 0], out[place, 1] = stack.values[0, 0], stack.values[0, 1]
 
 

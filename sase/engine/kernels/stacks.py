@@ -9,6 +9,11 @@ for ever: one below the level's tail is dead, and no pointer is mended when stor
 
 `reach` is the latest first event that a sequence through the instance can have. It never grows on
 the way down a partition's stack, so a walk stops at the first instance that reaches too far back.
+
+Negative components that are pushed make the range of the walk narrower by `floor`: the tie of the
+last event that forbids the gap before an instance, which no instance of the level before may
+precede; of a first event the measure of the last one before it that forbids a start, which must
+lie outside of the window, and then its `rip` is `PRECEDED`.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from typing import NamedTuple
 
 from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part
 
-NOTHING = -1
+NOTHING, PRECEDED = -1, 0
 # A span that bounds nothing, and the earliest measure there is.
 ANY_SPAN = -1
 EARLIEST = -(2**63)
@@ -33,9 +38,23 @@ class Stacks(NamedTuple):
     tie: OutIntRows
     measure: OutIntRows
     reach: OutIntRows
+    floor: OutIntRows
     heads: OutIntRows
     counts: OutInts
     tails: OutInts
+
+
+class Absences(NamedTuple):
+    """The last events of the negative components that are pushed, by partition.
+
+    `gaps` is the level behind each, 0 for a start, and `bits` its bit among the states. There are
+    two rows for each: of the last event, and of the last one that was strictly earlier.
+    """
+
+    gaps: Ints
+    bits: Ints
+    tie: OutIntRows
+    measure: OutIntRows
 
 
 class Arrivals(NamedTuple):
@@ -73,7 +92,9 @@ def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
 
 
 @kernel
-def scan(arrivals: Arrivals, stacks: Stacks, span: int, dropped: OutInts) -> None:
+def scan(
+    arrivals: Arrivals, stacks: Stacks, absences: Absences, span: int, dropped: OutInts
+) -> None:
     """Push every arrival onto the stacks of its levels, if a sequence can lead up to it.
 
     Construction begins at the instances of the last level; `dropped` counts by level what
@@ -81,6 +102,7 @@ def scan(arrivals: Arrivals, stacks: Stacks, span: int, dropped: OutInts) -> Non
     """
     levels = stacks.row.shape[0]
     mask = stacks.row.shape[1] - 1
+    has_absences = absences.gaps.shape[0] > 0
     for i in range(arrivals.rows.shape[0]):
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key == NOTHING:
@@ -90,20 +112,28 @@ def scan(arrivals: Arrivals, stacks: Stacks, span: int, dropped: OutInts) -> Non
         for level in range(levels - 1, -1, -1):
             if not (arrivals.states[i] >> level) & 1:
                 continue
-            rip, reach = NOTHING, measure
+            rip, reach, floor = NOTHING, measure, EARLIEST
+            if has_absences:
+                rip, floor = last_absence(absences, level, key, tie)
             if level > 0:
                 rip = latest_before(stacks, level - 1, key, tie)
                 if rip != NOTHING:
                     reach = stacks.reach[level - 1, rip & mask]
+                    if floor != EARLIEST and stacks.tie[level - 1, rip & mask] < floor:
+                        rip = NOTHING
                 if rip == NOTHING or reach < bound:
                     dropped[level] += 1
                     continue
-            push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
+            place = push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
+            if has_absences:
+                stacks.floor[level, place] = floor
+        if has_absences:
+            note_absence(absences, arrivals.states[i], key, measure, tie)
 
 
 @part
-def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, int, int]) -> None:
-    """Put an instance on top of its partition's stack."""
+def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, int, int]) -> int:
+    """Put an instance on top of its partition's stack; its place."""
     mask = stacks.row.shape[1] - 1
     number = stacks.counts[level]
     place = number & mask
@@ -123,6 +153,37 @@ def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, in
         stacks.earlier[level, place] = stacks.below[level, place]
     stacks.heads[level, key] = number
     stacks.counts[level] = number + 1
+    return place
+
+
+# ---------------------------------------------------------------- negative components
+
+
+@part
+def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[int, int]:
+    """The last event before `tie` that forbids what a level follows, if any: its tie or measure."""
+    state, found = NOTHING, EARLIEST
+    for number in range(absences.gaps.shape[0]):
+        if absences.gaps[number] == level:
+            row = 2 * number
+            if absences.tie[row, key] == tie:
+                row += 1
+            if absences.tie[row, key] != EARLIEST:
+                last = absences.tie[row, key] if level > 0 else absences.measure[row, key]
+                state, found = PRECEDED, max(found, last)
+    return state, found
+
+
+@part
+def note_absence(absences: Absences, states: int, key: int, measure: int, tie: int) -> None:
+    """Remember an event of the negative components that it belongs to."""
+    for number in range(absences.gaps.shape[0]):
+        if (states >> absences.bits[number]) & 1:
+            row = 2 * number
+            if absences.tie[row, key] != tie:
+                absences.tie[row + 1, key] = absences.tie[row, key]
+                absences.measure[row + 1, key] = absences.measure[row, key]
+            absences.tie[row, key], absences.measure[row, key] = tie, measure
 
 
 @kernel

@@ -17,6 +17,9 @@ from sase.planning.rewrites.partition_stacks import partition_stacks
 from sase.planning.rewrites.push_conditions_into_construction import (
     push_conditions_into_construction,
 )
+from sase.planning.rewrites.push_negation_into_construction import (
+    push_negation_into_construction,
+)
 from sase.planning.rewrites.push_simple_conditions import push_simple_conditions
 from sase.planning.rewrites.push_window_into_construction import push_window_into_construction
 from sase.planning.rewrites.push_window_into_scan import push_window_into_scan
@@ -36,5 +39,6 @@ REWRITES: dict[str, Rewrite] = {
         build_composite_key,
         filter_dynamically,
         push_conditions_into_construction,
+        push_negation_into_construction,
     )
 }

@@ -1,0 +1,209 @@
+"""The attributes of a block's events, and the codes of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding import Schema
+from sase.engine.block import Block, Numbers, Tests
+from sase.engine.events import Column
+from sase.engine.expressions import Interner, Lane, lane_of
+from sase.engine.keys import KeyCodes, TextCodes
+from sase.engine.kernels.checks import UNDECLARED
+from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER
+from sase.engine.kernels.stacks import NOTHING
+
+Mask = NDArray[np.bool_]
+
+
+class TypeCodes:
+    """The types that a plan knows, and what each declares; −1 is a type that it does not know."""
+
+    def __init__(self, schema: Schema, mentioned: Iterator[str]) -> None:
+        self.schema = schema
+        names = dict.fromkeys([*(schema.type_names or ()), *mentioned])
+        self.codes: Mapping[str, int] = {name: code for code, name in enumerate(names)}
+        self._is_typed = any(t.attributes is not None for t in schema.types or ())
+        self._declared: dict[str, Mask | None] = {}
+
+    def translation(self, names: tuple[str, ...]) -> NDArray[np.int16]:
+        """The plan's code by an input's code plus one."""
+        return np.array([-1, *(self.codes.get(name, -1) for name in names)], np.int16)
+
+    def declare(self, attribute: str) -> Mask | None:
+        """Whether each type declares an attribute, by code, the unknown last; None if all do."""
+        if attribute not in self._declared:
+            found = np.array([self._declares(name, attribute) for name in [*self.codes, None]])
+            self._declared[attribute] = None if found.all() else found
+        return self._declared[attribute]
+
+    def _declares(self, type_name: str | None, attribute: str) -> bool:
+        schema = self.schema
+        if not self._is_typed or attribute in (schema.time, schema.type, schema.seq):
+            return True
+        if type_name is None or type_name not in (schema.type_names or ()):
+            return False
+        declared = schema.attributes(type_name)
+        return declared is None or attribute in declared
+
+
+@dataclass
+class _Translated:
+    """A dictionary of strings, and the code of the plan for each of its values."""
+
+    dictionary: Any
+    codes: Numbers
+
+
+class PlanCoding:
+    """Codes that last for a run: of strings, and of the keys under each set of tests.
+
+    Where the whole input has one dictionary for a column its own codes are keys. In a stream, where
+    dictionaries come and go, strings are known by their text.
+    """
+
+    def __init__(self, types: TypeCodes, texts: Interner, *, streaming: bool) -> None:
+        self.types, self.texts, self.streaming = types, texts, streaming
+        self._keys: dict[Tests, KeyCodes] = {}
+        self._key_texts: dict[str, TextCodes] = {}
+        self._translated: dict[tuple[str, str], _Translated] = {}
+
+    def lane(self, block: Block, attribute: str) -> Lane:
+        """An attribute of the block's events; NULL where the type does not declare it."""
+        events = block.events
+        if attribute in events.columns:
+            lane = self._taken(("", attribute), events.columns[attribute], block.places)
+        else:
+            lane = self._by_type(block, attribute)
+        declared = self._declared(block, attribute)
+        if declared is None:
+            return lane
+        return Lane(lane.values, lane.tag, declared if lane.valid is None else lane.valid & declared)
+
+    def keys(self, tests: Tests) -> KeyCodes:
+        """What gives codes to the keys under these tests."""
+        return self._keys.setdefault(tests, KeyCodes())
+
+    def codes(self, block: Block, tests: Tests) -> Numbers:
+        """The codes of the block's events; of a single test also `UNDECLARED`."""
+        rows: list[Numbers] = []
+        known: Mask | None = None
+        for test in tests:
+            parts, valid = self._key(block, test.attribute)
+            rows += parts
+            if valid is not None:
+                known = valid if known is None else known & valid
+        codes = self.keys(tests).codes(np.stack(rows), known, block.first)
+        if len(tests) == 1:
+            declared = self._declared(block, tests[0].attribute)
+            if declared is not None:
+                codes = np.where(declared, codes, UNDECLARED)
+        return codes
+
+    def recycle(self, horizon: int) -> None:
+        """Give up codes that no event from this one on has."""
+        for keys in (*self._keys.values(), *self._key_texts.values()):
+            keys.recycle(horizon)
+
+    def _declared(self, block: Block, attribute: str) -> Mask | None:
+        by_type = self.types.declare(attribute)
+        return None if by_type is None else by_type[block.types]
+
+    # ------------------------------------------------------------ attributes
+
+    def _taken(self, name: tuple[str, str], column: Column, places: Numbers) -> Lane:
+        """The values of a column at some places."""
+        if column.dictionary is None:
+            return lane_of(column.take(places), self.texts)
+        known = self._translated.get(name)
+        if known is None or known.dictionary is not column.dictionary:
+            codes = self.texts.codes(column.dictionary.to_pylist())
+            known = _Translated(column.dictionary, np.append(codes, NOTHING))
+            self._translated[name] = known
+        taken = column.take(places)
+        return Lane(known.codes[taken.values], INTEGER, taken.valid)
+
+    def _by_type(self, block: Block, attribute: str) -> Lane:
+        """An attribute that the tables of several types have as columns of several kinds."""
+        events, count = block.events, len(block)
+        values, tags = np.zeros(count, np.int64), np.zeros(count, np.uint8)
+        given = events.types[block.places]
+        for code, type_name in enumerate(events.type_names):
+            column = events.by_type.get((type_name, attribute))
+            rows = np.flatnonzero(given == code)
+            if column is None or not len(rows):
+                continue
+            lane = self._taken((type_name, attribute), column, block.places[rows])
+            values[rows] = lane.values.view(np.int64)
+            tags[rows] = lane.tag if lane.valid is None else np.where(lane.valid, lane.tag, 0)
+        return Lane(values, tags, tags != 0)
+
+    # ------------------------------------------------------------ keys
+
+    def _key(self, block: Block, attribute: str) -> tuple[list[Numbers], Mask | None]:
+        """An attribute as rows of numbers that are equal where its values are."""
+        column = block.events.columns.get(attribute)
+        if column is None or column.dictionary is None:
+            lane = block.lane(attribute)
+            return _comparable(lane), lane.valid
+        codes = column.values[block.places].astype(np.int64)
+        if self.streaming:
+            codes = self._by_text(codes, column.dictionary, attribute, block)
+        known = codes >= 0 if column.valid is not None else None
+        declared = self._declared(block, attribute)
+        if declared is not None:
+            known = declared if known is None else known & declared
+        return [codes], known
+
+    def _by_text(self, codes: Numbers, dictionary: Any, attribute: str, block: Block) -> Numbers:
+        """The codes of strings that last, for those of a dictionary."""
+        used, places = np.unique(codes, return_inverse=True)
+        has_null = len(used) > 0 and used[0] < 0
+        texts = dictionary.take(used[has_null:]).to_pylist()
+        known = self._key_texts.setdefault(attribute, TextCodes())
+        found = known.codes(texts, block.first + len(block))
+        return np.append([NOTHING] * has_null, found).astype(np.int64)[places]
+
+
+def _comparable(lane: Lane) -> list[Numbers]:
+    """The numbers of an attribute as they are; floats and mixed ones as a class and a number.
+
+    An integral float is the integer that it equals, and a decimal the float.
+    """
+    if isinstance(lane.tag, int) and lane.tag != FLOAT:
+        return [np.asarray(lane.values, np.int64)]
+    bits = np.ascontiguousarray(lane.values).view(np.int64)
+    tags = np.broadcast_to(lane.tag, bits.shape)
+    classes, numbers = np.full(len(bits), INTEGER, np.int64), bits.copy()
+    reals = bits.view(np.float64)
+    is_real = tags == FLOAT
+    if lane.valid is not None:
+        is_real = is_real & lane.valid
+    whole = is_real.copy()
+    whole[is_real] = (
+        (np.floor(reals[is_real]) == reals[is_real]) & (reals[is_real] >= -(2.0**63))
+        & (reals[is_real] < 2.0**63)
+    )  # fmt: skip
+    numbers[whole] = reals[whole].astype(np.int64)
+    classes[is_real & ~whole] = FLOAT
+    for place in np.flatnonzero(tags >= EXACT):
+        classes[place], numbers[place] = _simplest(int(bits[place]), int(tags[place]) - EXACT)
+    return [classes, numbers]
+
+
+def _simplest(units: int, scale: int) -> tuple[int, int]:
+    """A decimal or time as what it equals: an integer, a float, or the fewest digits."""
+    value = Fraction(units, 10**scale)
+    if value.denominator == 1:
+        return INTEGER, int(value)
+    if Fraction(float(value)) == value:
+        return FLOAT, int(np.float64(float(value)).view(np.int64))
+    while units % 10 == 0:
+        units, scale = units // 10, scale - 1
+    return EXACT + scale, units

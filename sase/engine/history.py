@@ -1,0 +1,139 @@
+"""The input as it was given, by position in the stream: what results show of their events."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.engine.events import Events, Inputs
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Events that came together, from a position of the stream on, and the tables they came in."""
+
+    begin: int
+    events: Events
+    inputs: Inputs
+
+    @property
+    def end(self) -> int:
+        """The position behind the last."""
+        return self.begin + len(self.events)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Pieces in stream order; results keep those that they were made from."""
+
+    pieces: tuple[Piece, ...] = ()
+
+    def with_piece(self, piece: Piece) -> History:
+        """And what came next."""
+        return History((*self.pieces, piece))
+
+    def since(self, position: int) -> History:
+        """Without the pieces that end before a position."""
+        if not self.pieces or self.pieces[0].end > position:
+            return self
+        return History(tuple(piece for piece in self.pieces if piece.end > position))
+
+    def rows(self, positions: Numbers) -> Numbers:
+        """The row of the input, counted from the first, of events by position."""
+        if all(piece.events.order is None for piece in self.pieces):
+            return positions
+        found = np.empty(len(positions), np.int64)
+        for piece, at in self._shared(positions):
+            order = piece.events.order
+            local = positions[at] - piece.begin
+            found[at] = piece.begin + (local if order is None else order[local])
+        return found
+
+    def times(self, positions: Numbers) -> Numbers:
+        """The timestamps of events by position."""
+        if len(self.pieces) == 1:
+            return self.pieces[0].events.ts[positions - self.pieces[0].begin]
+        found = np.empty(len(positions), np.int64)
+        for piece, at in self._shared(positions):
+            found[at] = piece.events.ts[positions[at] - piece.begin]
+        return found
+
+    def is_type(self, positions: Numbers, wanted: frozenset[str]) -> NDArray[np.bool_]:
+        """Whether the type of each event is among some."""
+        found = np.zeros(len(positions), np.bool_)
+        for piece, at in self._shared(positions):
+            events = piece.events
+            among = np.array([*(name in wanted for name in events.type_names), False])
+            found[at] = among[events.types[positions[at] - piece.begin]]
+        return found
+
+    def column(self, name: str, rows: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
+        """A column at some rows; NULL in the tables of other types, and in those without it."""
+        begin = self.pieces[0].begin if self.pieces else 0
+        chunks = [chunk for piece in self.pieces for chunk in _chunks(piece.inputs, name, types)]
+        whole = pa.chunked_array(_alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
+        return whole.take(pa.array(rows - begin))
+
+    def type_of(self, name: str, types: Collection[str] | None) -> pa.DataType | None:
+        """The type of a column where it is first found."""
+        for piece in self.pieces:
+            for table in piece.inputs.tables:
+                index = table.source.schema.get_field_index(name)
+                if index >= 0 and (types is None or table.type_name in (None, *types)):
+                    return table.source.schema.field(index).type
+        return None
+
+    def names(self, types: Collection[str] | None) -> list[str]:
+        """The names of all columns, in the order of the tables."""
+        return list(
+            dict.fromkeys(
+                name
+                for piece in self.pieces
+                for table in piece.inputs.tables
+                if types is None or table.type_name in (None, *types)
+                for name in table.source.schema.names
+            )
+        )
+
+    def _shared(self, positions: Numbers) -> list[tuple[Piece, Numbers]]:
+        """Every piece that has some of the positions, with the places of those."""
+        found = []
+        for piece in self.pieces:
+            at = np.flatnonzero((positions >= piece.begin) & (positions < piece.end))
+            if len(at):
+                found.append((piece, at))
+        return found
+
+
+
+def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterator[pa.Array]:
+    """A column through the tables of an input."""
+    for table in inputs.tables:
+        source = table.source
+        index = source.schema.get_field_index(name)
+        if index < 0 or (types is not None and table.type_name not in (None, *types)):
+            yield pa.nulls(source.num_rows)
+            continue
+        column = source.column(index)
+        yield from column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _alike(chunks: list[pa.Array]) -> list[pa.Array]:
+    """The chunks with one type."""
+    kinds = list(dict.fromkeys(chunk.type for chunk in chunks if not pa.types.is_null(chunk.type)))
+    if len(kinds) == 1 and len({chunk.type for chunk in chunks}) == 1:
+        return chunks
+    if not kinds:
+        return chunks
+    target = kinds[0]
+    if len(kinds) > 1:
+        plain = [k.value_type if pa.types.is_dictionary(k) else k for k in kinds]
+        fields = [pa.schema([pa.field("", kind)]) for kind in plain]
+        target = pa.unify_schemas(fields, promote_options="permissive").field(0).type
+    return [chunk.cast(target) for chunk in chunks]

@@ -1,0 +1,34 @@
+"""The events of a block that some component admits, and the ranks of events in partitions."""
+
+from __future__ import annotations
+
+from sase.engine.kernels.compiling import Codes, Ints, OutInts, kernel
+from sase.engine.kernels.stacks import NOTHING
+
+
+@kernel
+def admitted(types: Codes, states: Ints, first: int, places: OutInts, found: OutInts) -> int:
+    """Write the places and states of the events whose type has a state; how many they are.
+
+    `states` is by the code of a type plus one: the first is of events without a type. There must
+    be room for one more than all, since every event is written and most are overwritten.
+    """
+    count = 0
+    for row in range(types.shape[0]):
+        state = states[types[row] + 1]
+        places[count] = first + row
+        found[count] = state
+        count += state != 0
+    return count
+
+
+@kernel
+def rank(codes: Ints, counts: OutInts, ranks: OutInts) -> None:
+    """The rank of each event among those with its code so far; `NOTHING` where it has no code."""
+    for row in range(codes.shape[0]):
+        code = codes[row]
+        if code == NOTHING:
+            ranks[row] = NOTHING
+        else:
+            ranks[row] = counts[code]
+            counts[code] += 1

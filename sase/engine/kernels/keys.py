@@ -1,0 +1,95 @@
+"""Keys as small codes: an open hash table whose codes are used again when their keys are dead."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.compiling import IntRows, OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.stacks import NOTHING
+
+FACTOR, LOW_BITS = 0x1E3779B97F4A7C15, 2**62 - 1
+
+
+class KeyTable(NamedTuple):
+    """The code in each slot; by code the key and the last event that had it; codes to use again.
+
+    `sizes` are the codes ever given out, and how many of them are free.
+    """
+
+    slots: OutInts
+    keys: OutIntRows
+    used: OutInts
+    free: OutInts
+    sizes: OutInts
+
+
+@kernel
+def encode(rows: IntRows, table: KeyTable, start: int, first: int, codes: OutInts) -> int:
+    """Write the codes of keys from a place on; the place behind the last that found room.
+
+    Where `codes` holds `NOTHING` there is no key. `first` is the number of the event at place 0.
+    """
+    room = table.used.shape[0]
+    for place in range(start, codes.shape[0]):
+        if codes[place] == NOTHING:
+            continue
+        slot = slot_of(rows, place, table)
+        code = table.slots[slot]
+        if code == NOTHING:
+            code = table.sizes[0]
+            if table.sizes[1] > 0:
+                table.sizes[1] -= 1
+                code = table.free[table.sizes[1]]
+            elif code < room:
+                table.sizes[0] += 1
+            else:
+                return place
+            table.slots[slot] = code
+            for row in range(rows.shape[0]):
+                table.keys[row, code] = rows[row, place]
+        table.used[code] = first + place
+        codes[place] = code
+    return codes.shape[0]
+
+
+@part
+def slot_of(rows: IntRows, place: int, table: KeyTable) -> int:
+    """The slot that a key has, or the free one where it belongs."""
+    mask = table.slots.shape[0] - 1
+    mixed = 0
+    for row in range(rows.shape[0]):
+        word = int(rows[row, place])
+        mixed = ((mixed ^ word ^ (word >> 32)) * FACTOR) & LOW_BITS
+    slot = (mixed ^ (mixed >> 29)) & mask
+    while table.slots[slot] != NOTHING and not is_key(rows, place, table, table.slots[slot]):
+        slot = (slot + 1) & mask
+    return slot
+
+
+@part
+def is_key(rows: IntRows, place: int, table: KeyTable, code: int) -> bool:
+    """Whether a code stands for a key."""
+    for row in range(rows.shape[0]):
+        if table.keys[row, code] != rows[row, place]:
+            return False
+    return True
+
+
+@kernel
+def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
+    """Bring the keys that were used from an event on into an empty table; the others' codes are free.
+
+    Arrays by code are those of the old table, or longer.
+    """
+    table.sizes[0], table.sizes[1] = old.sizes[0], 0
+    for code in range(old.sizes[0]):
+        used = old.used[code]
+        table.used[code] = used
+        if used < horizon:
+            table.used[code] = NOTHING
+            table.free[table.sizes[1]] = code
+            table.sizes[1] += 1
+            continue
+        for row in range(old.keys.shape[0]):
+            table.keys[row, code] = old.keys[row, code]
+        table.slots[slot_of(table.keys, code, table)] = code

@@ -1,0 +1,244 @@
+"""The matcher: composes the operators of a plan, and hands them blocks of events and the time.
+
+A batch is a stream that is pushed as one piece: both go through `_run`, block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+import numpy as np
+import pyarrow as pa
+
+from sase.engine.block import Block, Clock
+from sase.engine.coding import PlanCoding, TypeCodes
+from sase.engine.events import Events, Loader, opened
+from sase.engine.events.inputs import Inputs
+from sase.engine.expressions import Interner
+from sase.engine.front import Front, classified
+from sase.engine.history import History, Piece
+from sase.engine.matches import Matches, Shape
+from sase.engine.operators import opened as opened_operators
+from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.transformation import Results, TransformationState
+from sase.engine.plan import EnginePlan
+from sase.engine.report import Report
+from sase.engine.store import Store
+from sase.errors import DataError, SaseError
+from sase.nearest import did_you_mean
+
+END = 2**63 - 1
+
+
+class Matcher:
+    """Finds the matches of a plan in events that are pushed in the order of the stream.
+
+    Row numbers in what `push`, `advance` and `finish` return count from the first row pushed.
+    """
+
+    def __init__(self, plan: EnginePlan, *, streaming: bool = True) -> None:
+        self._plan, self._streaming = plan, streaming
+        components = (*plan.positives, *plan.negatives)
+        mentioned = (name for component in components for name in component.types or ())
+        self._types = TypeCodes(plan.schema, mentioned)
+        coding = PlanCoding(self._types, Interner(), streaming=streaming)
+        self._context = Context(
+            plan.schema,
+            plan.options,
+            plan.positives,
+            plan.negatives,
+            coding,
+            Store(plan.options.stack),
+        )
+        self._operators: list[OperatorState] = opened_operators(plan.operators, self._context)
+        self._front = Front(components, len(plan.positives), coding, plan.ranked)
+        seq = () if plan.schema.seq is None else (plan.schema.seq,)
+        self._loader = Loader(
+            plan.schema,
+            (*plan.attributes, *seq),
+            classify=lambda events: classified(events, plan.definitions, coding),
+        )
+        self._shape = Shape(plan.positives, plan.columns, plan.postponed, plan.schema, coding.texts)
+        self._history = History()
+        self._last: tuple[int, ...] | None = None
+        self._unseen = {name for component in components for name in component.types or ()}
+        self._known_names: tuple[str, ...] = ()
+        self._is_finished = False
+
+    # ------------------------------------------------------------ what callers use
+
+    def push(self, batch: object) -> Matches:
+        """The matches that some more events complete; they come sorted, and after all before."""
+        self._check_open()
+        inputs = opened(batch).drained()
+        events = self._loader.load(inputs)
+        self._check_order(events)
+        return self._matches(list(self._run(inputs, events)))
+
+    def advance(self, to: int | date) -> Matches:
+        """The matches that become known when time passes without an event, up to a timestamp."""
+        self._check_open()
+        time = self._raw_time(to)
+        self._last = max(self._last or (time,), (time,))
+        return self._matches(list(self._pass(Clock(time, self._front.at.events))))
+
+    def finish(self) -> Matches:
+        """The matches that become known because no event is to come."""
+        self._check_open()
+        self._is_finished = True
+        return self._matches(list(self._end()))
+
+    def run(self, events: object) -> Matches:
+        """The matches in events that are all there is."""
+        inputs = opened(events).drained()
+        loaded = self._loader.load(inputs)
+        self._is_finished = True
+        return self._matches([*self._run(inputs, loaded), *self._end()])
+
+    @property
+    def counters(self) -> list[tuple[str, dict[str, object]]]:
+        """What each operator has counted, from the first on."""
+        return [
+            (type(operator).__name__.removesuffix("State"), operator.counters())
+            for operator in self._operators
+        ]
+
+    # ------------------------------------------------------------ the loop
+
+    def _run(self, inputs: Inputs, events: Events) -> Iterator[Results]:
+        """The results of events that follow those before, block by block."""
+        begin = self._front.at.events
+        self._history = self._history.with_piece(Piece(begin, events, inputs))
+        if self._is_done:
+            return
+        for block in self._front.blocks(events, self._plan.options.block):
+            self._remember(block)
+            if self._unseen:
+                self._note_types(block)
+            yield from self._through("push", block)
+            yield from self._pass(Clock(int(events.ts[block.end - begin - 1]), block.end))
+            if self._is_done:
+                return
+
+    def _pass(self, clock: Clock) -> Iterator[Results]:
+        """Let time pass, and forget what no event to come can need."""
+        yield from self._through("advance", clock)
+        store, context = self._context.store, self._context
+        for overflows in context.overflows:
+            overflows.collect(lambda place: int(store.numbers("position")[place]))
+        known = (operator.horizon() for operator in self._operators)
+        horizon = min((each for each in known if each is not None), default=store.next)
+        store.free(horizon)
+        context.coding.recycle(horizon)
+        if self._streaming:
+            is_empty = store.first == store.next
+            oldest = clock.position if is_empty else store.numbers("position")[store.first & store.mask]
+            self._history = self._history.since(int(oldest))
+
+    def _through(self, step: str, argument: Block | Clock) -> Iterator[Results]:
+        """What comes out of the last operator."""
+        below: Iterator[object] = iter(())
+        for operator in self._operators:
+            below = getattr(operator, step)(argument, below)
+        yield from below  # type: ignore[misc]
+
+    def _end(self) -> Iterator[Results]:
+        if not self._is_done:
+            yield from self._pass(Clock(END, self._front.at.events, is_final=True))
+
+    @property
+    def _is_done(self) -> bool:
+        last = self._operators[-1]
+        return isinstance(last, TransformationState) and last.is_done
+
+    def _remember(self, block: Block) -> None:
+        """Put into the store what operators asked to be kept of events."""
+        store = self._context.store
+        numbers = {"position": block.positions, "tie": block.ties, "rank": block.ranks}
+        lanes = [block.lane(name) for name in store.attributes]
+        tags = [
+            np.broadcast_to(lane.tag, len(block)) if lane.valid is None
+            else np.where(lane.valid, lane.tag, 0)
+            for lane in lanes
+        ]  # fmt: skip
+        store.append(
+            len(block),
+            {
+                "numbers": [block.ts if name == "ts" else numbers[name] for name in store.names],
+                "codes": [block.codes(tests) for tests in store.tests],
+                "cells": [np.ascontiguousarray(lane.values).view(np.int64) for lane in lanes],
+                "tags": tags,
+                "types": [block.types],
+            },
+        )
+
+    # ------------------------------------------------------------ checks
+
+    def _check_open(self) -> None:
+        if self._is_finished:
+            raise SaseError("this matcher is finished: open another one with  plan.open()")
+
+    def _check_order(self, events: Events) -> None:
+        """A stream is pushed in order; what is late has no place in it yet."""
+        if not len(events):
+            return
+        sequence = () if self._plan.schema.seq is None else (self._plan.schema.seq,)
+        keys = [events.ts, *(events.columns[name].values for name in sequence)]
+        first, last = (tuple(int(key[place]) for key in keys) for place in (0, -1))
+        row = self._front.at.events
+        before = self._last
+        if events.order is not None or (before is not None and first[: len(before)] < before):
+            what = "the events of a push are not sorted" if events.order is not None else (
+                f"row {row} is at {first[0]}, and the stream has come to {before[0]}"  # type: ignore[index]
+            )
+            raise DataError(
+                f"{what}: push events in the order of time (with equal times, of `seq`), or give them"
+                " all at once to  Plan.run , which sorts them"
+            )
+        if first == before:
+            self._front.at.ties -= 1
+        self._last = last
+
+    def _raw_time(self, to: int | date) -> int:
+        """A timestamp in units of the time column."""
+        if isinstance(to, int):
+            return to
+        resolution = self._plan.schema.time_type.resolution
+        if resolution is None:
+            raise DataError(f"time is counted in integers here, and {to!r} is none")
+        kind = pa.date32() if resolution == "d" else pa.timestamp(resolution)
+        return int(pa.scalar(to, kind).value)
+
+    # ------------------------------------------------------------ the report
+
+    def _matches(self, results: list[Results]) -> Matches:
+        return Matches(self._shape, self._history, results, self._report())
+
+    def _report(self) -> Report:
+        return Report(
+            rows=self._front.at.events,
+            warnings=tuple(self._warnings()),
+            counters=tuple(self.counters),
+            is_complete=not self._is_done,
+        )
+
+    def _note_types(self, block: Block) -> None:
+        """Which of the query's types have occurred."""
+        names = block.events.type_names
+        self._known_names = names
+        present = np.bincount(block.events.types[block.places], minlength=len(names))
+        self._unseen.difference_update(names[code] for code in np.flatnonzero(present))
+
+    def _warnings(self) -> Iterator[str]:
+        if self._is_finished and not self._is_done:
+            for name in sorted(self._unseen):
+                hint = did_you_mean(name, self._known_names)
+                yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
+        for overflows in self._context.overflows:
+            for operation, (count, position) in overflows.counts.items():
+                (row,) = self._history.rows(np.array([position]))
+                yield (
+                    f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
+                    f" times and was NULL there, for example in row {row}"
+                )

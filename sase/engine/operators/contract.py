@@ -1,0 +1,251 @@
+"""What every operator is to the matcher, and what it is given when it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding import Schema
+from sase.binding.bound import (
+    All,
+    BoundComponent,
+    BoundWindow,
+    Comparison,
+    Condition,
+    EquivalenceTest,
+    Operation,
+    Part,
+    Reference,
+    WindowKind,
+)
+from sase.engine.block import Block, Clock
+from sase.engine.coding import PlanCoding
+from sase.engine.expressions import Layout, columns_needed, lower_several, make_stack
+from sase.engine.kernels.checks import Checks, select
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.program import Program, Stack
+from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST, NOTHING
+from sase.engine.options import Options
+from sase.engine.store import Store
+from sase.planning.nodes import NegativeComponent
+
+# The numbers of events: a row for each level, a column for each sequence.
+Sequences: TypeAlias = NDArray[np.int64]
+Counters: TypeAlias = dict[str, Any]
+Saved: TypeAlias = dict[str, Any]
+
+
+class OperatorState(Protocol):
+    """A running operator.
+
+    The matcher hands each block to every operator together with the sequences from the operator
+    below, and then lets time pass. What an operator yields it may not keep, and need not hold
+    for longer than the next step.
+    """
+
+    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """The sequences that go on, of those from below and of its own, in the order of results."""
+
+    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """The sequences that are known now that no earlier event can come; old state goes."""
+
+    def horizon(self) -> int | None:
+        """The first event that may still be needed; None if there is no such one."""
+
+    def counters(self) -> Counters:
+        """What went in, what came out, and what is remembered."""
+
+    def saved(self) -> Saved:
+        """The state as arrays and plain values."""
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+
+
+@dataclass
+class Overflows:
+    """Where arithmetic left int64: how often, and an event with which it did."""
+
+    arithmetic: dict[int, Operation]
+    stack: Stack
+    counts: dict[Operation, list[int]] = field(default_factory=dict)
+
+    def collect(self, place_of: Callable[[int], int]) -> None:
+        """Take the notes of the last evaluations, of which the row leads to an event's place."""
+        notes = self.stack.notes
+        if notes[0]:
+            operation = self.arithmetic[int(notes[1])]
+            seen = self.counts.setdefault(operation, [0, place_of(int(notes[2]))])
+            seen[0] += int(notes[0])
+            notes[:3] = 0
+
+
+class Checking:
+    """Tests and conditions of an operator, and the arrays that kernels read to decide them."""
+
+    def __init__(
+        self, context: Context, tests: Sequence[EquivalenceTest], conditions: Sequence[list[Condition]], rows: int
+    ) -> None:
+        self._context = context
+        self._tests = frozen(np.array([context.keep_test(t) for t in tests], np.int64))
+        present = [_joined(each) for each in conditions if each]
+        lowered, entries = lower_several(present, context.layout(present))
+        left = iter(entries)
+        starts = [next(left) if each else NOTHING for each in conditions] if present else []
+        self._starts = frozen(np.array(starts, np.int64))
+        self._program: Program = lowered.program
+        self._stack = make_stack(lowered.depth)
+        self._rows = np.zeros(rows, np.int64)
+        context.overflows.append(Overflows(dict(lowered.arithmetic), self._stack))
+
+    @classmethod
+    def of_sequences(
+        cls, context: Context, tests: Sequence[EquivalenceTest], conditions: list[Condition]
+    ) -> Checking:
+        """All of it to be decided when the first level is reached, which is the last to be."""
+        by_level = [conditions, *([] for _ in range(context.levels - 1))] if conditions else []
+        return cls(context, tests, by_level, context.levels)
+
+    def selected(self, sequences: Sequences) -> NDArray[np.bool_]:
+        """Whether each sequence passes."""
+        keep = np.empty(sequences.shape[1], np.bool_)
+        select(np.ascontiguousarray(sequences), self.now(), keep)
+        return keep
+
+    def now(self) -> Checks:
+        """The arrays as they are now."""
+        context, store = self._context, self._context.store
+        columns = store.columns(context.coding.texts.tables())
+        codes = frozen(store.codes)
+        return Checks(
+            store.mask, self._tests, codes, self._starts, self._program, columns, self._stack, self._rows
+        )
+
+
+def _joined(conditions: list[Condition]) -> Condition:
+    return conditions[0] if len(conditions) == 1 else All(tuple(conditions))
+
+
+@dataclass
+class Context:
+    """What operators share: the plan's surroundings, the store, codes, and what is to be reported.
+
+    `levels` gives the place of a positive component among the positive ones; `bits` the bit of
+    every component among the states of a block.
+    """
+
+    schema: Schema
+    options: Options
+    components: tuple[BoundComponent, ...]
+    negatives: tuple[BoundComponent, ...]
+    coding: PlanCoding
+    store: Store
+    overflows: list[Overflows] = field(default_factory=list)
+
+    @property
+    def levels(self) -> int:
+        """How many positive components there are."""
+        return len(self.components)
+
+    def level_of(self, component: int) -> int:
+        """The level of a positive component; every negative one stands behind the last."""
+        indexes = [each.index for each in self.components]
+        return indexes.index(component) if component in indexes else len(indexes)
+
+    def bit_of(self, component: int) -> int:
+        """The bit of a component among the states of a block."""
+        every = [each.index for each in (*self.components, *self.negatives)]
+        return every.index(component)
+
+    def component(self, index: int) -> BoundComponent:
+        """A component by its index in the pattern."""
+        return next(c for c in (*self.components, *self.negatives) if c.index == index)
+
+    # ------------------------------------------------------------ what is kept of events
+
+    def keep_measure(self, window: BoundWindow | None) -> str:
+        """Keep what a window measures: the name under which the store has it."""
+        name = "ts"
+        if window is not None and window.kind is not WindowKind.TIME:
+            name = "rank" if window.kind is WindowKind.PARTITION_EVENTS else "position"
+        self.store.keep(name)
+        return name
+
+    def keep_test(self, test: EquivalenceTest) -> int:
+        """Keep the codes of a test."""
+        return self.store.keep_codes((test,))
+
+    def layout(self, conditions: Iterable[Any]) -> Layout:
+        """Where programs over sequences find the attributes that they read, which are kept."""
+        needed = columns_needed(conditions)
+        places = {need: self.store.keep_attribute(need[1]) for need in needed}
+        positions = {component: self.level_of(component) for component, _ in needed}
+        return Layout(places, self.coding.types.codes, self.coding.texts, positions)
+
+    def values(self, test: EquivalenceTest, components: Iterable[BoundComponent]) -> list[tuple[int, Condition]]:
+        """What `[a = 'v']` asks of components, as conditions, with the component of each."""
+        assert test.value is not None
+        found: list[tuple[int, Condition]] = []
+        for component in components:
+            names = self.schema.type_names if component.types is None else component.types
+            undeclared = frozenset(
+                name for name in names or () if not self._declares(name, test.attribute)
+            )
+            if undeclared and undeclared == frozenset(names or ()):
+                continue
+            read = Reference(test.type, component.index, Part.EVENT, test.attribute, undeclared)
+            found.append((component.index, Comparison("=", read, test.value)))
+        return found
+
+    def of_negative(self, negation: NegativeComponent) -> Iterator[tuple[int, Condition]]:
+        """The conditions on a negative component's event alone, and the values that tests fix."""
+        component = negation.component
+        for conjunct in negation.conditions:
+            if set(conjunct.references) <= {component.index}:
+                yield component.index, conjunct.condition
+        for test in negation.equivalences:
+            if test.value is not None:
+                yield from self.values(test, [component])
+
+    def _declares(self, type_name: str, attribute: str) -> bool:
+        declared = self.coding.types.declare(attribute)
+        return declared is None or bool(declared[self.coding.types.codes[type_name]])
+
+
+# ---------------------------------------------------------------- windows
+
+
+def span_of(window: BoundWindow | None) -> int:
+    """How far the measures of a first and a last event may lie apart."""
+    if window is None:
+        return ANY_SPAN
+    return size_of(window) - (not window.inclusive)
+
+
+def size_of(window: BoundWindow) -> int:
+    """The window in raw units or events."""
+    if window.size is None:
+        raise AssertionError("a plan that runs knows the size of its window")
+    return min(window.size, 2**63 - 1)
+
+
+def bound_of(clock: Clock, window: BoundWindow | None) -> int:
+    """The least measure that the first event of a coming sequence can have."""
+    if window is None or window.kind is WindowKind.PARTITION_EVENTS:
+        return EARLIEST
+    measure = clock.ts if window.kind is WindowKind.TIME else clock.position
+    return max(measure - span_of(window), EARLIEST)
+
+
+def measures_of(block: Block, window: BoundWindow | None) -> NDArray[np.int64]:
+    """What a window measures of a block's events."""
+    if window is None or window.kind is WindowKind.TIME:
+        return block.ts
+    if window.kind is WindowKind.EVENTS:
+        return block.positions
+    assert block.ranks is not None
+    return block.ranks

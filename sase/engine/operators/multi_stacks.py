@@ -1,0 +1,69 @@
+"""(Multi-PAIS) Stacks for every equivalence attribute, with cross-attribute filtering."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sase.engine.block import Block, Numbers, Tests
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.multi_stacks import OtherStacks, scan_all
+from sase.engine.kernels.stacks import NOTHING
+from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.contract import Context, Saved
+from sase.planning.nodes import SequenceConstruction
+
+
+class MultiStacks(ActiveStacks):
+    """The stacks of the first key, through which construction walks, and those of the others."""
+
+    def __init__(
+        self, keys: tuple[Tests, ...], above: SequenceConstruction, context: Context
+    ) -> None:
+        assert not above.negations, "negative components are pushed to stacks of one key"
+        super().__init__(keys[0], above, context)
+        self._other_keys = keys[1:]
+        shape = (len(self._other_keys), context.levels)
+        self._others = OtherStacks(
+            np.full((*shape, 1), NOTHING, np.int64),
+            np.zeros((*shape, context.options.stack), np.int64),
+            np.zeros((*shape, context.options.stack), np.int64),
+        )
+
+    def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
+        """Push the events that match earlier ones on every attribute."""
+        coding = self._context.coding
+        keys = block.codes(self._key)
+        others = np.stack([block.codes(key) for key in self._other_keys])
+        self.make_room(len(block), coding.keys(self._key).size)
+        self._make_room_of_others(max(coding.keys(key).size for key in self._other_keys))
+        arrivals = block.arrivals(states, keys, measures)
+        scan_all(arrivals, frozen(others), self.stacks, self._others, span, self.dropped)
+
+    def _make_room_of_others(self, keys: int) -> None:
+        others, room = self._others, self.stacks.row.shape[1]
+        missing = keys - others.heads.shape[2]
+        if missing > 0:
+            more = np.full((*others.heads.shape[:2], missing), NOTHING, np.int64)
+            others = others._replace(heads=np.append(others.heads, more, axis=2))
+        if others.below.shape[2] < room:
+            others = others._replace(below=self._moved(others.below, room))
+            others = others._replace(key=self._moved(others.key, room))
+        self._others = others
+
+    def _moved(self, array: Numbers, room: int) -> Numbers:
+        """An array by place with more room, as that of the first key got it."""
+        larger = np.zeros((*array.shape[:2], room), np.int64)
+        for level, count in enumerate(self.stacks.counts):
+            numbers = np.arange(self.stacks.tails[level], count)
+            old = array[:, level, numbers & (array.shape[2] - 1)]
+            larger[:, level, numbers & (room - 1)] = old
+        return larger
+
+    def saved(self) -> Saved:
+        """The stacks of all keys."""
+        return {**super().saved(), "others": self._others._asdict()}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        super().restore(saved)
+        self._others = OtherStacks(**saved["others"])

@@ -1,0 +1,208 @@
+"""(NG) Negation: lets the sequences pass that no event of a negative component forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import BoundWindow, WindowKind
+from sase.engine.block import Block, Clock, Numbers
+from sase.engine.kernels.negatives import LATEST, Gap, NegativeIndex, Stored, drop, forbid, insert
+from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST, NOTHING
+from sase.engine.operators.contract import (
+    Checking,
+    Context,
+    Counters,
+    Saved,
+    Sequences,
+    bound_of,
+    measures_of,
+    size_of,
+    span_of,
+)
+from sase.engine.operators.postponed import Postponed
+from sase.engine.operators.simple_conditions import SimpleConditions
+from sase.planning.nodes import Negation, NegativeComponent
+
+
+class NegationState:
+    """A running negation. What a negated end could forbid waits until the window has passed."""
+
+    def __init__(self, node: Negation, context: Context) -> None:
+        self._window, self._store = node.window, context.store
+        simple = [each for n in node.negations for each in context.of_negative(n)]
+        self._conditions = SimpleConditions(context, simple)
+        self._indexes = [_Index(negation, node.window, context) for negation in node.negations]
+        self._ends = [index for index in self._indexes if index.is_end]
+        self._others = [index for index in self._indexes if not index.is_end]
+        self._postponed = Postponed(context.levels)
+        self._seen = self._passed = 0
+        if self._ends:
+            context.store.keep("ts")
+
+    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """The sequences of which it is known that no event forbids them."""
+        states = self._conditions.states(block)
+        for index in self._indexes:
+            index.insert(block, states)
+        for sequences in below:
+            self._seen += sequences.shape[1]
+            passing = _allowed(np.ascontiguousarray(sequences), self._others)
+            if self._ends and passing.size:
+                self._postponed.add(passing, self._due(passing))
+            elif passing.size:
+                self._passed += passing.shape[1]
+                yield passing
+
+    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """The sequences whose window has passed without an event that forbids them."""
+        if self._ends and self._window is not None:
+            due = self._postponed.released(clock, inclusive=self._window.inclusive)
+            passing = _allowed(due, self._ends)
+            self._passed += passing.shape[1]
+            if passing.size:
+                yield passing
+        for index in self._indexes:
+            index.evict(bound_of(clock, self._window))
+
+    def _due(self, sequences: Sequences) -> Numbers:
+        """When each sequence is detected: at ts(e1) + T, which saturates."""
+        assert self._window is not None
+        first = self._store.numbers("ts")[sequences[0] & self._store.mask]
+        return detected(first, self._window)
+
+    def horizon(self) -> int | None:
+        """The oldest event of an index, and of the sequences that wait."""
+        oldest = [self._postponed.oldest(), *(index.oldest() for index in self._indexes)]
+        return min((each for each in oldest if each is not None), default=None)
+
+    def counters(self) -> Counters:
+        """Sequences in, out and waiting; events in each index."""
+        return {
+            "in": self._seen,
+            "out": self._passed,
+            "waiting": len(self._postponed),
+            "indexed": [index.alive for index in self._indexes],
+        }
+
+    def saved(self) -> Saved:
+        """The indexes and what waits."""
+        return {
+            "seen": self._seen,
+            "passed": self._passed,
+            "indexes": [index.arrays._asdict() for index in self._indexes],
+            "postponed": self._postponed.saved(),
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self._seen, self._passed = saved["seen"], saved["passed"]
+        for index, arrays in zip(self._indexes, saved["indexes"], strict=True):
+            index.arrays = NegativeIndex(**arrays)
+        self._postponed.restore(saved["postponed"])
+
+
+def detected(first: Numbers, window: BoundWindow) -> Numbers:
+    """The time of detection of a negated end, by the time of the first event."""
+    size = size_of(window)
+    return np.where(first > LATEST - size, LATEST, first + size)
+
+
+def _allowed(sequences: Sequences, indexes: list[_Index]) -> Sequences:
+    """The sequences that no index forbids."""
+    keep = np.ones(sequences.shape[1], np.bool_)
+    for index in indexes:
+        index.forbid(sequences, keep)
+    return sequences if keep.all() else sequences[:, keep]
+
+
+class _Index:
+    """The events of one negative component, by the key on which all components agree."""
+
+    def __init__(
+        self, negation: NegativeComponent, window: BoundWindow | None, context: Context
+    ) -> None:
+        self._context, self._window = context, window
+        self._bit = context.bit_of(negation.component.index)
+        self.is_end = negation.before is None
+        # Where a test fixes the value, that is a condition on the event.
+        tests = [test for test in negation.equivalences if test.value is None]
+        self._key = tuple(test for test in tests if all(test.declared))
+        rest = [test for test in tests if test not in self._key]
+        several = [
+            conjunct.condition
+            for conjunct in negation.conditions
+            if not set(conjunct.references) <= {negation.component.index}
+        ]
+        self._checking = Checking(context, rest, [several], context.levels + 1)
+        context.store.keep("tie")
+        self._measure = context.keep_measure(window)
+        self._key_row = context.store.keep_codes(self._key) if self._key else None
+        self._gap = _gap(negation, window, falls=not rest)
+        arrays = (np.zeros(context.options.stack, np.int64) for _ in range(6))
+        self.arrays = NegativeIndex(
+            *arrays, np.full(1, NOTHING, np.int64), np.zeros(2, np.int64)
+        )
+
+    @property
+    def alive(self) -> int:
+        """How many events there are."""
+        return int(self.arrays.sizes[0] - self.arrays.sizes[1])
+
+    def insert(self, block: Block, states: Numbers) -> None:
+        """Add the events of a block."""
+        keys = block.codes(self._key)
+        self._make_room(len(block), self._context.coding.keys(self._key).size if self._key else 1)
+        measures = measures_of(block, self._window)
+        if self._window is not None and self._window.kind is WindowKind.PARTITION_EVENTS:
+            measures = np.where(measures == NOTHING, EARLIEST, measures)
+        insert(block.arrivals(states, keys, measures), self._bit, self.arrays)
+
+    def forbid(self, sequences: Sequences, keep: NDArray[np.bool_]) -> None:
+        """Clear `keep` for the sequences that some event forbids."""
+        store = self._context.store
+        key = np.zeros(0, np.int64) if self._key_row is None else store.codes[self._key_row]
+        stored = Stored(store.numbers("tie"), store.numbers(self._measure), key)
+        forbid(self.arrays, self._gap, stored, self._checking.now(), sequences, keep)
+
+    def evict(self, bound: int) -> None:
+        """Drop the events before a bound, from the first on."""
+        if bound > EARLIEST:
+            drop(self.arrays, bound)
+
+    def oldest(self) -> int | None:
+        """The first event that is kept."""
+        mask = len(self.arrays.row) - 1
+        return int(self.arrays.row[self.arrays.sizes[1] & mask]) if self.alive else None
+
+    def _make_room(self, events: int, keys: int) -> None:
+        arrays = self.arrays
+        if keys > len(arrays.heads):
+            more = np.full(keys - len(arrays.heads), NOTHING, np.int64)
+            arrays = arrays._replace(heads=np.append(arrays.heads, more))
+        room, needed = len(arrays.row), self.alive + events
+        if needed > room:
+            numbers = np.arange(arrays.sizes[1], arrays.sizes[0])
+            larger = {}
+            for name in ("row", "tie", "measure", "below", "jump", "depth"):
+                larger[name] = np.zeros(1 << (needed - 1).bit_length(), np.int64)
+                places = numbers & (len(larger[name]) - 1)
+                larger[name][places] = getattr(arrays, name)[numbers & (room - 1)]
+            arrays = arrays._replace(**larger)
+        self.arrays = arrays
+
+
+def _gap(negation: NegativeComponent, window: BoundWindow | None, *, falls: bool) -> Gap:
+    """Where the component stands; `falls` if measures fall on the way back through a key's list."""
+    levels = [NOTHING if n is None else n for n in (negation.after, negation.before)]
+    if window is None:
+        bounds = [ANY_SPAN, EARLIEST, 0, 0, 1]
+    else:
+        falls = falls or window.kind is not WindowKind.PARTITION_EVENTS
+        inclusive = window.inclusive
+        bounds = [span_of(window), EARLIEST + (not inclusive), size_of(window), inclusive, falls]
+    return Gap(np.array(levels, np.int64), np.array(bounds, np.int64))
+
+

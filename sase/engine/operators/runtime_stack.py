@@ -1,0 +1,70 @@
+"""(Basic) The runtime stack of the NFA: a cell for every event, searched back cell by cell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sase.engine.block import Block, Numbers
+from sase.engine.kernels.checks import Checks
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.runtime_stack import RuntimeStack, Search, advance, search
+from sase.engine.kernels.stacks import NOTHING
+from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
+from sase.planning.nodes import SequenceConstruction
+
+
+class RuntimeStates:
+    """The runtime stack, which is never pruned, and the search through it."""
+
+    def __init__(self, above: SequenceConstruction, context: Context) -> None:
+        assert not above.negations, "negative components are pushed to active instance stacks"
+        room, levels = context.options.stack, context.levels
+        arrays = (np.zeros(room, np.int64) for _ in range(5))
+        self.stack = RuntimeStack(*arrays, np.zeros(1, np.int64))
+        self._levels = levels
+        self._search = Search(
+            np.array([0, NOTHING]),
+            np.zeros(levels, np.int64),
+            np.array([span_of(above.window)]),
+            np.zeros(levels, np.int64),
+        )
+
+    def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
+        """Make a cell for each event of the block, and of all that no component admits."""
+        self._make_room(block.end)
+        arrivals = block.arrivals(states, np.zeros(len(block), np.int64), measures)
+        advance(arrivals, frozen(block.positions), block.end, self._levels, self.stack)
+
+    def walk(self, checks: Checks, out: Sequences) -> int:
+        """Write sequences that end in the final states."""
+        return search(self.stack, self._search, checks, out)
+
+    def evict(self, bound: int) -> None:
+        """Nothing is given up: only active instance stacks take a window."""
+
+    def oldest(self) -> int | None:
+        """The first event of all."""
+        return 0
+
+    def _make_room(self, cells: int) -> None:
+        """Let there be some cells; a cell's place is its number."""
+        room = len(self.stack.active)
+        if cells > room:
+            more = np.zeros((1 << (cells - 1).bit_length()) - room, np.int64)
+            *arrays, sizes = self.stack
+            self.stack = RuntimeStack(*(np.append(array, more) for array in arrays), sizes)
+
+    def counters(self) -> Counters:
+        """How many cells there are, and by level how many were looked at."""
+        return {
+            "cells": int(self.stack.sizes[0]),
+            "visited": self._search.visited.tolist(),
+        }
+
+    def saved(self) -> Saved:
+        """All arrays."""
+        return {"stack": self.stack._asdict(), "search": self._search._asdict()}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self.stack, self._search = RuntimeStack(**saved["stack"]), Search(**saved["search"])

@@ -1,0 +1,30 @@
+"""(σ) Selection: lets the sequences pass that satisfy conditions and equivalence tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import Condition
+from sase.engine.operators.contract import Checking, Context, Sequences
+from sase.engine.operators.filter import Filter
+from sase.planning.nodes import Selection
+
+
+class SelectionState(Filter):
+    """A running selection."""
+
+    def __init__(self, node: Selection, context: Context) -> None:
+        super().__init__()
+        conditions: list[Condition] = [conjunct.condition for conjunct in node.conditions]
+        tests = [test for test in node.equivalences if test.value is None]
+        for test in node.equivalences:
+            if test.value is not None:
+                conditions += [c for _, c in context.values(test, context.components)]
+        # A single event agrees with itself, NULL or not.
+        is_alone = context.levels + len(context.negatives) == 1
+        self._checking = Checking.of_sequences(context, [] if is_alone else tests, conditions)
+
+    def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
+        """Whether each sequence satisfies everything."""
+        return self._checking.selected(sequences)

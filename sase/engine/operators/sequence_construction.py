@@ -1,0 +1,67 @@
+"""(SC←) Sequence construction: walks back from each final event, and builds every sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sase.binding.bound import Condition
+from sase.engine.block import Block, Clock
+from sase.engine.operators.contract import Checking, Context, Counters, Saved, Sequences
+from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.planning.nodes import SequenceConstruction
+
+
+class SequenceConstructionState:
+    """A running sequence construction, which writes chunk by chunk into the same memory."""
+
+    def __init__(
+        self, node: SequenceConstruction, scan: SequenceScanState, context: Context
+    ) -> None:
+        self._scan, self._negatives = scan, node.negations
+        self._checking = Checking(context, node.equivalences, _by_level(node, context), context.levels)
+        self._out = np.empty((context.levels, context.options.chunk), np.int64)
+        self._built = 0
+
+    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """The sequences that the events of the block complete."""
+        checks = self._checking.now()
+        while True:
+            written = self._scan.stacks.walk(checks, self._out)
+            self._built += written
+            if written:
+                yield self._out[:, :written]
+            if written < self._out.shape[1]:
+                return
+
+    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """Nothing becomes known by time alone."""
+        return below
+
+    def horizon(self) -> int | None:
+        """Nothing is kept from block to block."""
+        return None
+
+    def counters(self) -> Counters:
+        """How many sequences were built."""
+        return {"sequences": self._built}
+
+    def saved(self) -> Saved:
+        """The count."""
+        return {"built": self._built}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from it."""
+        self._built = saved["built"]
+
+
+def _by_level(node: SequenceConstruction, context: Context) -> list[list[Condition]]:
+    """The conditions by the level at which the walk, which begins at the last, can decide them."""
+    found: list[list[Condition]] = [[] for _ in range(context.levels)]
+    for conjunct in node.conditions:
+        first = min((context.level_of(c) for c in conjunct.references), default=context.levels - 1)
+        found[first].append(conjunct.condition)
+    return found if node.conditions else []
+
+

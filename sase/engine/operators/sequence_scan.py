@@ -1,0 +1,119 @@
+"""(SS→) Sequence scan: which events may take part, remembered as the plan's stacks say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from sase.binding.bound import Condition
+from sase.engine.block import Block, Clock, Numbers, Tests
+from sase.engine.kernels.checks import Checks
+from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.contract import (
+    Context,
+    Counters,
+    Saved,
+    Sequences,
+    bound_of,
+    measures_of,
+    span_of,
+)
+from sase.engine.operators.multi_stacks import MultiStacks
+from sase.engine.operators.runtime_stack import RuntimeStates
+from sase.engine.operators.simple_conditions import SimpleConditions
+from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
+
+
+class Remembered(Protocol):
+    """Stacks of some kind: what scan writes to, and construction walks through."""
+
+    def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
+        """Take in a block."""
+
+    def walk(self, checks: Checks, out: Sequences) -> int:
+        """Write sequences, on from where it stopped; how many. Less than there is room for: done."""
+
+    def evict(self, bound: int) -> None:
+        """Give up what is older than a measure."""
+
+    def oldest(self) -> int | None:
+        """The first event that is remembered."""
+
+    def counters(self) -> Counters:
+        """How many instances were remembered, dropped and looked at, by level."""
+
+    def saved(self) -> Saved:
+        """The state."""
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from it."""
+
+
+class SequenceScanState:
+    """A running sequence scan."""
+
+    def __init__(self, node: SequenceScan, above: SequenceConstruction, context: Context) -> None:
+        self.node, self._window = node, node.window
+        # What the stacks measure: either window, since they are the same one.
+        self._measured = node.window or above.window
+        self._conditions = SimpleConditions(context, _simple(node, above, context))
+        self.stacks: Remembered = _stacks(node, above, context)
+        self._seen = 0
+
+    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """Remember the events of a block; sequences are built from them above."""
+        states = self._conditions.states(block)
+        self._seen += len(block)
+        self.stacks.push(block, states, measures_of(block, self._measured), span_of(self._window))
+        return iter(())
+
+    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """Drop the instances that no event to come can reach within the window."""
+        if self._window is not None:
+            self.stacks.evict(bound_of(clock, self._window))
+        return iter(())
+
+    def horizon(self) -> int | None:
+        """The oldest instance."""
+        return self.stacks.oldest()
+
+    def counters(self) -> Counters:
+        """Events of an admitted type, and what became of them by level."""
+        return {"events": self._seen, **self.stacks.counters()}
+
+    def saved(self) -> Saved:
+        """The stacks."""
+        return {"seen": self._seen, "stacks": self.stacks.saved()}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self._seen = saved["seen"]
+        self.stacks.restore(saved["stacks"])
+
+
+def _simple(
+    node: SequenceScan, above: SequenceConstruction, context: Context
+) -> Iterator[tuple[int, Condition]]:
+    """The conditions on one event: those pushed, and the values that tests fix."""
+    for conjunct in node.conditions:
+        assert conjunct.component is not None
+        yield conjunct.component, conjunct.condition
+    keys = [test for key in node.partitions for test in key]
+    for test in dict.fromkeys([*node.values, *keys]):
+        if test.value is not None:
+            yield from context.values(test, node.components)
+    for negation in above.negations:
+        yield from context.of_negative(negation)
+
+
+def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> Remembered:
+    """The stacks that the plan asks for."""
+    partitions: tuple[Tests, ...] = node.partitions
+    if len(context.components) + len(context.negatives) == 1:
+        partitions = ()  # a single event agrees with itself, NULL or not
+    if node.stacks is Stacks.NFA:
+        return RuntimeStates(above, context)
+    if len(partitions) > 1:
+        return MultiStacks(partitions, above, context)
+    return ActiveStacks(partitions[0] if partitions else (), above, context)
+

@@ -1,0 +1,50 @@
+"""Conditions on one event, which decide whether it is admitted at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from sase.binding.bound import Condition
+from sase.engine.block import Block, Numbers
+from sase.engine.expressions import Lane, RowTest
+from sase.engine.operators.contract import Context, Overflows
+
+
+class SimpleConditions:
+    """Conditions by component, evaluated for the events of a block that the component admits."""
+
+    def __init__(self, context: Context, conditions: Iterable[tuple[int, Condition]]) -> None:
+        coding = context.coding
+        self._tests = [
+            (context.bit_of(component), RowTest(condition, coding.types.codes, coding.texts))
+            for component, condition in conditions
+        ]
+        self._overflows = [
+            Overflows(dict(test.lowered.arithmetic), test.stack) for _, test in self._tests
+        ]
+        context.overflows += self._overflows
+
+    def states(self, block: Block) -> Numbers:
+        """The states of the block's events, without the components whose conditions fail."""
+        if not self._tests:
+            return block.states
+        states = block.states.copy()
+        for (bit, test), overflows in zip(self._tests, self._overflows, strict=True):
+            rows = np.flatnonzero((states >> bit) & 1)
+            lanes = {need: _taken(block.lane(need[1]), rows) for need in test.columns}
+            fails = rows[~test.truth(lanes, block.types[rows])]
+            states[fails] &= ~(1 << bit)
+            overflows.collect(_place_in(block, rows))
+        return states
+
+
+def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:
+    return lambda row: int(block.positions[rows[row]])
+
+
+def _taken(lane: Lane, rows: Numbers) -> Lane:
+    """The attribute of some of the events."""
+    tag = lane.tag if isinstance(lane.tag, int) else lane.tag[rows]
+    return Lane(lane.values[rows], tag, None if lane.valid is None else lane.valid[rows])

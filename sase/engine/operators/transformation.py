@@ -1,0 +1,114 @@
+"""(TF) Transformation: turns each sequence into a result: which ones, how many, their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import Column, Placeholder
+from sase.engine.block import Block, Clock, Numbers
+from sase.engine.expressions import lower_value, make_stack
+from sase.engine.kernels.program import evaluate_values
+from sase.engine.operators.contract import Checking, Context, Counters, Overflows, Saved, Sequences
+from sase.engine.operators.filter import Filter
+from sase.planning.nodes import Transformation
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Results: the positions of their events by level, and tags and bits of the columns of RETURN."""
+
+    positions: Numbers
+    values: tuple[NDArray[np.int64], ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.positions.shape[1])
+
+
+class _Having(Filter):
+    """HAVING."""
+
+    def __init__(self, node: Transformation, context: Context) -> None:
+        super().__init__()
+        assert node.having is not None
+        self._checking = Checking.of_sequences(context, [], [node.having])
+
+    def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
+        """Whether each sequence satisfies it."""
+        return self._checking.selected(sequences)
+
+
+class TransformationState:
+    """A running transformation."""
+
+    def __init__(self, node: Transformation, context: Context) -> None:
+        self._store = context.store
+        self._having = _Having(node, context) if node.having is not None else None
+        self._columns = [_Value(column, context) for column in node.columns or ()]
+        assert not isinstance(node.limit, Placeholder), "a plan that runs has all parameters"
+        self._left = node.limit
+        self._out = 0
+        context.store.keep("position")
+
+    @property
+    def is_done(self) -> bool:
+        """Whether LIMIT is reached."""
+        return self._left == 0
+
+    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Results]:
+        """The results of a block."""
+        yield from self._results(self._having.push(block, below) if self._having else below)
+
+    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Results]:
+        """The results that time shows."""
+        yield from self._results(self._having.advance(clock, below) if self._having else below)
+
+    def _results(self, below: Iterator[Sequences]) -> Iterator[Results]:
+        for sequences in below:
+            if self._left is not None:
+                sequences = sequences[:, : self._left]
+                self._left -= sequences.shape[1]
+            if sequences.size:
+                self._out += sequences.shape[1]
+                places = sequences & self._store.mask
+                positions = self._store.numbers("position")[places]
+                yield Results(positions, tuple(column.of(places) for column in self._columns))
+            if self.is_done:
+                return
+
+    def horizon(self) -> int | None:
+        """Nothing is kept from block to block."""
+        return None
+
+    def counters(self) -> Counters:
+        """Results."""
+        return {"out": self._out}
+
+    def saved(self) -> Saved:
+        """The counts."""
+        return {"out": self._out, "left": self._left}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from them."""
+        self._out, self._left = saved["out"], saved["left"]
+
+
+class _Value:
+    """A column of RETURN."""
+
+    def __init__(self, column: Column, context: Context) -> None:
+        self._context = context
+        self._lowered = lower_value(column.value, context.layout([column.value]))
+        self._stack = make_stack(self._lowered.depth)
+        context.overflows.append(Overflows(dict(self._lowered.arithmetic), self._stack))
+
+    def of(self, places: Numbers) -> NDArray[np.int64]:
+        """Tag and bits of the value for each sequence of places in the store."""
+        out = np.empty((places.shape[1], 2), np.int64)
+        columns = self._context.store.columns(self._context.coding.texts.tables())
+        rows = np.ascontiguousarray(places.T)
+        evaluate_values(self._lowered.program, columns, rows, self._stack, out)
+        return out

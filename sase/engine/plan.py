@@ -1,0 +1,111 @@
+"""What the engine needs of a plan: frozen values, from which matchers are opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+
+from sase.binding import Schema
+from sase.binding.bound import (
+    Aggregate,
+    BoundComponent,
+    BoundWindow,
+    Column,
+    Condition,
+    EquivalenceTest,
+    Operation,
+    Reference,
+    WindowKind,
+)
+from sase.engine.options import Options
+from sase.planning.nodes import (
+    Negation,
+    Operator,
+    SequenceConstruction,
+    SequenceScan,
+    Transformation,
+    chain,
+    find,
+)
+
+
+@dataclass(frozen=True)
+class EnginePlan:
+    """Operators, the schema they were made for, the conditions that define types, and sizes."""
+
+    operators: Operator
+    schema: Schema
+    definitions: tuple[tuple[str, Condition], ...] = ()
+    options: Options = Options()
+    text: str = ""
+
+    def text_of(self, operation: Operation) -> str:
+        """A part of the query as it is written there, where that is known."""
+        span = operation.span
+        return self.text[span.start : span.end] or f"{operation.name} of {len(operation.operands)}"
+
+    @property
+    def scan(self) -> SequenceScan:
+        """The scan, which every plan of level 1 has."""
+        scan = find(self.operators, SequenceScan)
+        assert scan is not None
+        return scan
+
+    @property
+    def positives(self) -> tuple[BoundComponent, ...]:
+        """The positive components by level."""
+        return self.scan.components
+
+    @property
+    def negatives(self) -> tuple[BoundComponent, ...]:
+        """The negative components, wherever they are decided."""
+        found = [
+            negation.component
+            for operator in chain(self.operators)
+            if isinstance(operator, Negation | SequenceConstruction)
+            for negation in operator.negations
+        ]
+        return tuple(sorted(dict.fromkeys(found), key=lambda component: component.index))
+
+    @property
+    def ranked(self) -> tuple[EquivalenceTest, ...]:
+        """The tests within whose partitions a window counts; none if it does not."""
+        windows = (each for each in _within(self.operators) if isinstance(each, BoundWindow))
+        counts = any(window.kind is WindowKind.PARTITION_EVENTS for window in windows)
+        return self.scan.tests if counts else ()
+
+    @property
+    def postponed(self) -> BoundWindow | None:
+        """The window of a negated end, after which a match is detected."""
+        negation = find(self.operators, Negation)
+        if negation is None or all(each.before is not None for each in negation.negations):
+            return None
+        return negation.window
+
+    @property
+    def columns(self) -> tuple[Column, ...] | None:
+        """What RETURN lists."""
+        transformation = find(self.operators, Transformation)
+        return None if transformation is None else transformation.columns
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Every attribute that the plan reads."""
+        found = [
+            each.attribute
+            for each in (*_within(self.operators), *_within(self.definitions))
+            if isinstance(each, Reference | EquivalenceTest | Aggregate)
+        ]
+        return tuple(dict.fromkeys(name for name in found if name is not None))
+
+
+def _within(value: object) -> Iterator[object]:
+    """A value and all values inside it."""
+    yield value
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _within(each)
+    elif is_dataclass(value):
+        for field in fields(value):
+            if field.compare:
+                yield from _within(getattr(value, field.name))

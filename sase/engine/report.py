@@ -1,0 +1,34 @@
+"""What a run has to say beside its matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Report:
+    """Rows read, bad ones, warnings, and for each operator of the plan what it counted.
+
+    `quarantined` will be a table of the bad rows; `is_complete` is false where LIMIT ended the
+    reading before the end of the input.
+    """
+
+    rows: int = 0
+    bad: int = 0
+    late: int = 0
+    quarantined: Any = None
+    warnings: tuple[str, ...] = ()
+    plan: str = ""
+    counters: tuple[tuple[str, dict[str, Any]], ...] = ()
+    is_complete: bool = True
+
+    def __str__(self) -> str:
+        lines = [f"{self.rows:,} rows read"]
+        if not self.is_complete:
+            lines[0] += ", not to the end: LIMIT was reached"
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        for name, counters in self.counters:
+            counted = ", ".join(f"{key} {value}" for key, value in counters.items())
+            lines.append(f"{name}: {counted}")
+        return "\n".join(lines)

@@ -1,0 +1,16 @@
+"""Event streams to try queries on: those of the papers' experiments, and a small shop."""
+
+from sase.generate.arguments import GeneratorError
+from sase.generate.retail import Shop, retail_events
+from sase.generate.stock import stock_events
+from sase.generate.types import TypeLayout
+from sase.generate.uniform import uniform_events
+
+__all__ = [
+    "GeneratorError",
+    "Shop",
+    "TypeLayout",
+    "retail_events",
+    "stock_events",
+    "uniform_events",
+]

@@ -1,0 +1,95 @@
+"""A small shop: items go from the shelf by the counter to the exit, and some skip the counter."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sase.generate import arguments
+from sase.generate.types import TypeLayout, check_layout, type_column
+
+Int64s = npt.NDArray[np.int64]
+Tags = Literal["string", "integer"]
+
+TYPES = ("SHELF-READING", "COUNTER-READING", "EXIT-READING")
+SHELF, COUNTER, EXIT = range(3)
+HOUR = 3_600_000_000  # in microseconds, as the times are
+OPENING = datetime(2026, 1, 1, 8, tzinfo=UTC)
+
+
+class Shop(NamedTuple):
+    """The readings of a shop in order of time, and the tags of the items that were stolen."""
+
+    table: pa.Table
+    stolen: frozenset[str] | frozenset[int]
+
+
+def retail_events(
+    *,
+    items: int,
+    thefts: int,
+    shelved_again: int = 0,
+    hours: int = 12,
+    start: datetime = OPENING,
+    tags: Tags = "string",
+    seed: int = 0,
+    type_layout: TypeLayout = "int8",
+) -> Shop:
+    """Readings of items with `ts`, `type` and `tag_id`: at a shelf, the counter and the exit.
+
+    As many items as `thefts` says skip the counter. As many as `shelved_again` says, stolen or not,
+    are put back and read at a shelf twice. The first readings spread over `hours`; an item leaves
+    within three hours of its first reading. Each has a tag of its own.
+    """
+    items = arguments.whole("items", items, 0, 2**31 - 1)
+    thefts = arguments.whole("thefts", thefts, 0, items)
+    shelved_again = arguments.whole("shelved_again", shelved_again, 0, items)
+    hours = arguments.whole("hours", hours, 1, 24 * 36_525)
+    opening = arguments.moment("start", start)
+    arguments.one_of("tags", tags, get_args(Tags))
+    check_layout(type_layout, len(TYPES))
+    rng = np.random.default_rng(arguments.whole("seed", seed))
+
+    is_stolen = rng.permutation(items) < thefts
+    is_back = rng.permutation(items) < shelved_again
+    item, place, ts = _walks(
+        rng, opening + rng.integers(0, hours * HOUR, items), is_stolen, is_back
+    )
+    order = np.argsort(ts, kind="stable")
+    table = pa.table(
+        {
+            "ts": pa.array(ts[order], pa.timestamp("us", "UTC")),
+            "type": type_column(place[order], TYPES, type_layout),
+            "tag_id": _tag(item[order], tags),
+        }
+    )
+    return Shop(table, frozenset(_tag(np.flatnonzero(is_stolen), tags).to_pylist()))
+
+
+def _walks(
+    rng: np.random.Generator,
+    seen: Int64s,
+    is_stolen: npt.NDArray[np.bool_],
+    is_back: npt.NDArray[np.bool_],
+) -> tuple[Int64s, Int64s, Int64s]:
+    """Item, place and time of all readings; each item less than an hour after its last."""
+    always = np.ones(len(seen), dtype=np.bool_)
+    items, places, times = [], [], []
+    for place, here in (SHELF, always), (SHELF, is_back), (COUNTER, ~is_stolen), (EXIT, always):
+        read = np.flatnonzero(here)
+        items.append(read)
+        places.append(np.full(len(read), place))
+        times.append(seen[read])
+        seen = seen + np.where(here, rng.integers(1, HOUR, size=len(seen)), 0)
+    return np.concatenate(items), np.concatenate(places), np.concatenate(times)
+
+
+def _tag(items: Int64s, tags: Tags) -> pa.Array:
+    """The tags of items: their numbers, or a T and at least six digits."""
+    if tags == "integer":
+        return pa.array(items)
+    return pa.array([f"T{item:06}" for item in items.tolist()], pa.string())

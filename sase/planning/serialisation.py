@@ -1,0 +1,196 @@
+"""Plans as JSON text and back, exact and readable.
+
+{"format": 1,                                     a reader refuses every other
+ "fingerprint": "4f0c…",                          of all the rest, so that damage is seen
+ "plan": {"is": "Transformation", "input": {"is": "Selection", …}},
+ "schema": {"is": "Schema", …},
+ "options": {}}                                   plain data of the caller
+
+A frozen value is an object that names its class, without the fields that equal their default, and
+without places in the text of the query, which do not count when values are compared. Reading goes
+by the annotations of the fields: they say which classes, enums and scalars may stand there, so a
+new operator or condition needs no line here, and no text can make anything else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import cache
+from hashlib import sha256
+from reprlib import repr as brief
+from types import UnionType
+from typing import Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from sase.binding.schema import Schema
+from sase.errors import PlanError, SchemaError
+from sase.nearest import did_you_mean
+from sase.planning.nodes import Operator
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+
+FORMAT = 1
+_MEMBERS = ("format", "fingerprint", "plan", "schema", "options")
+
+
+class StoredPlan(NamedTuple):
+    """A plan, the schema that its query was bound to, and what the caller keeps with them."""
+
+    root: Operator
+    schema: Schema
+    options: dict[str, Json]
+
+
+@contextmanager
+def _refusing_depth() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError as problem:
+        raise PlanError("this is not a plan: it is nested too deeply") from problem
+
+
+def plan_to_json(root: Operator, schema: Schema, **options: Json) -> str:
+    """The text of a plan, which does not depend on where and when it is written."""
+    parts: dict[str, Json] = {"plan": encoded(root), "schema": encoded(schema), "options": options}
+    mark = _digest({"format": FORMAT, **parts})
+    return json.dumps({"format": FORMAT, "fingerprint": mark, **parts}, indent=1)
+
+
+@_refusing_depth()
+def plan_from_json(text: str) -> StoredPlan:
+    """The plan of a text, or a `PlanError` that says where the text is wrong."""
+    document = _document(text)
+    root = decoded(document["plan"], Operator, "plan")
+    schema = decoded(document["schema"], Schema, "schema")
+    if document["fingerprint"] != _digest(document):
+        raise PlanError("this plan was changed after it was written: its fingerprint does not fit")
+    return StoredPlan(root, schema, document["options"])
+
+
+@_refusing_depth()
+def fingerprint(text: str) -> str:
+    """What tells plans apart: equal for texts that differ in layout or order only."""
+    return _digest(_document(text))
+
+
+def _digest(document: dict[str, Json]) -> str:
+    content = {name: part for name, part in document.items() if name != "fingerprint"}
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _document(text: str) -> dict[str, Any]:
+    """The members of a text, which are those of this format."""
+    try:
+        document = json.loads(text)
+    except ValueError as problem:
+        raise PlanError(f"this is not a plan: it is not valid JSON: {problem}") from problem
+    if not isinstance(document, dict) or "format" not in document:
+        raise PlanError("this is not a plan: a plan is a JSON object that states its `format`")
+    if document["format"] != FORMAT:
+        found = brief(document["format"])
+        raise PlanError(f"this plan has format {found}, not {FORMAT}: compile its query again")
+    if document.keys() != set(_MEMBERS) or not isinstance(document["options"], dict):
+        found = brief([*document])
+        raise PlanError(f"a plan has {', '.join(_MEMBERS)}, an object; this has {found}")
+    return document
+
+
+def encoded(value: object) -> Json:
+    """A value of a plan as plain data."""
+    match value:
+        case Enum():
+            return value.name
+        case None | bool() | int() | str():
+            return value
+        case float():  # JSON has no number for infinity
+            return value if math.isfinite(value) else {"is": "float", "value": str(value)}
+        case Fraction():
+            return str(value)
+        case tuple():
+            return list(map(encoded, value))
+        case frozenset():
+            return sorted(map(encoded, value), key=str)
+    kind: Any = type(value)
+    data: dict[str, Json] = {"is": kind.__name__}
+    for name, (field, _) in _stored(kind).items():
+        if (held := getattr(value, name)) != field.default:
+            data[name] = encoded(held)
+    return data
+
+
+@cache
+def _stored(kind: type[Any]) -> dict[str, tuple[Field[Any], Any]]:
+    """The fields with their types, but for those that are derived or do not count in `==`."""
+    hints = get_type_hints(kind)
+    return {f.name: (f, hints[f.name]) for f in fields(kind) if f.init and f.compare}
+
+
+_FRACTION = re.compile(r"-?[0-9]{1,1000}(/[1-9][0-9]{0,999})?")
+_IN_JSON = {"NoneType": "null", "str": "text", "tuple": "list", "frozenset": "list"}
+
+
+def decoded(data: Json, hint: Any, place: str) -> Any:
+    """The value for which plain data stands where a type is annotated; `place` is for messages."""
+    alternatives = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = {(get_origin(kind) or kind).__name__: kind for kind in alternatives}
+    words = {word: value for kind in alternatives for word, value in _words(kind).items()}
+    match data:
+        case {"is": "float", "value": "inf" | "-inf" | "nan" as text} if "float" in kinds:
+            return float(text)
+        case dict() if is_dataclass(kinds.get(str(data.get("is")))):
+            return _instance(data, kinds[str(data["is"])], place)
+        case list() if "tuple" in kinds:
+            return tuple(map(decoded, data, *_items(data, kinds["tuple"], place)))
+        case list() if "frozenset" in kinds:
+            return frozenset(map(decoded, data, *_items(data, kinds["frozenset"], place)))
+        case str() if data in words:
+            return words[data]
+        case str() if "Fraction" in kinds and _FRACTION.fullmatch(data):
+            return Fraction(data)
+        case _ if type(data) in alternatives:
+            return data
+    found = brief(data["is"] if isinstance(data, dict) and "is" in data else data)
+    known = ", ".join(words or [_IN_JSON.get(name, name) for name in kinds])
+    raise PlanError(f"{place}: this is {found}, and may be: {known}")
+
+
+def _words(kind: Any) -> dict[str, Any]:
+    """The texts that stand for the values of a type: the names of an enum, or literals."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return dict(kind.__members__)
+    return {word: word for word in get_args(kind)} if get_origin(kind) is Literal else {}
+
+
+def _items(data: list[Json], kind: Any, place: str) -> tuple[list[Any], list[str]]:
+    """The types of the items of a list, all one or each its own, and their places."""
+    hints = list(get_args(kind))
+    if hints[1:] in ([], [Ellipsis]):
+        hints = hints[:1] * len(data)
+    if len(hints) != len(data):
+        raise PlanError(f"{place}: these are {len(data)} items, and must be {len(hints)}")
+    return hints, [f"{place}[{number}]" for number in range(len(data))]
+
+
+def _instance(data: dict[str, Json], kind: Any, place: str) -> Any:
+    stored = _stored(kind)
+    for name in data:
+        if name not in stored and name != "is":
+            hint = did_you_mean(name, stored) or (f"it has {', '.join(stored)}",)
+            raise PlanError(f"{place}: {kind.__name__} has no field {brief(name)}; {hint[0]}")
+    values = {}
+    for name, (field, hint) in stored.items():
+        if name in data:
+            values[name] = decoded(data[name], hint, f"{place}.{name}")
+        elif field.default is MISSING:
+            raise PlanError(f"{place}: {kind.__name__} lacks its field `{name}`")
+    try:
+        return kind(**values)
+    except (SchemaError, ValueError) as problem:  # such as a unit of time that there is not
+        raise PlanError(f"{place}: no {kind.__name__} is like this: {problem}") from problem
