@@ -7,8 +7,10 @@ which results are found; the others have one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
+import sase
 from sase.binding import Schema, bind
 from sase.binding.schema_file import schema_from
 from sase.binding.script import create_stream_refused
@@ -17,13 +19,15 @@ from sase.lang import ast
 from sase.lang.layout import format_text
 from sase.lang.parser import parse_condition, parse_query, parse_script
 from sase.lang.printer import to_text
+from sase.planning.recipes import recipe_names
 from sase.source import Source
 from tests import naive
 from tests.casefile import Case
 from tests.casevalues import Event, format_value, kind_of
 from tests.outline import outline
 
-Route = Callable[[Case], list[str]]
+# None: the route does not run such records.
+Route = Callable[[Case], list[str] | None]
 NONE = ["none"]
 
 
@@ -43,20 +47,22 @@ def naive_returns(case: Case) -> list[str]:
 
 
 def _naive(case: Case) -> list[Any]:
+    output: Any = case.options.get("output", "all")
+    return naive.match(parse_query(case.query), rows(case), output=output, **keywords(case))
+
+
+def keywords(case: Case) -> dict[str, Any]:
+    """What a caller says of the events of a record, and the parameters."""
     typed_by_conditions = case.family("type")
     one_type = case.options.get("type") == "-"
-    output: Any = case.options.get("output", "all")
-    return naive.match(
-        parse_query(case.query),
-        rows(case),
-        time=case.options.get("time", "ts"),
-        type=None if typed_by_conditions or one_type else case.options.get("type", "type"),
-        seq=case.options.get("seq"),
-        types=typed_by_conditions or declared_types(case),
-        time_unit=case.options.get("time_unit"),
-        params=case.params or None,
-        output=output,
-    )
+    return {
+        "time": case.options.get("time", "ts"),
+        "type": None if typed_by_conditions or one_type else case.options.get("type", "type"),
+        "seq": case.options.get("seq"),
+        "types": typed_by_conditions or declared_types(case),
+        "time_unit": case.options.get("time_unit"),
+        "params": case.params or None,
+    }
 
 
 def rows(case: Case) -> list[dict[str, Any]]:
@@ -102,6 +108,90 @@ def _bound(labels: list[str], is_list: bool) -> str:
 
 def _value_line(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={format_value(value)}" for name, value in values.items())
+
+
+# ---------------------------------------------------------------- the engine
+
+
+def engine_matches(recipe: str | None, case: Case) -> list[str] | None:
+    """The matches that the engine finds with a recipe, or pushed event by event."""
+    found = _engine(recipe, case)
+    if found is None:
+        return None
+    labels, lines = [event.label for event in case.events], []
+    for row, result in found:
+        bound = [f"{name}={labels[place]}" for name, place in row.items()]
+        lines.append(" ".join([f"@{format_value(result['detected_at'])}", *bound]))
+    return lines or NONE
+
+
+def engine_returns(recipe: str | None, case: Case) -> list[str] | None:
+    """The values of RETURN that the engine gives."""
+    found = _engine(recipe, case)
+    if found is None:
+        return None
+    times = ("ts_start", "ts_end", "detected_at")
+    return [
+        _value_line({name: value for name, value in result.items() if name not in times})
+        for _, result in found
+    ] or NONE
+
+
+def _engine(recipe: str | None, case: Case) -> list[tuple[dict[str, int], dict[str, Any]]] | None:
+    """Rows and results of the matches; None for what level 1 does not have."""
+    if case.options.get("output", "all") != "all" or bound_level(case) > 1:
+        return None
+    table = rows(case)
+    if not table:
+        return None  # nothing says which columns there are
+    for name in (name for names in (declared_types(case) or {}).values() for name in names):
+        table = [{name: None, **row} for row in table]
+    if _is_mixed(table):
+        return _by_type(recipe, case, table)
+    plan = sase.compile(case.query, table, plan=recipe or "optimized", **keywords(case))
+    parts = [plan.run(table)] if recipe else _pushed(plan, table)
+    return [pair for part in parts for pair in _results(part)]
+
+
+def _results(matches: sase.Matches) -> list[tuple[dict[str, int], dict[str, Any]]]:
+    return list(zip(matches.rows.to_pylist(), matches.to_pylist(), strict=True))
+
+
+def _by_type(
+    recipe: str | None, case: Case, table: list[dict[str, Any]]
+) -> list[tuple[dict[str, int], dict[str, Any]]]:
+    """The results of a table for each type, where one column cannot hold all values."""
+    types = list(dict.fromkeys(row["type"] for row in table))
+    order = [place for name in types for place, row in enumerate(table) if row["type"] == name]
+    tables = {name: [row for row in table if row["type"] == name] for name in types}
+    found = _results(sase.match(case.query, tables, plan=recipe or "optimized"))
+    return [({name: order[row] for name, row in rows.items()}, each) for rows, each in found]
+
+
+def _is_mixed(table: list[dict[str, Any]]) -> bool:
+    """Whether a column has integers and floats that would not survive it."""
+    for name in table[0]:
+        values = [row[name] for row in table]
+        wholes = [v for v in values if isinstance(v, int) and not isinstance(v, bool)]
+        if any(isinstance(v, float) for v in values) and any(abs(v) > 2**53 for v in wholes):
+            return True
+    return False
+
+
+def _pushed(plan: sase.Plan, table: list[dict[str, Any]]) -> list[sase.Matches]:
+    """What the engine gives for one event after the other, with the rows of the table."""
+    keys = [name for name in (plan.schema.time, plan.schema.seq) if name is not None]
+    order = sorted(range(len(table)), key=lambda row: tuple(table[row][key] for key in keys))
+    if order != list(range(len(table))):
+        return [plan.run(table)]
+    matcher = plan.open()
+    return [*(matcher.push([event]) for event in table), matcher.finish()]
+
+
+def bound_level(case: Case) -> int:
+    """The level of the language that a query needs."""
+    bound = bind(parse_query(case.query), schema(case), source=Source(case.query, "query"))
+    return bound.level
 
 
 # ---------------------------------------------------------------- texts and diagnostics
@@ -186,8 +276,16 @@ def _columns(case: Case) -> dict[str, str]:
     return {name: kind_of([row.get(name) for row in values]) for name in names}
 
 
-MATCHES: dict[str, Route] = {"naive matcher": naive_matches}
-RETURNS: dict[str, Route] = {"naive matcher": naive_returns}
+MATCHES: dict[str, Route] = {
+    "naive matcher": naive_matches,
+    **{f"engine by {recipe}": partial(engine_matches, recipe) for recipe in recipe_names()},
+    "engine in pushes of one": partial(engine_matches, None),
+}
+RETURNS: dict[str, Route] = {
+    "naive matcher": naive_returns,
+    **{f"engine by {recipe}": partial(engine_returns, recipe) for recipe in recipe_names()},
+    "engine in pushes of one": partial(engine_returns, None),
+}
 ROUTES: dict[str, dict[str, Route]] = {
     "matches": MATCHES,
     "returns": RETURNS,

@@ -38,8 +38,10 @@ def test_case(case: Case, pytestconfig: pytest.Config) -> None:
     for section in case.sections:
         for name, route in ROUTES.get(section.name, {}).items():
             key = f"{section.name} by the {name}"
-            expected[key] = list(section.lines)
-            actual[key] = like(section.name, section.lines, route(case))
+            lines = route(case)
+            if lines is not None:
+                expected[key] = list(section.lines)
+                actual[key] = like(section.name, section.lines, lines)
     assert actual == expected
 
 

@@ -164,11 +164,11 @@ class PlanCoding:
     def _by_text(self, codes: Numbers, dictionary: Any, attribute: str, block: Block) -> Numbers:
         """The codes of strings that last, for those of a dictionary."""
         used, places = np.unique(codes, return_inverse=True)
-        has_null = len(used) > 0 and used[0] < 0
-        texts = dictionary.take(used[has_null:]).to_pylist()
+        nulls = int(len(used) > 0 and used[0] < 0)
+        texts = dictionary.take(used[nulls:]).to_pylist()
         known = self._key_texts.setdefault(attribute, TextCodes())
         found = known.codes(texts, block.first + len(block))
-        return np.append([NOTHING] * has_null, found).astype(np.int64)[places]
+        return np.append([NOTHING] * nulls, found).astype(np.int64)[places]
 
 
 def _comparable(lane: Lane) -> list[Numbers]:

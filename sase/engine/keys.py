@@ -40,7 +40,7 @@ class KeyCodes:
         if self._table is None and len(rows) == 1:
             values = rows[0] if known is None else rows[0][known]
             if self._widened(values):
-                codes = rows[0] - self._least
+                codes = rows[0] - (self._least or 0)
                 return codes if known is None else np.where(known, codes, NOTHING)
         self._hash(len(rows), first)
         codes = np.zeros(rows.shape[1], np.int64)

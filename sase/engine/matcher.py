@@ -38,7 +38,7 @@ class Matcher:
     """
 
     def __init__(self, plan: EnginePlan, *, streaming: bool = True) -> None:
-        self._plan, self._streaming = plan, streaming
+        self._plan = plan
         components = (*plan.positives, *plan.negatives)
         mentioned = (name for component in components for name in component.types or ())
         self._types = TypeCodes(plan.schema, mentioned)
@@ -131,10 +131,6 @@ class Matcher:
         horizon = min((each for each in known if each is not None), default=store.next)
         store.free(horizon)
         context.coding.recycle(horizon)
-        if self._streaming:
-            is_empty = store.first == store.next
-            oldest = clock.position if is_empty else store.numbers("position")[store.first & store.mask]
-            self._history = self._history.since(int(oldest))
 
     def _through(self, step: str, argument: Block | Clock) -> Iterator[Results]:
         """What comes out of the last operator."""
@@ -213,7 +209,13 @@ class Matcher:
     # ------------------------------------------------------------ the report
 
     def _matches(self, results: list[Results]) -> Matches:
-        return Matches(self._shape, self._history, results, self._report())
+        matches = Matches(self._shape, self._history, results, self._report())
+        store = self._context.store
+        oldest = self._front.at.events
+        if store.first < store.next:
+            oldest = int(store.numbers("position")[store.first & store.mask])
+        self._history = self._history.since(oldest)
+        return matches
 
     def _report(self) -> Report:
         return Report(

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sase.binding import Schema
-from sase.binding.bound import BoundComponent, BoundWindow, Column
-from sase.engine.expressions import Interner
+from sase.binding.bound import BoundComponent, BoundWindow, Column, Expression
+from sase.engine.expressions import Interner, columns_needed
 from sase.engine.history import History
 from sase.engine.operators.negation import detected
 from sase.engine.operators.transformation import Results
 from sase.engine.report import Report
-from sase.engine.returned import arrow_column, time_array
+from sase.engine.returned import arrow_column, is_zoned, time_array
 
 Numbers = NDArray[np.int64]
 SHOWN = 10
@@ -180,8 +180,14 @@ class Matches(Sequence[dict[str, Any]]):
         for number, column in enumerate(self._shape.columns):
             parts = [results.values[number] for results in self._results]
             values = np.concatenate([np.empty((0, 2), np.int64), *parts])
-            found[column.name] = arrow_column(values, column.value, self._shape.texts)
+            zone = self._zone(column.value)
+            found[column.name] = arrow_column(values, column.value.type, self._shape.texts, zone)
         return found
+
+    def _zone(self, value: Expression) -> str | None:
+        """The time zone of the first attribute that has one."""
+        kinds = (self._history.type_of(name, None) for _, name in columns_needed([value]))
+        return next((kind.tz for kind in kinds if kind is not None and is_zoned(kind)), None)
 
     def _structs(self) -> dict[str, pa.Array]:
         """All attributes of the events, under their variables."""
