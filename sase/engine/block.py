@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sase.binding.bound import EquivalenceTest
 from sase.engine.events import Events
 from sase.engine.expressions import Lane
-from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.stacks import Arrivals
 
 Numbers = NDArray[np.int64]
@@ -86,8 +85,7 @@ class Block:
 
     def arrivals(self, states: Numbers, keys: Numbers, measures: Numbers) -> Arrivals:
         """The events as kernels take them."""
-        given = (self.numbers, states, keys, measures, self.ties)
-        return Arrivals(*map(frozen, given))
+        return Arrivals(self.numbers, states, keys, measures, self.ties)
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,10 @@ class PlanCoding:
         """What gives codes to the keys under these tests."""
         return self._keys.setdefault(tests, KeyCodes())
 
+    def size(self, tests: Tests) -> int:
+        """All codes under these tests are less."""
+        return self.keys(tests).size if tests else 1
+
     def codes(self, block: Block, tests: Tests) -> Numbers:
         """The codes of the block's events; of a single test also `UNDECLARED`."""
         rows: list[Numbers] = []
@@ -99,7 +103,7 @@ class PlanCoding:
             rows += parts
             if valid is not None:
                 known = valid if known is None else known & valid
-        codes = self.keys(tests).codes(np.stack(rows), known, block.first)
+        codes = self.keys(tests).codes(np.stack(rows), known, block.numbers)
         if len(tests) == 1:
             declared = self._declared(block, tests[0].attribute)
             if declared is not None:
@@ -167,7 +171,7 @@ class PlanCoding:
         nulls = int(len(used) > 0 and used[0] < 0)
         texts = dictionary.take(used[nulls:]).to_pylist()
         known = self._key_texts.setdefault(attribute, TextCodes())
-        found = known.codes(texts, block.first + len(block))
+        found = known.codes(texts, int(block.numbers[-1]) if len(block) else 0)
         return np.append([NOTHING] * nulls, found).astype(np.int64)[places]
 
 

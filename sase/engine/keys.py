@@ -32,21 +32,21 @@ class KeyCodes:
         """All codes are less."""
         return self._range if self._table is None else len(self._table.used)
 
-    def codes(self, rows: Numbers, known: NDArray[np.bool_] | None, first: int) -> Numbers:
+    def codes(self, rows: Numbers, known: NDArray[np.bool_] | None, numbers: Numbers) -> Numbers:
         """The codes of keys, a column each; `NOTHING` for those that are not known.
 
-        `first` is the number of the event that has the first key.
+        `numbers` are those of the events that have them.
         """
         if self._table is None and len(rows) == 1:
             values = rows[0] if known is None else rows[0][known]
             if self._widened(values):
                 codes = rows[0] - (self._least or 0)
                 return codes if known is None else np.where(known, codes, NOTHING)
-        self._hash(len(rows), first)
+        self._hash(len(rows), numbers)
         codes = np.zeros(rows.shape[1], np.int64)
         if known is not None:
             codes[~known] = NOTHING
-        self._encode(frozen(rows), first, codes)
+        self._encode(frozen(rows), numbers, codes)
         return codes
 
     def recycle(self, horizon: int) -> None:
@@ -73,21 +73,21 @@ class KeyCodes:
             self._range = 1 << (greatest - self._least).bit_length()
         return True
 
-    def _hash(self, rows: int, first: int) -> None:
+    def _hash(self, rows: int, numbers: Numbers) -> None:
         """Go over to a table: the codes that were given out stay what they are."""
         if self._table is not None:
             return
         given = np.arange(self._range, dtype=np.int64)
         self._table = _empty(max(ROOM, 2 * self._range), rows)
         if self._range:
-            self._encode(frozen((given + (self._least or 0))[np.newaxis]), first, given.copy())
-            self._table.used[: self._range] = first
+            used = np.full(self._range, numbers[0] if len(numbers) else 0)
+            self._encode(frozen((given + (self._least or 0))[np.newaxis]), used, given.copy())
 
-    def _encode(self, rows: Numbers, first: int, codes: Numbers) -> None:
+    def _encode(self, rows: Numbers, numbers: Numbers, codes: Numbers) -> None:
         start = 0
         while True:
             assert self._table is not None
-            start = encode(rows, self._table, start, first, codes)
+            start = encode(rows, numbers, self._table, start, codes)
             if start == len(codes):
                 return
             self._rebuild(2 * len(self._table.used), 0)

@@ -16,7 +16,8 @@ LAYERS = ["nearest", "source", "errors", "lang", "binding", "planning", "engine"
 # them through its lazy names, so only the command line stands above it.
 PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
     "sase": {"errors", "api"},
-    "cli": {"sase", *LAYERS},
+    "generate": {"errors"},
+    "cli": {"sase", "generate", *LAYERS},
     "__main__": {"cli"},
 }
 
@@ -25,8 +26,13 @@ HOMES = {
     "lark": ("sase.lang",),
     "networkx": ("sase.planning",),
     "numba": ("sase.engine.kernels",),
-    "numpy": ("sase.engine",),
-    "pyarrow": ("sase.engine.events", "sase.engine.files", "sase.engine.matches"),
+    "numpy": ("sase.engine", "sase.generate"),
+    "pyarrow": (
+        "sase.engine.events",
+        "sase.engine.files",
+        "sase.engine.matches",
+        "sase.generate",
+    ),
     "pyspark": ("sase.spark",),
     "sortedcontainers": ("sase.engine",),
 }
@@ -168,6 +174,8 @@ def test_the_naive_matcher_shares_only_the_syntax_tree():
         ("sase.engine.matcher", "import sase.spark"),
         ("sase.engine.matcher", "import sase.api"),
         ("sase.spark.batch", "import sase.cli.main"),
+        ("sase.generate.uniform", "import sase.engine"),
+        ("sase.engine.matcher", "import sase.generate"),
         ("sase.helpers", ""),
     ],
 )

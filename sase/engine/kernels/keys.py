@@ -24,10 +24,10 @@ class KeyTable(NamedTuple):
 
 
 @kernel
-def encode(rows: IntRows, table: KeyTable, start: int, first: int, codes: OutInts) -> int:
+def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: OutInts) -> int:
     """Write the codes of keys from a place on; the place behind the last that found room.
 
-    Where `codes` holds `NOTHING` there is no key. `first` is the number of the event at place 0.
+    Where `codes` holds `NOTHING` there is no key. `numbers` are those of the events.
     """
     room = table.used.shape[0]
     for place in range(start, codes.shape[0]):
@@ -47,7 +47,7 @@ def encode(rows: IntRows, table: KeyTable, start: int, first: int, codes: OutInt
             table.slots[slot] = code
             for row in range(rows.shape[0]):
                 table.keys[row, code] = rows[row, place]
-        table.used[code] = first + place
+        table.used[code] = numbers[place]
         codes[place] = code
     return codes.shape[0]
 

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import IntRows, OutIntCubes, OutInts, kernel, part
-from sase.engine.kernels.stacks import NOTHING, Arrivals, Stacks, latest_before, oldest, push
+from sase.engine.kernels.compiling import OutIntCubes, OutIntRows, kernel, part
+from sase.engine.kernels.stacks import (
+    BELOW,
+    COUNT,
+    DROPPED,
+    NOTHING,
+    REACH,
+    TAIL,
+    Arrivals,
+    Stacks,
+    latest_before,
+    oldest,
+    push,
+)
 
 
 class OtherStacks(NamedTuple):
@@ -21,29 +33,29 @@ class OtherStacks(NamedTuple):
 
 @kernel
 def scan_all(
-    arrivals: Arrivals, keys: IntRows, stacks: Stacks, others: OtherStacks, span: int, dropped: OutInts
+    arrivals: Arrivals, keys: OutIntRows, stacks: Stacks, others: OtherStacks, span: int
 ) -> None:
     """Push every arrival that some earlier event matches on all attributes onto all stacks.
 
     `keys` has a row for each of the other attributes.
     """
-    mask = stacks.row.shape[1] - 1
+    mask = stacks.cells.shape[1] - 1
     for i in range(arrivals.rows.shape[0]):
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key == NOTHING or not has_all_keys(keys, i):
             continue
         bound = oldest(measure, span)
-        for level in range(stacks.row.shape[0] - 1, -1, -1):
+        for level in range(stacks.cells.shape[0] - 1, -1, -1):
             if not (arrivals.states[i] >> level) & 1:
                 continue
             rip, reach = NOTHING, measure
             if level > 0:
                 rip = latest_before(stacks, level - 1, key, tie)
                 if rip == NOTHING or not intersect(stacks, others, keys, (i, level - 1, rip), bound):
-                    dropped[level] += 1
+                    stacks.ends[DROPPED, level] += 1
                     continue
-                reach = stacks.reach[level - 1, rip & mask]
-            number = stacks.counts[level]
+                reach = stacks.cells[level - 1, rip & mask, REACH]
+            number = stacks.ends[COUNT, level]
             push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
             for other in range(keys.shape[0]):
                 top = others.heads[other, level, keys[other, i]]
@@ -53,7 +65,7 @@ def scan_all(
 
 
 @part
-def has_all_keys(keys: IntRows, i: int) -> bool:
+def has_all_keys(keys: OutIntRows, i: int) -> bool:
     """Whether an event has a value of every other attribute."""
     for other in range(keys.shape[0]):
         if keys[other, i] == NOTHING:
@@ -63,19 +75,19 @@ def has_all_keys(keys: IntRows, i: int) -> bool:
 
 @part
 def intersect(
-    stacks: Stacks, others: OtherStacks, keys: IntRows, at: tuple[int, int, int], bound: int
+    stacks: Stacks, others: OtherStacks, keys: OutIntRows, at: tuple[int, int, int], bound: int
 ) -> bool:
     """Whether some instance is in the stacks of all attributes: cross-attribute filtering."""
     i, level, instance = at
-    mask = stacks.row.shape[1] - 1
+    mask, tail = stacks.cells.shape[1] - 1, stacks.ends[TAIL, level]
     for other in range(keys.shape[0]):
-        if others.heads[other, level, keys[other, i]] < stacks.tails[level]:
+        if others.heads[other, level, keys[other, i]] < tail:
             return False
-    while instance >= stacks.tails[level] and stacks.reach[level, instance & mask] >= bound:
+    while instance >= tail and stacks.cells[level, instance & mask, REACH] >= bound:
         found = True
         for other in range(keys.shape[0]):
             found = found and others.key[other, level, instance & mask] == keys[other, i]
         if found:
             return True
-        instance = stacks.below[level, instance & mask]
+        instance = stacks.cells[level, instance & mask, BELOW]
     return False

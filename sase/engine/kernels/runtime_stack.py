@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.checks import Checks, satisfied
-from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.stacks import NOTHING, Arrivals, oldest
 
 
@@ -65,11 +65,23 @@ class Search(NamedTuple):
 
 
 @kernel
-def search(stack: RuntimeStack, walk: Search, checks: Checks, out: OutIntRows) -> int:
+def search(stack: RuntimeStack, walk: Search, out: OutIntRows) -> int:
     """Write sequences from the final states on, a row for each level; how many were written.
 
     `walk.at[0]` reaches the number of cells when all is written.
     """
+    return searched(stack, walk, None, out)
+
+
+@kernel
+def search_checked(stack: RuntimeStack, walk: Search, checks: Checks, out: OutIntRows) -> int:
+    """The same for the sequences that pass, each event checked as soon as it is chosen."""
+    return searched(stack, walk, checks, out)
+
+
+@spliced
+def searched(stack: RuntimeStack, walk: Search, checks: Checks | None, out: OutIntRows) -> int:
+    """The loop of both kernels."""
     last = out.shape[0] - 1
     mask = stack.active.shape[0] - 1
     written = 0
@@ -81,13 +93,14 @@ def search(stack: RuntimeStack, walk: Search, checks: Checks, out: OutIntRows) -
         if walk.at[1] == NOTHING:
             walk.at[1] = last
             walk.choice[last] = final
-            checks.rows[last] = stack.row[final & mask] & checks.mask
-            if not satisfied(checks, last, last):
-                pass
-            elif last == 0:
+            passes = True
+            if checks is not None:
+                checks.rows[last] = stack.row[final & mask] & checks.mask
+                passes = satisfied(checks, last, last)
+            if passes and last == 0:
                 write(stack, walk, out, written)
                 written += 1
-            else:
+            elif passes:
                 walk.at[1] = last - 1
                 walk.choice[last - 1] = final - 1
         bound = oldest(stack.measure[final & mask], walk.bounds[0])
@@ -106,9 +119,11 @@ def search(stack: RuntimeStack, walk: Search, checks: Checks, out: OutIntRows) -
             if stack.measure[place] < bound:
                 walk.choice[level] = NOTHING
                 continue
-            checks.rows[level] = stack.row[place] & checks.mask
-            later = stack.tie[walk.choice[level + 1] & mask]
-            if stack.tie[place] == later or not satisfied(checks, level, last):
+            passes = stack.tie[place] != stack.tie[walk.choice[level + 1] & mask]
+            if checks is not None and passes:
+                checks.rows[level] = stack.row[place] & checks.mask
+                passes = satisfied(checks, level, last)
+            if not passes:
                 walk.choice[level] -= 1
                 continue
             if level > 0:

@@ -1,47 +1,54 @@
 """Active instance stacks, partitioned or not: sequence scan (SASE 2006, 4.1 and 4.2.1).
 
-An instance stands in the arrays of `Stacks` at the place `number & mask` of its level. Numbers grow
+An instance stands in the cells of `Stacks` at the place `number & mask` of its level. Numbers grow
 for ever: one below the level's tail is dead, and no pointer is mended when storage is used again.
 
-    level 0     level 1      an arrow is `rip`: the most recent instance of the level before, in the
+    level 0     level 1      an arrow is RIP: the most recent instance of the level before, in the
     a1 ◄─────── b3           same partition and strictly earlier, when the event came;
-    a4 ◄─────── b6           `below` leads from b6 to b3, down the stack of the partition.
+    a4 ◄─────── b6           BELOW leads from b6 to b3, down the stack of the partition.
 
-`reach` is the latest first event that a sequence through the instance can have. It never grows on
+REACH is the latest first event that a sequence through the instance can have. It never grows on
 the way down a partition's stack, so a walk stops at the first instance that reaches too far back.
 
-Negative components that are pushed make the range of the walk narrower by `floor`: the tie of the
+Negative components that are pushed make the range of the walk narrower by FLOOR: the tie of the
 last event that forbids the gap before an instance, which no instance of the level before may
 precede; of a first event the measure of the last one before it that forbids a start, which must
-lie outside of the window, and then its `rip` is `PRECEDED`.
+lie outside of the window, and then its RIP is `PRECEDED`.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.compiling import (
+    Ints,
+    OutIntCubes,
+    OutIntRows,
+    OutInts,
+    kernel,
+    part,
+    spliced,
+)
 
 NOTHING, PRECEDED = -1, 0
 # A span that bounds nothing, and the earliest measure there is.
 ANY_SPAN = -1
 EARLIEST = -(2**63)
 
+# The fields of an instance; EARLIER is the first below that is not simultaneous. Eight numbers
+# fill a line of the cache.
+ROW, RIP, BELOW, EARLIER, TIE, MEASURE, REACH, FLOOR = range(8)
+FIELDS = 8
+# What is counted of a level: instances ever, dead ones, and events kept out by transition filtering.
+COUNT, TAIL, DROPPED = range(3)
+
 
 class Stacks(NamedTuple):
-    """The instances by level and place; the top of each partition's stack; counts and tails."""
+    """Instances by level, place and field; the top of each partition's stack; counts by level."""
 
-    row: OutIntRows
-    rip: OutIntRows
-    below: OutIntRows
-    earlier: OutIntRows
-    tie: OutIntRows
-    measure: OutIntRows
-    reach: OutIntRows
-    floor: OutIntRows
+    cells: OutIntCubes
     heads: OutIntRows
-    counts: OutInts
-    tails: OutInts
+    ends: OutIntRows
 
 
 class Absences(NamedTuple):
@@ -64,11 +71,11 @@ class Arrivals(NamedTuple):
     none; `measures` is what the window measures; equal `ties` mean simultaneous events.
     """
 
-    rows: Ints
-    states: Ints
-    keys: Ints
-    measures: Ints
-    ties: Ints
+    rows: OutInts
+    states: OutInts
+    keys: OutInts
+    measures: OutInts
+    ties: OutInts
 
 
 @part
@@ -82,27 +89,34 @@ def oldest(measure: int, span: int) -> int:
 @part
 def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
     """The most recent live instance of a partition's stack that is strictly earlier."""
-    top = stacks.heads[level, key]
-    if top < stacks.tails[level]:
+    top, tail = stacks.heads[level, key], stacks.ends[TAIL, level]
+    if top < tail:
         return NOTHING
-    mask = stacks.row.shape[1] - 1
-    if stacks.tie[level, top & mask] == tie:
-        top = stacks.earlier[level, top & mask]
-    return top if top >= stacks.tails[level] else NOTHING
+    mask = stacks.cells.shape[1] - 1
+    if stacks.cells[level, top & mask, TIE] == tie:
+        top = stacks.cells[level, top & mask, EARLIER]
+    return top if top >= tail else NOTHING
 
 
 @kernel
-def scan(
-    arrivals: Arrivals, stacks: Stacks, absences: Absences, span: int, dropped: OutInts
-) -> None:
+def scan(arrivals: Arrivals, stacks: Stacks, span: int) -> None:
     """Push every arrival onto the stacks of its levels, if a sequence can lead up to it.
 
-    Construction begins at the instances of the last level; `dropped` counts by level what
-    transition filtering kept out.
+    Construction begins at the instances of the last level.
     """
-    levels = stacks.row.shape[0]
-    mask = stacks.row.shape[1] - 1
-    has_absences = absences.gaps.shape[0] > 0
+    scanned(arrivals, stacks, None, span)
+
+
+@kernel
+def scan_between(arrivals: Arrivals, stacks: Stacks, absences: Absences, span: int) -> None:
+    """The same, with negative components that forbid some of the ways up to it."""
+    scanned(arrivals, stacks, absences, span)
+
+
+@spliced
+def scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span: int) -> None:
+    """The loop of both kernels."""
+    levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
     for i in range(arrivals.rows.shape[0]):
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key == NOTHING:
@@ -113,47 +127,60 @@ def scan(
             if not (arrivals.states[i] >> level) & 1:
                 continue
             rip, reach, floor = NOTHING, measure, EARLIEST
-            if has_absences:
+            if absences is not None:
                 rip, floor = last_absence(absences, level, key, tie)
             if level > 0:
                 rip = latest_before(stacks, level - 1, key, tie)
                 if rip != NOTHING:
-                    reach = stacks.reach[level - 1, rip & mask]
-                    if floor != EARLIEST and stacks.tie[level - 1, rip & mask] < floor:
+                    reach = stacks.cells[level - 1, rip & mask, REACH]
+                    if floor != EARLIEST and stacks.cells[level - 1, rip & mask, TIE] < floor:
                         rip = NOTHING
                 if rip == NOTHING or reach < bound:
-                    dropped[level] += 1
+                    stacks.ends[DROPPED, level] += 1
                     continue
             place = push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
-            if has_absences:
-                stacks.floor[level, place] = floor
-        if has_absences:
+            if absences is not None:
+                stacks.cells[level, place, FLOOR] = floor
+        if absences is not None:
             note_absence(absences, arrivals.states[i], key, measure, tie)
 
 
 @part
 def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, int, int]) -> int:
     """Put an instance on top of its partition's stack; its place."""
-    mask = stacks.row.shape[1] - 1
-    number = stacks.counts[level]
+    mask = stacks.cells.shape[1] - 1
+    number = stacks.ends[COUNT, level]
     place = number & mask
     row, rip, tie, measure, reach = instance
     top = stacks.heads[level, key]
-    alive = top >= stacks.tails[level]
-    stacks.row[level, place] = row
-    stacks.rip[level, place] = rip
-    stacks.tie[level, place] = tie
-    stacks.measure[level, place] = measure
-    stacks.reach[level, place] = reach
-    stacks.below[level, place] = top if alive else NOTHING
+    alive = top >= stacks.ends[TAIL, level]
+    below = top if alive else NOTHING
     # Past the whole group of simultaneous events, so that no walk goes through it one by one.
-    if alive and stacks.tie[level, top & mask] == tie:
-        stacks.earlier[level, place] = stacks.earlier[level, top & mask]
-    else:
-        stacks.earlier[level, place] = stacks.below[level, place]
+    earlier = below
+    if alive and stacks.cells[level, top & mask, TIE] == tie:
+        earlier = stacks.cells[level, top & mask, EARLIER]
+    stacks.cells[level, place, ROW] = row
+    stacks.cells[level, place, RIP] = rip
+    stacks.cells[level, place, BELOW] = below
+    stacks.cells[level, place, EARLIER] = earlier
+    stacks.cells[level, place, TIE] = tie
+    stacks.cells[level, place, MEASURE] = measure
+    stacks.cells[level, place, REACH] = reach
     stacks.heads[level, key] = number
-    stacks.counts[level] = number + 1
+    stacks.ends[COUNT, level] = number + 1
     return place
+
+
+@kernel
+def evict(stacks: Stacks, bound: int) -> None:
+    """Give up the instances before a bound; those of the last level have all been used."""
+    levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
+    for level in range(levels - 1):
+        tail = stacks.ends[TAIL, level]
+        while tail < stacks.ends[COUNT, level] and stacks.cells[level, tail & mask, MEASURE] < bound:
+            tail += 1
+        stacks.ends[TAIL, level] = tail
+    stacks.ends[TAIL, levels - 1] = stacks.ends[COUNT, levels - 1]
 
 
 # ---------------------------------------------------------------- negative components
@@ -184,16 +211,3 @@ def note_absence(absences: Absences, states: int, key: int, measure: int, tie: i
                 absences.tie[row + 1, key] = absences.tie[row, key]
                 absences.measure[row + 1, key] = absences.measure[row, key]
             absences.tie[row, key], absences.measure[row, key] = tie, measure
-
-
-@kernel
-def evict(stacks: Stacks, bound: int) -> None:
-    """Give up the instances before a bound; those of the last level have all been used."""
-    levels = stacks.row.shape[0]
-    mask = stacks.row.shape[1] - 1
-    for level in range(levels - 1):
-        tail = stacks.tails[level]
-        while tail < stacks.counts[level] and stacks.measure[level, tail & mask] < bound:
-            tail += 1
-        stacks.tails[level] = tail
-    stacks.tails[levels - 1] = stacks.counts[levels - 1]

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.block import Block, Numbers, Tests
 from sase.engine.kernels.checks import Checks
 from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.stacks import EARLIEST, NOTHING, Absences, Stacks, evict, scan
-from sase.engine.kernels.walk import FRESH, Walk, construct
+from sase.engine.kernels.stacks import (
+    COUNT,
+    DROPPED,
+    EARLIEST,
+    FIELDS,
+    NOTHING,
+    ROW,
+    TAIL,
+    Absences,
+    Stacks,
+    evict,
+    scan,
+    scan_between,
+)
+from sase.engine.kernels.walk import FRESH, VISITED, Walk, construct, construct_checked
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
-
-BY_PLACE = ("row", "rip", "below", "earlier", "tie", "measure", "reach", "floor")
 
 
 class ActiveStacks:
@@ -24,104 +33,108 @@ class ActiveStacks:
     def __init__(self, key: Tests, above: SequenceConstruction, context: Context) -> None:
         self._key, self._context = key, context
         levels, room = context.levels, context.options.stack
-        arrays = {name: np.zeros((levels, room), np.int64) for name in BY_PLACE}
-        if not above.negations:
-            arrays["floor"] = np.zeros((levels, 1), np.int64)
         self.stacks = Stacks(
-            **arrays,
-            heads=np.full((levels, 1), NOTHING, np.int64),
-            counts=np.zeros(levels, np.int64),
-            tails=np.zeros(levels, np.int64),
+            np.zeros((levels, room, FIELDS), np.int64),
+            np.full((levels, 1), NOTHING, np.int64),
+            np.zeros((3, levels), np.int64),
         )
-        self._absences = _absences(above, context)
+        self._absences = _absences(above, context) if above.negations else None
         self._walk = Walk(
-            np.array([0, FRESH]),
-            np.zeros(levels, np.int64),
-            np.array(_bounds(above)),
-            np.zeros(levels, np.int64),
+            np.array([0, FRESH]), np.zeros((2, levels), np.int64), np.array(_bounds(above))
         )
-        self.dropped = np.zeros(levels, np.int64)
+        self._bound = EARLIEST
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events of a block onto the stacks."""
-        keys = block.codes(self._key)
-        self.make_room(len(block), self._context.coding.keys(self._key).size if self._key else 1)
-        arrivals = block.arrivals(states, keys, measures)
-        scan(arrivals, self.stacks, self._absences, span, self.dropped)
+        arrivals = block.arrivals(states, block.codes(self._key), measures)
+        self.make_room(len(block), self._context.coding.size(self._key))
+        if self._absences is None:
+            scan(arrivals, self.stacks, span)
+        else:
+            scan_between(arrivals, self.stacks, self._absences, span)
 
-    def walk(self, checks: Checks, out: Sequences) -> int:
+    def walk(self, checks: Checks | None, out: Sequences) -> int:
         """Write sequences that end in the instances of the last level."""
-        return construct(self.stacks, self._walk, checks, out)
+        if self._walk.at[0] == self.stacks.ends[COUNT, -1]:
+            return 0
+        if checks is None:
+            return construct(self.stacks, self._walk, out)
+        return construct_checked(self.stacks, self._walk, checks, out)
 
     def evict(self, bound: int) -> None:
-        """Drop the instances before a bound."""
-        evict(self.stacks, bound)
+        """Drop the instances before a bound, when there is need of their room."""
+        self._bound = bound
 
-    def oldest(self) -> int | None:
-        """The first event of the live instances."""
-        stacks, mask = self.stacks, self.stacks.row.shape[1] - 1
+    def forget(self) -> int | None:
+        """Drop what can go; the first event of the live instances."""
+        evict(self.stacks, self._bound)
+        cells, ends = self.stacks.cells, self.stacks.ends
         # Those of the last level have all been used.
-        alive = np.flatnonzero(stacks.tails[:-1] < stacks.counts[:-1])
-        return min((int(stacks.row[i, stacks.tails[i] & mask]) for i in alive), default=None)
+        alive = np.flatnonzero(ends[TAIL, :-1] < ends[COUNT, :-1])
+        mask = cells.shape[1] - 1
+        return min((int(cells[i, ends[TAIL, i] & mask, ROW]) for i in alive), default=None)
 
     def make_room(self, events: int, keys: int) -> None:
         """Let every level take some more events, and every key have a stack."""
         stacks = self.stacks
-        self.stacks = stacks = stacks._replace(heads=_wider(stacks.heads, keys, NOTHING))
-        if len(self._absences.gaps):
-            self._absences = self._absences._replace(
-                tie=_wider(self._absences.tie, keys, EARLIEST),
-                measure=_wider(self._absences.measure, keys, EARLIEST),
-            )
-        room = stacks.row.shape[1]
-        needed = int((stacks.counts - stacks.tails).max()) + events
-        if needed > room:
-            self.stacks = stacks._replace(**moved(stacks, 1 << (needed - 1).bit_length()))
+        if keys > stacks.heads.shape[1]:
+            self.stacks = stacks._replace(heads=wider(stacks.heads, keys, NOTHING))
+            if self._absences is not None:
+                self._absences = self._absences._replace(
+                    tie=wider(self._absences.tie, keys, EARLIEST),
+                    measure=wider(self._absences.measure, keys, EARLIEST),
+                )
+        if self._needs(events) > stacks.cells.shape[1]:
+            evict(stacks, self._bound)
+            if (needed := self._needs(events)) > stacks.cells.shape[1]:
+                self._move(1 << (needed - 1).bit_length())
+
+    def _needs(self, events: int) -> int:
+        """The room of a level that takes some more events."""
+        ends = self.stacks.ends
+        return int((ends[COUNT] - ends[TAIL]).max()) + events
+
+    def _move(self, room: int) -> None:
+        """Give the levels more room: every live instance stands at the place of its number there."""
+        cells, ends = self.stacks.cells, self.stacks.ends
+        larger = np.zeros((len(cells), room, FIELDS), np.int64)
+        for level in range(len(cells)):
+            numbers = np.arange(ends[TAIL, level], ends[COUNT, level])
+            larger[level, numbers & (room - 1)] = cells[level, numbers & (cells.shape[1] - 1)]
+        self.stacks = self.stacks._replace(cells=larger)
 
     def counters(self) -> Counters:
         """Instances by level: pushed, alive, kept out by transition filtering, and visited."""
-        stacks = self.stacks
+        evict(self.stacks, self._bound)
+        ends = self.stacks.ends
         return {
-            "pushed": stacks.counts.tolist(),
-            "alive": (stacks.counts - stacks.tails).tolist(),
-            "filtered": self.dropped.tolist(),
-            "visited": self._walk.visited.tolist(),
+            "pushed": ends[COUNT].tolist(),
+            "alive": (ends[COUNT] - ends[TAIL]).tolist(),
+            "filtered": ends[DROPPED].tolist(),
+            "visited": self._walk.levels[VISITED].tolist(),
         }
 
     def saved(self) -> Saved:
         """All arrays."""
+        absences = {} if self._absences is None else {
+            "tie": self._absences.tie, "measure": self._absences.measure
+        }  # fmt: skip
         return {
             "stacks": self.stacks._asdict(),
             "walk": self._walk._asdict(),
-            "tie": self._absences.tie,
-            "measure": self._absences.measure,
-            "dropped": self.dropped,
+            "absences": absences,
+            "bound": self._bound,
         }
 
     def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved."""
         self.stacks, self._walk = Stacks(**saved["stacks"]), Walk(**saved["walk"])
-        self._absences = self._absences._replace(tie=saved["tie"], measure=saved["measure"])
-        self.dropped = saved["dropped"]
+        if self._absences is not None:
+            self._absences = self._absences._replace(**saved["absences"])
+        self._bound = saved["bound"]
 
 
-def moved(stacks: Stacks, room: int) -> dict[str, NDArray[Any]]:
-    """The arrays by place with more room: every live instance at the place of its number there."""
-    larger = {}
-    for name in BY_PLACE:
-        array = getattr(stacks, name)
-        if array.shape[1] == 1 < stacks.row.shape[1] or (name == "floor" and array.shape[1] == 1):
-            larger[name] = array
-            continue
-        larger[name] = np.zeros((len(array), room), np.int64)
-        for level, (tail, count) in enumerate(zip(stacks.tails, stacks.counts, strict=True)):
-            numbers = np.arange(tail, count)
-            old = numbers & (array.shape[1] - 1)
-            larger[name][level, numbers & (room - 1)] = array[level, old]
-    return larger
-
-
-def _wider(array: NDArray[np.int64], columns: int, empty: int) -> NDArray[np.int64]:
+def wider(array: NDArray[np.int64], columns: int, empty: int) -> NDArray[np.int64]:
     """The array with at least so many columns."""
     missing = columns - array.shape[1]
     if missing <= 0:
@@ -142,9 +155,7 @@ def _absences(above: SequenceConstruction, context: Context) -> Absences:
 
 
 def _bounds(above: SequenceConstruction) -> list[int]:
-    """What the window spans, for sequences and for a negated start, and the earliest measure."""
+    """What the walk is bounded by: see `Walk`."""
     span = span_of(above.window)
     inclusive = above.window is not None and above.window.inclusive
-    return [span, span, EARLIEST + (not inclusive)]
-
-
+    return [span, int(bool(above.negations)), span, EARLIEST + (not inclusive)]

@@ -100,7 +100,8 @@ class Checking:
         self._program: Program = lowered.program
         self._stack = make_stack(lowered.depth)
         self._rows = np.zeros(rows, np.int64)
-        context.overflows.append(Overflows(dict(lowered.arithmetic), self._stack))
+        self.is_empty = not (tests or present)
+        context.watch(dict(lowered.arithmetic), self._stack)
 
     @classmethod
     def of_sequences(
@@ -164,6 +165,13 @@ class Context:
     def component(self, index: int) -> BoundComponent:
         """A component by its index in the pattern."""
         return next(c for c in (*self.components, *self.negatives) if c.index == index)
+
+    def watch(self, arithmetic: dict[int, Operation], stack: Stack) -> Overflows:
+        """Report where this arithmetic leaves int64, if it can."""
+        overflows = Overflows(arithmetic, stack)
+        if arithmetic:
+            self.overflows.append(overflows)
+        return overflows
 
     # ------------------------------------------------------------ what is kept of events
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sase.engine.block import Block, Numbers, Tests
-from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.multi_stacks import OtherStacks, scan_all
-from sase.engine.kernels.stacks import NOTHING
+from sase.engine.kernels.stacks import COUNT, NOTHING, TAIL
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Context, Saved
 from sase.planning.nodes import SequenceConstruction
@@ -32,15 +31,14 @@ class MultiStacks(ActiveStacks):
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events that match earlier ones on every attribute."""
         coding = self._context.coding
-        keys = block.codes(self._key)
+        arrivals = block.arrivals(states, block.codes(self._key), measures)
         others = np.stack([block.codes(key) for key in self._other_keys])
-        self.make_room(len(block), coding.keys(self._key).size)
-        self._make_room_of_others(max(coding.keys(key).size for key in self._other_keys))
-        arrivals = block.arrivals(states, keys, measures)
-        scan_all(arrivals, frozen(others), self.stacks, self._others, span, self.dropped)
+        self.make_room(len(block), coding.size(self._key))
+        self._make_room_of_others(max(coding.size(key) for key in self._other_keys))
+        scan_all(arrivals, others, self.stacks, self._others, span)
 
     def _make_room_of_others(self, keys: int) -> None:
-        others, room = self._others, self.stacks.row.shape[1]
+        others, room = self._others, self.stacks.cells.shape[1]
         missing = keys - others.heads.shape[2]
         if missing > 0:
             more = np.full((*others.heads.shape[:2], missing), NOTHING, np.int64)
@@ -53,8 +51,9 @@ class MultiStacks(ActiveStacks):
     def _moved(self, array: Numbers, room: int) -> Numbers:
         """An array by place with more room, as that of the first key got it."""
         larger = np.zeros((*array.shape[:2], room), np.int64)
-        for level, count in enumerate(self.stacks.counts):
-            numbers = np.arange(self.stacks.tails[level], count)
+        ends = self.stacks.ends
+        for level in range(array.shape[1]):
+            numbers = np.arange(ends[TAIL, level], ends[COUNT, level])
             old = array[:, level, numbers & (array.shape[2] - 1)]
             larger[:, level, numbers & (room - 1)] = old
         return larger

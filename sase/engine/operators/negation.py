@@ -154,7 +154,7 @@ class _Index:
     def insert(self, block: Block, states: Numbers) -> None:
         """Add the events of a block."""
         keys = block.codes(self._key)
-        self._make_room(len(block), self._context.coding.keys(self._key).size if self._key else 1)
+        self._make_room(len(block), self._context.coding.size(self._key))
         measures = measures_of(block, self._window)
         if self._window is not None and self._window.kind is WindowKind.PARTITION_EVENTS:
             measures = np.where(measures == NOTHING, EARLIEST, measures)

@@ -7,7 +7,7 @@ import numpy as np
 from sase.engine.block import Block, Numbers
 from sase.engine.kernels.checks import Checks
 from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.runtime_stack import RuntimeStack, Search, advance, search
+from sase.engine.kernels.runtime_stack import RuntimeStack, Search, advance, search, search_checked
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
@@ -35,14 +35,16 @@ class RuntimeStates:
         arrivals = block.arrivals(states, np.zeros(len(block), np.int64), measures)
         advance(arrivals, frozen(block.positions), block.end, self._levels, self.stack)
 
-    def walk(self, checks: Checks, out: Sequences) -> int:
+    def walk(self, checks: Checks | None, out: Sequences) -> int:
         """Write sequences that end in the final states."""
-        return search(self.stack, self._search, checks, out)
+        if checks is None:
+            return search(self.stack, self._search, out)
+        return search_checked(self.stack, self._search, checks, out)
 
     def evict(self, bound: int) -> None:
         """Nothing is given up: only active instance stacks take a window."""
 
-    def oldest(self) -> int | None:
+    def forget(self) -> int | None:
         """The first event of all."""
         return 0
 

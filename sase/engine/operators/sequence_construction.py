@@ -26,7 +26,7 @@ class SequenceConstructionState:
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """The sequences that the events of the block complete."""
-        checks = self._checking.now()
+        checks = None if self._checking.is_empty else self._checking.now()
         while True:
             written = self._scan.stacks.walk(checks, self._out)
             self._built += written

@@ -30,14 +30,14 @@ class Remembered(Protocol):
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Take in a block."""
 
-    def walk(self, checks: Checks, out: Sequences) -> int:
+    def walk(self, checks: Checks | None, out: Sequences) -> int:
         """Write sequences, on from where it stopped; how many. Less than there is room for: done."""
 
     def evict(self, bound: int) -> None:
-        """Give up what is older than a measure."""
+        """Know that what is older than a measure can go."""
 
-    def oldest(self) -> int | None:
-        """The first event that is remembered."""
+    def forget(self) -> int | None:
+        """Let it go; the first event that is remembered."""
 
     def counters(self) -> Counters:
         """How many instances were remembered, dropped and looked at, by level."""
@@ -75,7 +75,7 @@ class SequenceScanState:
 
     def horizon(self) -> int | None:
         """The oldest instance."""
-        return self.stacks.oldest()
+        return self.stacks.forget()
 
     def counters(self) -> Counters:
         """Events of an admitted type, and what became of them by level."""

@@ -9,7 +9,7 @@ import numpy as np
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Numbers
 from sase.engine.expressions import Lane, RowTest
-from sase.engine.operators.contract import Context, Overflows
+from sase.engine.operators.contract import Context
 
 
 class SimpleConditions:
@@ -22,9 +22,8 @@ class SimpleConditions:
             for component, condition in conditions
         ]
         self._overflows = [
-            Overflows(dict(test.lowered.arithmetic), test.stack) for _, test in self._tests
+            context.watch(dict(test.lowered.arithmetic), test.stack) for _, test in self._tests
         ]
-        context.overflows += self._overflows
 
     def states(self, block: Block) -> Numbers:
         """The states of the block's events, without the components whose conditions fail."""

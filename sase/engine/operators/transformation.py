@@ -12,7 +12,7 @@ from sase.binding.bound import Column, Placeholder
 from sase.engine.block import Block, Clock, Numbers
 from sase.engine.expressions import lower_value, make_stack
 from sase.engine.kernels.program import evaluate_values
-from sase.engine.operators.contract import Checking, Context, Counters, Overflows, Saved, Sequences
+from sase.engine.operators.contract import Checking, Context, Counters, Saved, Sequences
 from sase.engine.operators.filter import Filter
 from sase.planning.nodes import Transformation
 
@@ -103,7 +103,7 @@ class _Value:
         self._context = context
         self._lowered = lower_value(column.value, context.layout([column.value]))
         self._stack = make_stack(self._lowered.depth)
-        context.overflows.append(Overflows(dict(self._lowered.arithmetic), self._stack))
+        context.watch(dict(self._lowered.arithmetic), self._stack)
 
     def of(self, places: Numbers) -> NDArray[np.int64]:
         """Tag and bits of the value for each sequence of places in the store."""

@@ -1,0 +1,71 @@
+"""What a measurement was made on: the machine, the versions, the commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+PACKAGES = ("sase", "numba", "numpy", "pyarrow", "duckdb")
+STATUS = Path("/proc/self/status")
+
+
+def processor() -> str:
+    """The model of the processor, or its architecture where the system does not tell."""
+    told = Path("/proc/cpuinfo")
+    text = told.read_text(encoding="utf-8") if told.exists() else ""
+    found = re.search(r"model name\s*:\s*(.+)", text)
+    return found[1].strip() if found else platform.machine()
+
+
+def versions() -> str:
+    """Python and those of the packages that are installed."""
+    named = [f"python {platform.python_version()}"]
+    for package in PACKAGES:
+        try:
+            named.append(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            named.append(f"no {package}")
+    return ", ".join(named)
+
+
+def commit() -> str:
+    """The commit of the working tree, with a mark where that has changes."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or "unknown"
+
+
+def described() -> str:
+    """All of it in three lines of Markdown."""
+    return "\n".join(
+        [
+            f"- machine: {processor()}, {os.cpu_count()} cores, {platform.machine()}",
+            f"- versions: {versions()}",
+            f"- commit: {commit()}",
+        ]
+    )
+
+
+def forget_peak() -> None:
+    """Let the peak of memory begin anew from what is held now, where the system can (Linux)."""
+    if STATUS.exists():
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def peak_bytes() -> int:
+    """The most memory that the process has held since `forget_peak`, or since its start.
+
+    Not `ru_maxrss` where the system tells better: that counts what the parent held, too.
+    """
+    if STATUS.exists():
+        return int(re.findall(r"VmHWM:\s+(\d+) kB", STATUS.read_text(encoding="ascii"))[0]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

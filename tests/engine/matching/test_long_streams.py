@@ -1,0 +1,132 @@
+"""Thousands of events with windows of tens: what is forgotten must not be needed any more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import cycle
+from math import factorial
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sase
+from sase.engine.options import Options
+from sase.lang.parser import parse_query
+from sase.planning.recipes import read_recipe, recipe_names
+from tests import naive
+from tests.engine.matching.long_streams import (
+    Expected,
+    Oracle,
+    Pattern,
+    events_of,
+    patterns,
+    table_of,
+)
+
+SOME = settings(
+    max_examples=max(settings().max_examples // 2, 1), suppress_health_check=[HealthCheck.too_slow]
+)
+SEEDS = st.integers(0, 2**32 - 1)
+KEYS = st.sampled_from(["few", "integers", "strings"])
+OPTIONS = st.builds(
+    Options,
+    block=st.sampled_from([1, 13, 100, 1000]),
+    chunk=st.sampled_from([1, 5, 50, 1000]),
+    stack=st.sampled_from([1, 2, 64]),
+)
+PUSHES = st.lists(st.sampled_from([1, 7, 0, 30, 2, 150, 400]), min_size=1, max_size=4)
+census: Counter[str] = Counter()
+
+
+@given(patterns(), SEEDS, st.integers(12, 20), KEYS)
+def test_the_oracle_is_the_naive_matcher(pattern: Pattern, seed: int, size: int, keys: str) -> None:
+    events = events_of(seed, size, keys)
+    found = naive.match(parse_query(pattern.text), [event._asdict() for event in events])
+    wanted = [Expected(m.detected_at, tuple(row for (row,) in m.events)) for m in found]
+    assert Oracle(pattern, events).matches() == wanted
+
+
+@SOME
+@given(
+    patterns(), SEEDS, st.integers(1, 4000), KEYS, st.sampled_from(recipe_names()), OPTIONS,
+    st.one_of(st.none(), PUSHES),
+)  # fmt: skip
+def test_long_streams(
+    pattern: Pattern, seed: int, size: int, keys: str, recipe: str, options: Options,
+    pushes: list[int] | None,
+) -> None:  # fmt: skip
+    most = most_events(pattern, keys, recipe, 200_000 if options.chunk >= 50 else 20_000)
+    events = events_of(seed, min(size, most), keys)
+    expected = Oracle(pattern, events).matches()
+    count(pattern, keys, len(expected))
+    table = table_of(events, keys)
+    plan = replace(sase.compile(pattern.text, table, plan=recipe), options=options)
+    found = told(plan.run(table)) if pushes is None else pushed(plan.open(), table, pushes)
+    assert found == expected
+
+
+def most_events(pattern: Pattern, keys: str, recipe: str, sequences: int) -> int:
+    """So many events that a plan which tries every sequence of them tries this many."""
+    rewrites = read_recipe(recipe).rewrites
+    length = len(pattern.names)
+    is_narrow = pattern.window is not None and "push_window_into_scan" in rewrites
+    is_split = pattern.keyed and keys != "few" and "partition_stacks" in rewrites
+    if length == 1 or is_split or (is_narrow and "PARTITION" not in pattern.unit):
+        return 4000
+    return int(4 * (sequences * factorial(length)) ** (1 / length))
+
+
+def pushed(matcher: Any, table: pa.Table, sizes: list[int]) -> list[Expected]:
+    """What the pushes tell, none of it before its time."""
+    times, start, found = table["ts"].to_pylist(), 0, list[Expected]()
+    for size in cycle([*sizes, 17]):
+        more = told(matcher.push(table.slice(start, size)))
+        start = min(start + size, len(times))
+        assert all(match.detected_at <= times[start - 1] for match in more)
+        found += more
+        if start == len(times):
+            return found + told(matcher.finish())
+    raise AssertionError
+
+
+def told(matches: Any) -> list[Expected]:
+    rows = zip(*(column.to_pylist() for column in matches.rows.columns), strict=True)
+    times = matches.to_arrow()["detected_at"].to_pylist()
+    return [Expected(time, row) for time, row in zip(times, rows, strict=True)]
+
+
+def count(pattern: Pattern, keys: str, matches: int) -> None:
+    negated = [part.negated for part in pattern.parts]
+    present = {
+        "many": matches > 100,
+        "keys that are soon gone": pattern.keyed and keys != "few",
+        "negated start": negated[0],
+        "negated middle": any(negated[1:-1]),
+        "negated end": negated[-1],
+        "EVENTS": pattern.unit == "EVENTS",
+        "PER PARTITION": "PARTITION" in pattern.unit,
+        "no window": pattern.window is None,
+    }
+    census["examples"] += 1
+    census["found"] += matches > 0
+    census.update(name for name, is_there in present.items() if is_there and matches)
+
+
+# The least of a hundred examples with a match.
+LEAST = {
+    "many": 15, "keys that are soon gone": 10, "negated start": 6, "negated middle": 6,
+    "negated end": 5, "EVENTS": 6, "PER PARTITION": 1, "no window": 1,
+}  # fmt: skip
+
+
+def test_the_streams_are_long_enough() -> None:
+    """To have matches by every pattern; only where enough examples ran before."""
+    if census["examples"] < 50:
+        pytest.skip("too few examples ran before this test")
+    assert census["found"] >= 0.6 * census["examples"]
+    wanted = {name: least * census["examples"] // 100 for name, least in LEAST.items()}
+    assert {name: census[name] for name in LEAST if census[name] < wanted[name]} == {}

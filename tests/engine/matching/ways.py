@@ -1,0 +1,261 @@
+"""The ways to have the engine find matches, and what must be the same by all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+import sase
+from sase.engine.options import Options
+from sase.planning.recipes import recipe_names
+from tests import naive
+from tests.engine.matching.examples import Example
+from tests.engine.matching.streams import DEFINED, TABLES, Row
+
+# ---------------------------------------------------------------- which way
+
+
+class Piece(NamedTuple):
+    """Some of the rows in the order of time, how they are given, and whether time goes on after."""
+
+    size: int
+    form: str
+    advance: bool = False
+
+
+@dataclass(frozen=True)
+class Way:
+    """A plan, the sizes it works with, and how the events come to it."""
+
+    recipe: str
+    options: Options
+    manner: str
+    pieces: tuple[Piece, ...] = (Piece(3, "table"),)
+
+    def is_push(self, example: Example) -> bool:
+        """Tables of different columns are not pushed."""
+        return self.manner == "push" and example.setting.layout != TABLES
+
+
+tiny = st.builds(
+    Options,
+    block=st.sampled_from([1, 2, 3, 7, 64]),
+    chunk=st.sampled_from([1, 2, 3, 64]),
+    stack=st.sampled_from([1, 2, 4, 64]),
+)
+pieces = st.builds(
+    Piece,
+    st.sampled_from([1, 2, 3, 0, 1, 5, 8]),
+    st.sampled_from(["table", "slice", "encoded", "batch"]),
+    st.booleans(),
+)
+manners = st.sampled_from(["records", "table", "chunks", "match", "push", "push", "push", "push"])
+ways = st.builds(
+    Way,
+    st.sampled_from(recipe_names()),
+    tiny,
+    manners,
+    st.lists(pieces, min_size=1, max_size=4).map(tuple),
+)
+
+
+# ---------------------------------------------------------------- forms of a table
+
+
+def encoded(table: pa.Table) -> pa.Table:
+    """Strings as codes into dictionaries that have more entries than are used, in no order."""
+    for place, column in enumerate(table.schema):
+        if column.type == pa.string():
+            values = table.column(place).to_pylist()
+            entries = ["unused", *sorted(set(values) - {None}, reverse=True)]
+            codes = pa.array([None if v is None else entries.index(v) for v in values], pa.int8())
+            array = pa.DictionaryArray.from_arrays(codes, pa.array(entries, pa.string()))
+            table = table.set_column(place, column.name, array)
+    return table
+
+
+def given(table: pa.Table, form: str) -> Any:
+    """The rows of a table in one of the forms that a push takes."""
+    match form:
+        case "encoded":
+            return encoded(table)
+        case "batch":
+            columns = [column.combine_chunks() for column in table.columns]
+            return pa.RecordBatch.from_arrays(columns, schema=table.schema)
+        case "table":
+            return table.take(pa.array(range(len(table)), pa.int64()))
+    return table
+
+
+def cut(table: pa.Table, sizes: Sequence[Piece]) -> Iterator[tuple[pa.Table, Piece]]:
+    """Slices of a table, as long as there are rows."""
+    start = 0
+    for piece in cycle([*sizes, Piece(1, "slice")]):
+        if start >= len(table):
+            return
+        yield table.slice(start, piece.size), piece
+        start += piece.size
+
+
+def in_chunks(table: pa.Table, sizes: Sequence[Piece]) -> pa.Table:
+    """Several chunks; strings as codes, in each into a dictionary of its own."""
+    parts = [encoded(part) for part, _ in cut(table, sizes)]
+    return pa.concat_tables(parts) if parts else encoded(table)
+
+
+# ---------------------------------------------------------------- running
+
+
+class Found(NamedTuple):
+    """What came out: row numbers under the names of the variables, and the results themselves."""
+
+    names: list[str]
+    rows: list[tuple[int, ...]]
+    results: list[dict[str, Any]]
+
+
+def plan_of(example: Example, way: Way) -> Any:
+    plan = sase.compile(example.query.text, example.table, **_keywords(example), plan=way.recipe)
+    return replace(plan, options=way.options)
+
+
+def _keywords(example: Example) -> dict[str, Any]:
+    left_out = ("type", "types") if example.setting.layout == TABLES else ()
+    return {name: each for name, each in example.keywords.items() if name not in left_out}
+
+
+def run(example: Example, way: Way) -> Found:
+    """Everything at once."""
+    table = example.table
+    match way.manner:
+        case "match":
+            keywords = _keywords(example)
+            return found(sase.match(example.query.text, table, **keywords, plan=way.recipe))
+        case "records":
+            return found(plan_of(example, way, example.records).run(example.records))
+        case "chunks" if example.setting.layout != TABLES:
+            return found(plan_of(example, way, table).run(in_chunks(table, way.pieces)))
+    return found(plan_of(example, way, table).run(table))
+
+
+def found(matches: Any) -> Found:
+    rows = matches.rows
+    columns = [column.to_pylist() for column in rows.columns]
+    results = Found(rows.column_names, list(zip(*columns, strict=True)), matches.to_pylist())
+    assert len(results.rows) == len(results.results) == len(matches)
+    return results
+
+
+# ---------------------------------------------------------------- pushing
+
+
+def push(example: Example, way: Way, expected: list[naive.Match]) -> Found:
+    """Piece by piece, the rows in order: each match is told as soon as it is known."""
+    table = example.table
+    matcher = plan_of(example, way, table).open()
+    parts, pushed, told = list[Found](), 0, 0
+    for part, piece in cut(table, way.pieces):
+        parts.append(found(matcher.push(given(part, piece.form))))
+        pushed, told = pushed + len(part), told + len(parts[-1].rows)
+        now = last_time(example, pushed)
+        assert told == known(example, expected, pushed, now), f"after {pushed} rows"
+        if piece.advance and pushed:
+            now = later(example, pushed)
+            parts.append(found(matcher.advance(now)))
+            told += len(parts[-1].rows)
+            assert told == known(example, expected, pushed, now), f"after {pushed} rows, at {now}"
+    parts.append(found(matcher.finish()))
+    return Found(
+        parts[-1].names,
+        [row for part in parts for row in part.rows],
+        [result for part in parts for result in part.results],
+    )
+
+
+def last_time(example: Example, pushed: int) -> Any:
+    row = example.rows[pushed - 1] if pushed else None
+    return row and example.setting.clock.shown(row[example.setting.time])
+
+
+def later(example: Example, pushed: int) -> Any:
+    """The time of the next row, as results show times, or one after all rows."""
+    setting, rows = example.setting, example.rows
+    clock = setting.clock
+    if pushed < len(rows):
+        return clock.shown(rows[pushed][setting.time])
+    last = rows[-1][setting.time]
+    after = last + 5 * clock.step
+    return min(after, 2**63 - 1) if isinstance(last, int) else clock.shown(after)
+
+
+def known(example: Example, expected: list[naive.Match], pushed: int, now: Any) -> int:
+    """How many of the matches are certain when these rows were pushed, and it is this time.
+
+    A match whose last event was pushed, for every event before that one was, too. One that waits
+    for an absence when its window has passed: inclusive, when time has gone beyond it.
+    """
+    if not example.query.negated_end:
+        return sum(match.events[-1][0] < pushed for match in expected)
+    if not pushed:
+        return 0
+    if example.query.is_inclusive:
+        return sum(match.detected_at < now for match in expected)
+    return sum(match.detected_at <= now for match in expected)
+
+
+# ---------------------------------------------------------------- comparing
+
+
+def check(example: Example, expected: list[naive.Match], got: Found) -> None:
+    """The same matches in the same order, with the same values."""
+    assert got.rows == [tuple(row for (row,) in match.events) for match in expected]
+    for match, result in zip(expected, got.results, strict=True):
+        assert got.names == list(match.names)
+        for name in ("ts_start", "ts_end", "detected_at"):
+            assert same(getattr(match, name), result[name]), (name, match, result)
+        wanted = match.values if match.values is not None else _payload(example, match, result)
+        assert {*result} == {*wanted, "ts_start", "ts_end", "detected_at"}
+        for name, value in wanted.items():
+            assert same(value, result[name]), (name, match, result)
+
+
+def _payload(example: Example, match: naive.Match, result: Row) -> Row:
+    """The attributes of the events, under the variables."""
+    return {
+        name: _attributes(example, example.rows[row], result.get(name, {}))
+        for name, (row,) in zip(match.names, match.events, strict=True)
+    }
+
+
+def _attributes(example: Example, row: Row, shown: Row) -> Row:
+    """Those of the event's type. ANY shows what other types declare, too: here that is NULL."""
+    setting = example.setting
+    names = {setting.time: None} | ({setting.seq: None} if setting.seq else {})
+    if setting.layout == DEFINED or not setting.type or setting.type not in row:
+        names |= dict.fromkeys(setting.columns)
+    else:
+        names |= {setting.type: None} | dict.fromkeys(setting.declared[row[setting.type]])
+    if setting.layout == TABLES and "type" not in shown:
+        del names["type"]
+    return {name: None for name in shown} | {name: row[name] for name in names}
+
+
+def same(expected: Any, got: Any) -> bool:
+    """Equal; NaN, given or computed, is NULL; an integer may have become a float beside floats."""
+    if isinstance(expected, dict):
+        return {*expected} == {*got} and all(same(expected[name], got[name]) for name in expected)
+    if isinstance(expected, float) and math.isnan(expected):
+        expected = None
+    if isinstance(got, float) and math.isnan(got):
+        got = None
+    if None in (expected, got) or isinstance(expected, bool) or isinstance(got, bool):
+        return expected is got
+    if isinstance(got, float) and isinstance(expected, int):
+        expected = float(expected)
+    return bool(expected == got)
