@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -18,57 +17,92 @@ Numbers = NDArray[np.int64]
 Tests = tuple[EquivalenceTest, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Key:
+    """Equivalence tests under which events have codes: one object for the same tests.
+
+    Without any there is one code.
+    """
+
+    tests: Tests
+
+
 class Coding(Protocol):
-    """What gives a block the lanes of attributes and the codes of keys."""
+    """What gives a block the types and attributes of its events, and the codes of keys."""
+
+    def types(self, block: Block) -> NDArray[np.int16]:
+        """The types of the block's events as the plan counts them."""
 
     def lane(self, block: Block, attribute: str) -> Lane:
         """An attribute of the block's events."""
 
-    def codes(self, block: Block, tests: Tests) -> Numbers:
-        """The codes of the block's events under equivalence tests."""
+    def codes(self, block: Block, key: Key) -> Numbers:
+        """The codes of the block's events under a key."""
 
 
-@dataclass(eq=False)
-class Block:
-    """Events by their place in `events`, numbered from `first` on.
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A piece of the stream: places in `events`, of which the first stands at a position.
 
-    `states` has a bit for each component that admits the type of an event: positive ones by level,
-    and then the negative ones. `positions` and `ties` count through the whole stream, of which the
-    block covers the positions from `begin` to `end`.
+    `ties` is the rank of the first order key of all.
     """
 
     events: Events
-    places: Numbers
-    states: Numbers
-    types: NDArray[np.int16]
-    first: int
     begin: int
     end: int
+    position: int
+    tie: int
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Events by their place in the events of a stretch, and their numbers in the store.
+
+    `states` has a bit for each component that admits the type of an event: positive ones by level,
+    and then the negative ones. Positions and ties count through the whole stream.
+    """
+
+    stretch: Stretch
+    places: Numbers
+    states: Numbers
+    ts: Numbers
     positions: Numbers
-    ties: Numbers
+    numbers: Numbers
     coding: Coding
     ranks: Numbers | None = None
+    _ties: Numbers | None = None
+    _types: NDArray[np.int16] | None = None
+    _lanes: dict[str, Lane] = field(default_factory=dict)
+    _codes: dict[Key, Numbers] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.places)
 
-    @cached_property
-    def numbers(self) -> Numbers:
-        """The numbers of the events."""
-        return np.arange(self.first, self.first + len(self), dtype=np.int64)
+    @property
+    def events(self) -> Events:
+        """What the events are taken from."""
+        return self.stretch.events
 
-    @cached_property
-    def ts(self) -> Numbers:
-        """The timestamps of the events."""
-        return self.events.ts[self.places]
+    @property
+    def end(self) -> int:
+        """The position behind the stretch."""
+        return self.stretch.position + self.stretch.end
 
-    @cached_property
-    def _lanes(self) -> dict[str, Lane]:
-        return {}
+    @property
+    def ties(self) -> Numbers:
+        """The ranks of the order keys: equal ones are of simultaneous events."""
+        if self._ties is None:
+            tie, first = self.events.tie, self.stretch.tie
+            ranks = self.places if tie is None else tie[self.places]
+            self._ties = ranks + first if first else ranks
+        return self._ties
 
-    @cached_property
-    def _codes(self) -> dict[Tests, Numbers]:
-        return {}
+    @property
+    def types(self) -> NDArray[np.int16]:
+        """The types of the events, as the plan counts them."""
+        if self._types is None:
+            self._types = self.coding.types(self)
+        return self._types
 
     def lane(self, attribute: str) -> Lane:
         """An attribute of the events."""
@@ -76,19 +110,20 @@ class Block:
             self._lanes[attribute] = self.coding.lane(self, attribute)
         return self._lanes[attribute]
 
-    def codes(self, tests: Tests) -> Numbers:
-        """The codes of the events under equivalence tests; without any there is one code."""
-        if tests not in self._codes:
-            found = self.coding.codes(self, tests) if tests else np.zeros(len(self), np.int64)
-            self._codes[tests] = found
-        return self._codes[tests]
+    def codes(self, key: Key) -> Numbers:
+        """The codes of the events under a key."""
+        if key not in self._codes:
+            has_tests = len(key.tests) > 0
+            found = self.coding.codes(self, key) if has_tests else np.zeros(len(self), np.int64)
+            self._codes[key] = found
+        return self._codes[key]
 
     def arrivals(self, states: Numbers, keys: Numbers, measures: Numbers) -> Arrivals:
         """The events as kernels take them."""
         return Arrivals(self.numbers, states, keys, measures, self.ties)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Clock:
     """How far the stream has come: no event is to come before this time; the next position.
 

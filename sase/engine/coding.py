@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding import Schema
-from sase.engine.block import Block, Numbers, Tests
+from sase.binding.types import Kind
+from sase.engine.block import Block, Key, Numbers, Tests
 from sase.engine.events import Column
 from sase.engine.expressions import Interner, Lane, lane_of
 from sase.engine.keys import KeyCodes, TextCodes
@@ -22,7 +23,7 @@ from sase.engine.kernels.stacks import NOTHING
 Mask = NDArray[np.bool_]
 
 
-class TypeCodes:
+class KnownTypes:
     """The types that a plan knows, and what each declares; −1 is a type that it does not know."""
 
     def __init__(self, schema: Schema, mentioned: Iterator[str]) -> None:
@@ -31,10 +32,14 @@ class TypeCodes:
         self.codes: Mapping[str, int] = {name: code for code, name in enumerate(names)}
         self._is_typed = any(t.attributes is not None for t in schema.types or ())
         self._declared: dict[str, Mask | None] = {}
+        self._translation: tuple[tuple[str, ...], NDArray[np.int16]] | None = None
 
     def translation(self, names: tuple[str, ...]) -> NDArray[np.int16]:
         """The plan's code by an input's code plus one."""
-        return np.array([-1, *(self.codes.get(name, -1) for name in names)], np.int16)
+        if self._translation is None or self._translation[0] != names:
+            codes = [-1, *(self.codes.get(name, -1) for name in names)]
+            self._translation = (names, np.array(codes, np.int16))
+        return self._translation[1]
 
     def declare(self, attribute: str) -> Mask | None:
         """Whether each type declares an attribute, by code, the unknown last; None if all do."""
@@ -68,11 +73,17 @@ class PlanCoding:
     dictionaries come and go, strings are known by their text.
     """
 
-    def __init__(self, types: TypeCodes, texts: Interner, *, streaming: bool) -> None:
-        self.types, self.texts, self.streaming = types, texts, streaming
-        self._keys: dict[Tests, KeyCodes] = {}
+    def __init__(self, types: KnownTypes, texts: Interner, *, streaming: bool) -> None:
+        self.types_known, self.texts, self.streaming = types, texts, streaming
+        self._keys: dict[Tests, Key] = {}
+        self._key_codes: dict[Key, KeyCodes] = {}
         self._key_texts: dict[str, TextCodes] = {}
         self._translated: dict[tuple[str, str], _Translated] = {}
+
+    def types(self, block: Block) -> NDArray[np.int16]:
+        """The types of the block's events as the plan counts them."""
+        events = block.events
+        return self.types_known.translation(events.type_names)[events.types[block.places] + 1]
 
     def lane(self, block: Block, attribute: str) -> Lane:
         """An attribute of the block's events; NULL where the type does not declare it."""
@@ -86,37 +97,41 @@ class PlanCoding:
             return lane
         return Lane(lane.values, lane.tag, declared if lane.valid is None else lane.valid & declared)
 
-    def keys(self, tests: Tests) -> KeyCodes:
-        """What gives codes to the keys under these tests."""
-        return self._keys.setdefault(tests, KeyCodes())
+    def key(self, tests: Tests) -> Key:
+        """The key of some tests."""
+        if tests not in self._keys:
+            key = self._keys[tests] = Key(tests)
+            self._key_codes[key] = KeyCodes()
+        return self._keys[tests]
 
-    def size(self, tests: Tests) -> int:
-        """All codes under these tests are less."""
-        return self.keys(tests).size if tests else 1
+    def size(self, key: Key) -> int:
+        """All codes under this key are less."""
+        return self._key_codes[key].size if key.tests else 1
 
-    def codes(self, block: Block, tests: Tests) -> Numbers:
+    def codes(self, block: Block, key: Key) -> Numbers:
         """The codes of the block's events; of a single test also `UNDECLARED`."""
         rows: list[Numbers] = []
         known: Mask | None = None
-        for test in tests:
+        for test in key.tests:
             parts, valid = self._key(block, test.attribute)
             rows += parts
             if valid is not None:
                 known = valid if known is None else known & valid
-        codes = self.keys(tests).codes(np.stack(rows), known, block.numbers)
-        if len(tests) == 1:
-            declared = self._declared(block, tests[0].attribute)
+        together = rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
+        codes = self._key_codes[key].codes(together, known, block.numbers)
+        if len(key.tests) == 1:
+            declared = self._declared(block, key.tests[0].attribute)
             if declared is not None:
                 codes = np.where(declared, codes, UNDECLARED)
         return codes
 
     def recycle(self, horizon: int) -> None:
         """Give up codes that no event from this one on has."""
-        for keys in (*self._keys.values(), *self._key_texts.values()):
+        for keys in (*self._key_codes.values(), *self._key_texts.values()):
             keys.recycle(horizon)
 
     def _declared(self, block: Block, attribute: str) -> Mask | None:
-        by_type = self.types.declare(attribute)
+        by_type = self.types_known.declare(attribute)
         return None if by_type is None else by_type[block.types]
 
     # ------------------------------------------------------------ attributes
@@ -153,6 +168,8 @@ class PlanCoding:
     def _key(self, block: Block, attribute: str) -> tuple[list[Numbers], Mask | None]:
         """An attribute as rows of numbers that are equal where its values are."""
         column = block.events.columns.get(attribute)
+        if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
+            return [column.values[block.places]], self._declared(block, attribute)
         if column is None or column.dictionary is None:
             lane = block.lane(attribute)
             return _comparable(lane), lane.valid

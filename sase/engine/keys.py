@@ -1,7 +1,7 @@
 """Codes for the values of equivalence attributes: small integers that begin a partition's arrays.
 
-Where the keys are integers close together a code is the distance from the least. Otherwise a hash
-table gives them out, and those of keys that no live event has are used again, so that the codes
+Where the keys are integers close together a code is made of their distances from the least. Else a
+hash table gives them out, and those of keys that no live event has are used again, so that the codes
 stay few also where keys never repeat.
 """
 
@@ -11,42 +11,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.keys import KeyTable, encode, recycle
+from sase.engine.kernels.keys import KeyTable, compose, encode, recycle
 from sase.engine.kernels.stacks import NOTHING
 
 Numbers = NDArray[np.int64]
-# The widest range of integers that are codes themselves, and the first room of a table.
-WIDEST, ROOM = 1 << 18, 1 << 10
+# The bits of the widest codes that are made of keys themselves, and the first room of a table.
+MOST_BITS, ROOM = 18, 1 << 10
+WIDEST = 1 << MOST_BITS
+BITS = 1
 
 
 class KeyCodes:
     """The codes of one key, which is one number or several."""
 
     def __init__(self) -> None:
-        self._least: int | None = None
-        self._range = 0
+        # For each number of a key the least, its bits in a code, and how far they are shifted.
+        self._digits: Numbers | None = None
         self._table: KeyTable | None = None
 
     @property
     def size(self) -> int:
         """All codes are less."""
-        return self._range if self._table is None else len(self._table.used)
+        if self._table is not None:
+            return len(self._table.used)
+        return 1 if self._digits is None else 1 << int(self._digits[:, BITS].sum())
 
     def codes(self, rows: Numbers, known: NDArray[np.bool_] | None, numbers: Numbers) -> Numbers:
         """The codes of keys, a column each; `NOTHING` for those that are not known.
 
         `numbers` are those of the events that have them.
         """
-        if self._table is None and len(rows) == 1:
-            values = rows[0] if known is None else rows[0][known]
-            if self._widened(values):
-                codes = rows[0] - (self._least or 0)
-                return codes if known is None else np.where(known, codes, NOTHING)
-        self._hash(len(rows), numbers)
         codes = np.zeros(rows.shape[1], np.int64)
         if known is not None:
             codes[~known] = NOTHING
-        self._encode(frozen(rows), numbers, codes)
+            codes[known] = self.codes(np.ascontiguousarray(rows[:, known]), None, numbers[known])
+            return codes
+        if self._table is None:
+            if self._digits is not None and compose(rows, self._digits, codes):
+                return codes
+            if self._fit(rows):
+                if self._digits is not None:
+                    compose(rows, self._digits, codes)
+                return codes
+            self._hash(len(rows), numbers)
+        self._encode(rows, numbers, codes)
         return codes
 
     def recycle(self, horizon: int) -> None:
@@ -54,40 +62,52 @@ class KeyCodes:
         table = self._table
         if table is not None and table.sizes[0] - table.sizes[1] > len(table.used) // 2:
             self._rebuild(len(table.used), horizon)
-            live = int(table.sizes[0] - table.sizes[1])
+            live = int(self._table.sizes[0] - self._table.sizes[1])
             if live > len(table.used) // 4:
                 self._rebuild(2 * len(table.used), horizon)
 
-    def _widened(self, values: Numbers) -> bool:
-        """Whether the values fit into the range of codes, which may grow at its end."""
-        if not len(values):
+    def _fit(self, rows: Numbers) -> bool:
+        """Whether codes can be made of the keys, when the range of the first number grows."""
+        if not rows.shape[1]:
             return True
-        least, greatest = int(values.min()), int(values.max())
-        if self._least is None:
-            # Some way below, since the least of all may be still to come.
-            self._least = least - 64 if least > 0 else least
-            self._least = 0 if 0 <= least < WIDEST // 4 else self._least
-        if least < self._least or greatest - self._least >= WIDEST:
+        least, most = rows.min(axis=1).tolist(), rows.max(axis=1).tolist()
+        if self._digits is None:
+            # From 0 on where that is near, since the least of all may be still to come.
+            begins = [0 if 0 <= low < WIDEST // 4 else low for low in least]
+            widths = [_bits(low, high) for low, high in zip(begins, most, strict=True)]
+            shifts = [sum(widths[number + 1 :]) for number in range(len(widths))]
+            if sum(widths) > MOST_BITS:
+                return False
+            self._digits = np.array([begins, widths, shifts], np.int64).T.copy()
+            return True
+        begins, widths, shifts = self._digits.T.tolist()
+        needed = [_bits(low, high) for low, high in zip(begins, most, strict=True)]
+        if any(low < begin for low, begin in zip(least, begins, strict=True)):
             return False
-        if greatest - self._least >= self._range:
-            self._range = 1 << (greatest - self._least).bit_length()
+        if needed[0] + shifts[0] > MOST_BITS:
+            return False
+        if any(need > width for need, width in zip(needed[1:], widths[1:], strict=True)):
+            return False
+        self._digits[0, BITS] = max(needed[0], widths[0])
         return True
 
     def _hash(self, rows: int, numbers: Numbers) -> None:
         """Go over to a table: the codes that were given out stay what they are."""
-        if self._table is not None:
-            return
-        given = np.arange(self._range, dtype=np.int64)
-        self._table = _empty(max(ROOM, 2 * self._range), rows)
-        if self._range:
-            used = np.full(self._range, numbers[0] if len(numbers) else 0)
-            self._encode(frozen((given + (self._least or 0))[np.newaxis]), used, given.copy())
+        given = np.arange(0 if self._digits is None else self.size, dtype=np.int64)
+        self._table = _empty(max(ROOM, 2 * len(given)), rows)
+        if self._digits is not None:
+            keys = [
+                (given >> shift & ((1 << bits) - 1)) + least
+                for least, bits, shift in self._digits.tolist()
+            ]
+            used = np.full(len(given), numbers[0] if len(numbers) else 0)
+            self._encode(np.stack(keys), used, given.copy())
 
     def _encode(self, rows: Numbers, numbers: Numbers, codes: Numbers) -> None:
         start = 0
         while True:
             assert self._table is not None
-            start = encode(rows, numbers, self._table, start, codes)
+            start = encode(frozen(rows), numbers, self._table, start, codes)
             if start == len(codes):
                 return
             self._rebuild(2 * len(self._table.used), 0)
@@ -98,6 +118,10 @@ class KeyCodes:
         table = _empty(room, len(self._table.keys))
         recycle(self._table, horizon, table)
         self._table = table
+
+
+def _bits(least: int, most: int) -> int:
+    return max(most - least, 1).bit_length()
 
 
 def _empty(room: int, rows: int) -> KeyTable:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.block import Block, Clock
-from sase.engine.coding import PlanCoding, TypeCodes
+from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Events, Loader, opened
 from sase.engine.events.inputs import Inputs
 from sase.engine.expressions import Interner
@@ -41,7 +41,7 @@ class Matcher:
         self._plan = plan
         components = (*plan.positives, *plan.negatives)
         mentioned = (name for component in components for name in component.types or ())
-        self._types = TypeCodes(plan.schema, mentioned)
+        self._types = KnownTypes(plan.schema, mentioned)
         coding = PlanCoding(self._types, Interner(), streaming=streaming)
         self._context = Context(
             plan.schema,
@@ -52,7 +52,17 @@ class Matcher:
             Store(plan.options.stack),
         )
         self._operators: list[OperatorState] = opened_operators(plan.operators, self._context)
-        self._front = Front(components, len(plan.positives), coding, plan.ranked)
+        # Where nothing is kept of events their positions are their numbers.
+        self._keeps = self._context.store.is_needed
+        if self._keeps:
+            self._context.store.keep("position")
+        top = self._operators[-1]
+        assert isinstance(top, TransformationState)
+        self._top = top
+        self._front = Front(
+            components, len(plan.positives), coding, plan.ranked, dense=self._keeps
+        )
+        self._forgotten = 0
         seq = () if plan.schema.seq is None else (plan.schema.seq,)
         self._loader = Loader(
             plan.schema,
@@ -60,7 +70,7 @@ class Matcher:
             classify=lambda events: classified(events, plan.definitions, coding),
         )
         self._shape = Shape(plan.positives, plan.columns, plan.postponed, plan.schema, coding.texts)
-        self._history = History()
+        self._history, self._oldest = History(), 0
         self._last: tuple[int, ...] | None = None
         self._unseen = {name for component in components for name in component.types or ()}
         self._known_names: tuple[str, ...] = ()
@@ -108,29 +118,42 @@ class Matcher:
 
     def _run(self, inputs: Inputs, events: Events) -> Iterator[Results]:
         """The results of events that follow those before, block by block."""
-        begin = self._front.at.events
-        self._history = self._history.with_piece(Piece(begin, events, inputs))
+        self._history = self._history.with_piece(Piece(self._front.at.events, events, inputs))
         if self._is_done:
             return
         for block in self._front.blocks(events, self._plan.options.block):
-            self._remember(block)
+            if self._keeps:
+                self._remember(block)
             if self._unseen:
                 self._note_types(block)
             yield from self._through("push", block)
-            yield from self._pass(Clock(int(events.ts[block.end - begin - 1]), block.end))
+            yield from self._pass(Clock(int(events.ts[block.stretch.end - 1]), block.end))
             if self._is_done:
                 return
 
     def _pass(self, clock: Clock) -> Iterator[Results]:
-        """Let time pass, and forget what no event to come can need."""
+        """Let time pass, and now and then forget what no event to come can need."""
         yield from self._through("advance", clock)
-        store, context = self._context.store, self._context
-        for overflows in context.overflows:
+        store = self._context.store
+        for overflows in self._context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
-        known = (operator.horizon() for operator in self._operators)
-        horizon = min((each for each in known if each is not None), default=store.next)
-        store.free(horizon)
-        context.coding.recycle(horizon)
+        if self._front.at.numbers - self._forgotten >= self._plan.options.stack:
+            self._forgotten = self._front.at.numbers
+            self._forget()
+
+    def _forget(self) -> None:
+        """Give up what stands before the first event that some operator may need."""
+        at, store = self._front.at, self._context.store
+        known = [operator.horizon() for operator in self._operators]
+        end = at.numbers if self._keeps else at.events
+        horizon = min((each for each in known if each is not None), default=end)
+        self._context.coding.recycle(horizon)
+        oldest = at.events if horizon == end else horizon
+        if self._keeps:
+            if horizon < end:
+                oldest = int(store.numbers("position")[horizon & store.mask])
+            store.free(horizon)
+        self._oldest = oldest
 
     def _through(self, step: str, argument: Block | Clock) -> Iterator[Results]:
         """What comes out of the last operator."""
@@ -145,8 +168,7 @@ class Matcher:
 
     @property
     def _is_done(self) -> bool:
-        last = self._operators[-1]
-        return isinstance(last, TransformationState) and last.is_done
+        return self._top.is_done
 
     def _remember(self, block: Block) -> None:
         """Put into the store what operators asked to be kept of events."""
@@ -162,7 +184,7 @@ class Matcher:
             len(block),
             {
                 "numbers": [block.ts if name == "ts" else numbers[name] for name in store.names],
-                "codes": [block.codes(tests) for tests in store.tests],
+                "codes": [block.codes(key) for key in store.keys],
                 "cells": [np.ascontiguousarray(lane.values).view(np.int64) for lane in lanes],
                 "tags": tags,
                 "types": [block.types],
@@ -210,18 +232,14 @@ class Matcher:
 
     def _matches(self, results: list[Results]) -> Matches:
         matches = Matches(self._shape, self._history, results, self._report())
-        store = self._context.store
-        oldest = self._front.at.events
-        if store.first < store.next:
-            oldest = int(store.numbers("position")[store.first & store.mask])
-        self._history = self._history.since(oldest)
+        self._history = self._history.since(self._oldest)
         return matches
 
     def _report(self) -> Report:
         return Report(
             rows=self._front.at.events,
             warnings=tuple(self._warnings()),
-            counters=tuple(self.counters),
+            counters=tuple(self.counters) if self._is_finished else (),
             is_complete=not self._is_done,
         )
 

@@ -12,7 +12,7 @@ class Options:
     A block and what it touches should stay in the cache; below and above this size all is slower.
     """
 
-    block: int = 1 << 18
+    block: int = 1 << 17
     chunk: int = 1 << 16
     stack: int = 1 << 10
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.engine.block import Key
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.program import Columns
 
@@ -25,7 +26,7 @@ class Store:
     def __init__(self, capacity: int) -> None:
         self.first = self.next = 0
         self.names: dict[str, int] = {}
-        self.tests: dict[Any, int] = {}
+        self.keys: dict[Key, int] = {}
         self.attributes: dict[str, int] = {}
         self._capacity = capacity
         self._arrays: dict[str, NDArray[Any]] = {}
@@ -36,13 +37,18 @@ class Store:
         """Ask for numbers of every event, such as its tie: the row that they get."""
         return self.names.setdefault(name, len(self.names))
 
-    def keep_codes(self, tests: object) -> int:
-        """Ask for the codes of keys or of an equivalence test."""
-        return self.tests.setdefault(tests, len(self.tests))
+    def keep_codes(self, key: Key) -> int:
+        """Ask for the codes under a key."""
+        return self.keys.setdefault(key, len(self.keys))
 
     def keep_attribute(self, name: str) -> int:
         """Ask for an attribute."""
         return self.attributes.setdefault(name, len(self.attributes))
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything is asked for."""
+        return bool(self.keys or self.attributes or self.names)
 
     @property
     def mask(self) -> int:
@@ -113,7 +119,7 @@ class Store:
     def _shape(self, name: str) -> tuple[type, int]:
         return {
             "numbers": (np.int64, len(self.names)),
-            "codes": (np.int64, len(self.tests)),
+            "codes": (np.int64, len(self.keys)),
             "cells": (np.int64, len(self.attributes)),
             "tags": (np.uint8, len(self.attributes)),
             "types": (np.int16, 1),

@@ -111,6 +111,8 @@ class Inputs:
 
     def drained(self) -> Inputs:
         """The same with everything in memory: a reader can be read once only."""
+        if not any(table.is_lazy for table in self.tables):
+            return self
         return replace(self, tables=tuple(map(_in_memory, self.tables)))
 
     @property

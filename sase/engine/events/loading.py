@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
+import pyarrow as pa
+
 from sase.binding import Schema
 from sase.binding.types import INTEGER, Kind
 from sase.engine.events.event_types import (
@@ -19,6 +21,7 @@ from sase.engine.events.inputs import Inputs, opened
 from sase.engine.events.numbers import number_column
 from sase.engine.events.order import stream_order
 from sase.engine.events.origin import first
+from sase.engine.events.quick import Quick
 from sase.engine.events.reading import Reading, read
 from sase.engine.events.resolving import Resolved, resolve
 from sase.engine.events.stream import Classify, Column, Events, Int64s
@@ -49,11 +52,38 @@ class Loader:
         self.names = tuple(dict.fromkeys(columns))
         self._classify = classify if schema.definitions else None
         self._resolved: tuple[list[object], Resolved] | None = None
+        self._quick: Quick | None = None
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
     def load(self, events: object) -> Events:
         """The events of an input."""
         inputs = opened(events)
+        source = inputs.tables[0].source if len(inputs.tables) == 1 else None
+        if self._quick is not None and isinstance(source, pa.RecordBatch):
+            loaded = self._quick.load(source)
+            if loaded is not None:
+                return loaded
+        loaded = self._load(inputs)
+        self._quick = self._short_way(inputs)
+        return loaded
+
+    def _short_way(self, inputs: Inputs) -> Quick | None:
+        """How to load more batches like this one."""
+        (table, *others), schema = inputs.tables, self.schema
+        is_plain = not (others or inputs.typed or schema.definitions or schema.seq)
+        if not is_plain or schema.type is None or not isinstance(table.source, pa.RecordBatch):
+            return None
+        assert self._resolved is not None
+        return Quick.of(
+            table.source.schema,
+            self._resolved[1],
+            (schema.time, schema.type),
+            self._dictionaries,
+            with_time=schema.time in self.names,
+        )
+
+    def _load(self, inputs: Inputs) -> Events:
+        """The events of an input, by the long way."""
         resolved = self._resolve(inputs)
         reading = read(inputs, resolved.indexes)
         ts = read_times(reading, self.schema.time, resolved.time)

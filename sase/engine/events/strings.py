@@ -83,10 +83,10 @@ def encoded(
     """
     chunks, is_distinct = _with_dictionaries([piece.array for piece in column])
     dictionaries = [chunk.dictionary for chunk in chunks]
-    keys = [_identity(dictionary) for dictionary in dictionaries]
+    keys = [identity(dictionary) for dictionary in dictionaries]
     known.learn(dict(zip(keys, dictionaries, strict=True)), is_distinct=is_distinct)
     parts = [
-        _codes(chunk.indices, known.mappings[key], dtype)
+        codes_of(chunk.indices, known.mappings[key], dtype)
         for chunk, key in zip(chunks, keys, strict=True)
     ]
     return joined(parts, dtype), known.values
@@ -108,13 +108,13 @@ def _with_dictionaries(arrays: list[pa.Array]) -> tuple[list[pa.DictionaryArray]
 _DICTIONARY = pa.dictionary(pa.int8(), pa.string()).id
 
 
-def _identity(dictionary: pa.Array) -> _Identity:
+def identity(dictionary: pa.Array) -> _Identity:
     """What only dictionaries share that are the same memory."""
     addresses = (None if buffer is None else buffer.address for buffer in dictionary.buffers())
     return (dictionary.offset, len(dictionary), *addresses)
 
 
-def _codes(index: pa.Array, mapping: _Mapping, dtype: CodeType) -> NDArray[Any]:
+def codes_of(index: pa.Array, mapping: _Mapping, dtype: CodeType) -> NDArray[Any]:
     """The codes of a chunk by the mapping of its dictionary."""
     codes = storage(index, INTEGERS[index.type.id])
     if mapping is not None:

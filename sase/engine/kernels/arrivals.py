@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from sase.engine.kernels.compiling import Codes, Ints, OutInts, kernel
+from sase.engine.kernels.compiling import Codes, Ints, OutIntRows, OutInts, kernel
 from sase.engine.kernels.stacks import NOTHING
+
+# What is written of each event.
+PLACE, STATE, TIME = range(3)
 
 
 @kernel
-def admitted(types: Codes, states: Ints, first: int, places: OutInts, found: OutInts) -> int:
-    """Write the places and states of the events whose type has a state; how many they are.
+def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> int:
+    """Write place, state and time of the events whose type has a state; how many they are.
 
     `states` is by the code of a type plus one: the first is of events without a type. There must
     be room for one more than all, since every event is written and most are overwritten.
@@ -16,8 +19,9 @@ def admitted(types: Codes, states: Ints, first: int, places: OutInts, found: Out
     count = 0
     for row in range(types.shape[0]):
         state = states[types[row] + 1]
-        places[count] = first + row
-        found[count] = state
+        out[PLACE, count] = first + row
+        out[STATE, count] = state
+        out[TIME, count] = ts[row]
         count += state != 0
     return count
 

@@ -24,6 +24,23 @@ class KeyTable(NamedTuple):
 
 
 @kernel
+def compose(rows: OutIntRows, digits: OutIntRows, codes: OutInts) -> bool:
+    """Write codes that are made of the keys themselves; false if one of these is out of range.
+
+    `digits` are for each row of keys the least, the bits, and how far they are shifted.
+    """
+    for place in range(codes.shape[0]):
+        code = 0
+        for row in range(rows.shape[0]):
+            digit = rows[row, place] - digits[row, 0]
+            if rows[row, place] < digits[row, 0] or digit >> digits[row, 1] != 0:
+                return False
+            code |= digit << digits[row, 2]
+        codes[place] = code
+    return True
+
+
+@kernel
 def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: OutInts) -> int:
     """Write the codes of keys from a place on; the place behind the last that found room.
 

@@ -30,8 +30,8 @@ from sase.planning.nodes import SequenceConstruction
 class ActiveStacks:
     """The stacks, the walk through them, and the last events of the negative components pushed."""
 
-    def __init__(self, key: Tests, above: SequenceConstruction, context: Context) -> None:
-        self._key, self._context = key, context
+    def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
+        self._key, self._context = context.coding.key(tests), context
         levels, room = context.levels, context.options.stack
         self.stacks = Stacks(
             np.zeros((levels, room, FIELDS), np.int64),
@@ -97,7 +97,7 @@ class ActiveStacks:
     def _move(self, room: int) -> None:
         """Give the levels more room: every live instance stands at the place of its number there."""
         cells, ends = self.stacks.cells, self.stacks.ends
-        larger = np.zeros((len(cells), room, FIELDS), np.int64)
+        larger = np.empty((len(cells), room, FIELDS), np.int64)
         for level in range(len(cells)):
             numbers = np.arange(ends[TAIL, level], ends[COUNT, level])
             larger[level, numbers & (room - 1)] = cells[level, numbers & (cells.shape[1] - 1)]

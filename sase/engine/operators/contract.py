@@ -185,14 +185,14 @@ class Context:
 
     def keep_test(self, test: EquivalenceTest) -> int:
         """Keep the codes of a test."""
-        return self.store.keep_codes((test,))
+        return self.store.keep_codes(self.coding.key((test,)))
 
     def layout(self, conditions: Iterable[Any]) -> Layout:
         """Where programs over sequences find the attributes that they read, which are kept."""
         needed = columns_needed(conditions)
         places = {need: self.store.keep_attribute(need[1]) for need in needed}
         positions = {component: self.level_of(component) for component, _ in needed}
-        return Layout(places, self.coding.types.codes, self.coding.texts, positions)
+        return Layout(places, self.coding.types_known.codes, self.coding.texts, positions)
 
     def values(self, test: EquivalenceTest, components: Iterable[BoundComponent]) -> list[tuple[int, Condition]]:
         """What `[a = 'v']` asks of components, as conditions, with the component of each."""
@@ -220,8 +220,8 @@ class Context:
                 yield from self.values(test, [component])
 
     def _declares(self, type_name: str, attribute: str) -> bool:
-        declared = self.coding.types.declare(attribute)
-        return declared is None or bool(declared[self.coding.types.codes[type_name]])
+        declared = self.coding.types_known.declare(attribute)
+        return declared is None or bool(declared[self.coding.types_known.codes[type_name]])
 
 
 # ---------------------------------------------------------------- windows

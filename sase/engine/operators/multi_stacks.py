@@ -20,7 +20,7 @@ class MultiStacks(ActiveStacks):
     ) -> None:
         assert not above.negations, "negative components are pushed to stacks of one key"
         super().__init__(keys[0], above, context)
-        self._other_keys = keys[1:]
+        self._other_keys = [context.coding.key(tests) for tests in keys[1:]]
         shape = (len(self._other_keys), context.levels)
         self._others = OtherStacks(
             np.full((*shape, 1), NOTHING, np.int64),

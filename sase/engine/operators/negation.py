@@ -129,8 +129,9 @@ class _Index:
         self.is_end = negation.before is None
         # Where a test fixes the value, that is a condition on the event.
         tests = [test for test in negation.equivalences if test.value is None]
-        self._key = tuple(test for test in tests if all(test.declared))
-        rest = [test for test in tests if test not in self._key]
+        keyed = tuple(test for test in tests if all(test.declared))
+        rest = [test for test in tests if test not in keyed]
+        self._key = context.coding.key(keyed)
         several = [
             conjunct.condition
             for conjunct in negation.conditions
@@ -139,7 +140,7 @@ class _Index:
         self._checking = Checking(context, rest, [several], context.levels + 1)
         context.store.keep("tie")
         self._measure = context.keep_measure(window)
-        self._key_row = context.store.keep_codes(self._key) if self._key else None
+        self._key_row = context.store.keep_codes(self._key) if keyed else None
         self._gap = _gap(negation, window, falls=not rest)
         arrays = (np.zeros(context.options.stack, np.int64) for _ in range(6))
         self.arrays = NegativeIndex(

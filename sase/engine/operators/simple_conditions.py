@@ -18,7 +18,7 @@ class SimpleConditions:
     def __init__(self, context: Context, conditions: Iterable[tuple[int, Condition]]) -> None:
         coding = context.coding
         self._tests = [
-            (context.bit_of(component), RowTest(condition, coding.types.codes, coding.texts))
+            (context.bit_of(component), RowTest(condition, coding.types_known.codes, coding.texts))
             for component, condition in conditions
         ]
         self._overflows = [

@@ -51,7 +51,6 @@ class TransformationState:
         assert not isinstance(node.limit, Placeholder), "a plan that runs has all parameters"
         self._left = node.limit
         self._out = 0
-        context.store.keep("position")
 
     @property
     def is_done(self) -> bool:
@@ -73,11 +72,16 @@ class TransformationState:
                 self._left -= sequences.shape[1]
             if sequences.size:
                 self._out += sequences.shape[1]
-                places = sequences & self._store.mask
-                positions = self._store.numbers("position")[places]
-                yield Results(positions, tuple(column.of(places) for column in self._columns))
+                yield self._result(sequences)
             if self.is_done:
                 return
+
+    def _result(self, sequences: Sequences) -> Results:
+        if not self._store.is_needed:
+            return Results(sequences.copy())
+        places = sequences & self._store.mask
+        positions = self._store.numbers("position")[places]
+        return Results(positions, tuple(column.of(places) for column in self._columns))
 
     def horizon(self) -> int | None:
         """Nothing is kept from block to block."""

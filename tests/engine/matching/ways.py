@@ -120,8 +120,8 @@ class Found(NamedTuple):
     results: list[dict[str, Any]]
 
 
-def plan_of(example: Example, way: Way) -> Any:
-    plan = sase.compile(example.query.text, example.table, **_keywords(example), plan=way.recipe)
+def plan_of(example: Example, way: Way, events: Any) -> Any:
+    plan = sase.compile(example.query.text, events, **_keywords(example), plan=way.recipe)
     return replace(plan, options=way.options)
 
 
