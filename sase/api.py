@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery, Condition
@@ -15,10 +15,11 @@ from sase.planning.nodes import Operator, Transformation, exchanged, find, shown
 from sase.planning.recipes import Step, cooked, read_recipe
 
 if TYPE_CHECKING:
-    from sase.engine.matcher import Matcher
     from sase.engine.matches import Matches
 
 DEFAULT_PLAN = "optimized"
+# What a plan holds beside the operators and the schema.
+_REST = ("query", "definitions", "recipe", "steps", "options")
 
 
 @dataclass(frozen=True)
@@ -48,23 +49,27 @@ class Plan:
         from sase.engine.matcher import Matcher
         from sase.engine.plan import EnginePlan
 
-        return Matcher(
-            EnginePlan(self.operators, self.schema, self.definitions, self.options, self.query),
-            streaming=streaming,
-        )
+        plan = EnginePlan(self.operators, self.schema, self.definitions, self.options, self.query)
+        return Matcher(plan, streaming=streaming)
 
     def to_json(self) -> str:
         """The plan as text, from which `from_json` makes an equal one."""
-        from sase.planning.serialisation import plan_to_json
+        from sase.planning.serialisation import encoded, plan_to_json
 
-        return plan_to_json(self)
+        rest = {name: encoded(getattr(self, name)) for name in _REST}
+        return plan_to_json(self.operators, self.schema, **rest)
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """The plan of a text that `to_json` gave."""
-        from sase.planning.serialisation import plan_from_json
+        from sase.planning.serialisation import decoded, plan_from_json
 
-        return plan_from_json(text)
+        stored = plan_from_json(text)
+        if set(stored.options) != set(_REST):
+            raise PlanError("this is no compiled query: it does not say " + ", ".join(_REST))
+        hints = get_type_hints(cls)
+        rest = {name: decoded(stored.options[name], hints[name], name) for name in _REST}
+        return cls(operators=stored.root, schema=stored.schema, **rest)
 
     def __str__(self) -> str:
         return shown(self.operators)
@@ -138,17 +143,17 @@ def compile(
     recipe = read_recipe(plan)
     operators, steps = cooked(recipe, _limited(basic_plan(bound), limit))
     _check_runs(bound)
-    return Plan(query, operators, known, bound.definitions, recipe.name, steps, warnings=bound.warnings)
+    return Plan(
+        query, operators, known, bound.definitions, recipe.name, steps, warnings=bound.warnings
+    )
 
 
 def _schema(given: object, **keywords: Any) -> Schema:
     if isinstance(given, Schema):
         return given
-    import pyarrow
-
     from sase.engine.events import describe
 
-    return describe(given.empty_table() if isinstance(given, pyarrow.Schema) else given, **keywords)
+    return describe(given, **keywords)
 
 
 def _limited(plan: Operator, limit: int | None) -> Operator:
@@ -159,14 +164,16 @@ def _limited(plan: Operator, limit: int | None) -> Operator:
         raise PlanError(f"limit={limit}: a number of matches is not negative")
     top = find(plan, Transformation)
     assert top is not None and (top.limit is None or isinstance(top.limit, int))
-    return exchanged(plan, replace(top, limit=limit if top.limit is None else min(limit, top.limit)))
+    return exchanged(
+        plan, replace(top, limit=limit if top.limit is None else min(limit, top.limit))
+    )
 
 
 def _check_runs(bound: BoundQuery) -> None:
     if bound.level > 1:
-        from sase.engine.operators import refuse_runs
+        from sase.engine.operators import runs_refused
 
-        refuse_runs()
+        raise runs_refused()
 
 
 def _refuse_what_waits(**given: object) -> None:

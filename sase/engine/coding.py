@@ -15,10 +15,10 @@ from sase.binding.types import Kind
 from sase.engine.block import Block, Key, Numbers, Tests
 from sase.engine.events import Column
 from sase.engine.expressions import Interner, Lane, lane_of
-from sase.engine.keys import KeyCodes, TextCodes
 from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER
 from sase.engine.kernels.stacks import NOTHING
+from sase.engine.keys import KeyCodes, TextCodes
 
 Mask = NDArray[np.bool_]
 
@@ -95,7 +95,9 @@ class PlanCoding:
         declared = self._declared(block, attribute)
         if declared is None:
             return lane
-        return Lane(lane.values, lane.tag, declared if lane.valid is None else lane.valid & declared)
+        return Lane(
+            lane.values, lane.tag, declared if lane.valid is None else lane.valid & declared
+        )
 
     def key(self, tests: Tests) -> Key:
         """The key of some tests."""
@@ -127,8 +129,10 @@ class PlanCoding:
 
     def recycle(self, horizon: int) -> None:
         """Give up codes that no event from this one on has."""
-        for keys in (*self._key_codes.values(), *self._key_texts.values()):
-            keys.recycle(horizon)
+        for codes in self._key_codes.values():
+            codes.recycle(horizon)
+        for texts in self._key_texts.values():
+            texts.recycle(horizon)
 
     def _declared(self, block: Block, attribute: str) -> Mask | None:
         by_type = self.types_known.declare(attribute)

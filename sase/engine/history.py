@@ -111,7 +111,6 @@ class History:
         return found
 
 
-
 def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterator[pa.Array]:
     """A column through the tables of an input."""
     for table in inputs.tables:

@@ -1,8 +1,8 @@
 """Codes for the values of equivalence attributes: small integers that begin a partition's arrays.
 
 Where the keys are integers close together a code is made of their distances from the least. Else a
-hash table gives them out, and those of keys that no live event has are used again, so that the codes
-stay few also where keys never repeat.
+hash table gives them out, and those of keys that no live event has are used again, so that the
+codes stay few also where keys never repeat.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class KeyCodes:
     def recycle(self, horizon: int) -> None:
         """Give up the codes of keys that no event from this one on has, once they are many."""
         table = self._table
-        if table is not None and table.sizes[0] - table.sizes[1] > len(table.used) // 2:
-            self._rebuild(len(table.used), horizon)
-            live = int(self._table.sizes[0] - self._table.sizes[1])
-            if live > len(table.used) // 4:
-                self._rebuild(2 * len(table.used), horizon)
+        if table is not None and _used(table) > len(table.used) // 2:
+            table = self._rebuild(table, len(table.used), horizon)
+            if _used(table) > len(table.used) // 4:
+                table = self._rebuild(table, 2 * len(table.used), horizon)
+            self._table = table
 
     def _fit(self, rows: Numbers) -> bool:
         """Whether codes can be made of the keys, when the range of the first number grows."""
@@ -104,20 +104,24 @@ class KeyCodes:
             self._encode(np.stack(keys), used, given.copy())
 
     def _encode(self, rows: Numbers, numbers: Numbers, codes: Numbers) -> None:
-        start = 0
+        start, keys = 0, frozen(rows)
         while True:
             assert self._table is not None
-            start = encode(frozen(rows), numbers, self._table, start, codes)
+            start = encode(keys, numbers, self._table, start, codes)
             if start == len(codes):
                 return
-            self._rebuild(2 * len(self._table.used), 0)
+            self._table = self._rebuild(self._table, 2 * len(self._table.used), 0)
 
-    def _rebuild(self, room: int, horizon: int) -> None:
+    @staticmethod
+    def _rebuild(old: KeyTable, room: int, horizon: int) -> KeyTable:
         """A table of some room, with the keys that are used from an event on."""
-        assert self._table is not None
-        table = _empty(room, len(self._table.keys))
-        recycle(self._table, horizon, table)
-        self._table = table
+        table = _empty(room, len(old.keys))
+        recycle(old, horizon, table)
+        return table
+
+
+def _used(table: KeyTable) -> int:
+    return int(table.sizes[0] - table.sizes[1])
 
 
 def _bits(least: int, most: int) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from sase.engine.history import History, Piece
 from sase.engine.matches import Matches, Shape
 from sase.engine.operators import opened as opened_operators
 from sase.engine.operators.contract import Context, OperatorState
-from sase.engine.operators.transformation import Results, TransformationState
+from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.store import Store
@@ -29,6 +30,10 @@ from sase.errors import DataError, SaseError
 from sase.nearest import did_you_mean
 
 END = 2**63 - 1
+_SORTED = (
+    "push events in the order of time (with equal times, of `seq`), or give all of them at once to"
+    " Plan.run, which sorts them"
+)
 
 
 class Matcher:
@@ -56,12 +61,8 @@ class Matcher:
         self._keeps = self._context.store.is_needed
         if self._keeps:
             self._context.store.keep("position")
-        top = self._operators[-1]
-        assert isinstance(top, TransformationState)
-        self._top = top
-        self._front = Front(
-            components, len(plan.positives), coding, plan.ranked, dense=self._keeps
-        )
+        self._top: Any = self._operators[-1]
+        self._front = Front(components, len(plan.positives), coding, plan.ranked, dense=self._keeps)
         self._forgotten = 0
         seq = () if plan.schema.seq is None else (plan.schema.seq,)
         self._loader = Loader(
@@ -71,7 +72,9 @@ class Matcher:
         )
         self._shape = Shape(plan.positives, plan.columns, plan.postponed, plan.schema, coding.texts)
         self._history, self._oldest = History(), 0
+        # The order key of the last event, and how far time has come.
         self._last: tuple[int, ...] | None = None
+        self._time = -END - 1
         self._unseen = {name for component in components for name in component.types or ()}
         self._known_names: tuple[str, ...] = ()
         self._is_finished = False
@@ -90,8 +93,8 @@ class Matcher:
         """The matches that become known when time passes without an event, up to a timestamp."""
         self._check_open()
         time = self._raw_time(to)
-        self._last = max(self._last or (time,), (time,))
-        return self._matches(list(self._pass(Clock(time, self._front.at.events))))
+        self._time = max(self._time, time)
+        return self._matches(list(self._pass(Clock(self._time, self._front.at.events))))
 
     def finish(self) -> Matches:
         """The matches that become known because no event is to come."""
@@ -119,7 +122,7 @@ class Matcher:
     def _run(self, inputs: Inputs, events: Events) -> Iterator[Results]:
         """The results of events that follow those before, block by block."""
         self._history = self._history.with_piece(Piece(self._front.at.events, events, inputs))
-        if self._is_done:
+        if self._is_done():
             return
         for block in self._front.blocks(events, self._plan.options.block):
             if self._keeps:
@@ -128,7 +131,7 @@ class Matcher:
                 self._note_types(block)
             yield from self._through("push", block)
             yield from self._pass(Clock(int(events.ts[block.stretch.end - 1]), block.end))
-            if self._is_done:
+            if self._is_done():
                 return
 
     def _pass(self, clock: Clock) -> Iterator[Results]:
@@ -163,17 +166,18 @@ class Matcher:
         yield from below  # type: ignore[misc]
 
     def _end(self) -> Iterator[Results]:
-        if not self._is_done:
+        if not self._is_done():
             yield from self._pass(Clock(END, self._front.at.events, is_final=True))
 
-    @property
     def _is_done(self) -> bool:
-        return self._top.is_done
+        return bool(self._top.is_done)
 
     def _remember(self, block: Block) -> None:
         """Put into the store what operators asked to be kept of events."""
         store = self._context.store
-        numbers = {"position": block.positions, "tie": block.ties, "rank": block.ranks}
+        numbers = {"position": block.positions, "tie": block.ties, "ts": block.ts}
+        if block.ranks is not None:
+            numbers["rank"] = block.ranks
         lanes = [block.lane(name) for name in store.attributes]
         tags = [
             np.broadcast_to(lane.tag, len(block)) if lane.valid is None
@@ -183,7 +187,7 @@ class Matcher:
         store.append(
             len(block),
             {
-                "numbers": [block.ts if name == "ts" else numbers[name] for name in store.names],
+                "numbers": [numbers[name] for name in store.names],
                 "codes": [block.codes(key) for key in store.keys],
                 "cells": [np.ascontiguousarray(lane.values).view(np.int64) for lane in lanes],
                 "tags": tags,
@@ -199,24 +203,22 @@ class Matcher:
 
     def _check_order(self, events: Events) -> None:
         """A stream is pushed in order; what is late has no place in it yet."""
-        if not len(events):
+        if not len(events.ts):
             return
-        sequence = () if self._plan.schema.seq is None else (self._plan.schema.seq,)
-        keys = [events.ts, *(events.columns[name].values for name in sequence)]
+        keys = [events.ts]
+        if self._plan.schema.seq is not None:
+            keys.append(events.columns[self._plan.schema.seq].values)
         first, last = (tuple(int(key[place]) for key in keys) for place in (0, -1))
-        row = self._front.at.events
-        before = self._last
-        if events.order is not None or (before is not None and first[: len(before)] < before):
-            what = "the events of a push are not sorted" if events.order is not None else (
-                f"row {row} is at {first[0]}, and the stream has come to {before[0]}"  # type: ignore[index]
-            )
+        if events.order is not None:
+            raise DataError(f"the events of a push are not sorted: {_SORTED}")
+        if first[0] < self._time or (self._last is not None and first < self._last):
+            row = self._front.at.events
             raise DataError(
-                f"{what}: push events in the order of time (with equal times, of `seq`), or give them"
-                " all at once to  Plan.run , which sorts them"
+                f"row {row} is at {first[0]}, and time has come to {self._time}: {_SORTED}", row
             )
-        if first == before:
+        if first == self._last:  # the last event and this one are simultaneous
             self._front.at.ties -= 1
-        self._last = last
+        self._last, self._time = last, last[0]
 
     def _raw_time(self, to: int | date) -> int:
         """A timestamp in units of the time column."""
@@ -240,7 +242,7 @@ class Matcher:
             rows=self._front.at.events,
             warnings=tuple(self._warnings()),
             counters=tuple(self.counters) if self._is_finished else (),
-            is_complete=not self._is_done,
+            is_complete=not self._is_done(),
         )
 
     def _note_types(self, block: Block) -> None:
@@ -251,7 +253,7 @@ class Matcher:
         self._unseen.difference_update(names[code] for code in np.flatnonzero(present))
 
     def _warnings(self) -> Iterator[str]:
-        if self._is_finished and not self._is_done:
+        if self._is_finished and not self._is_done():
             for name in sorted(self._unseen):
                 hint = did_you_mean(name, self._known_names)
                 yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")

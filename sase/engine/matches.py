@@ -27,7 +27,7 @@ SHOWN = 10
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What results look like: components by level, or the columns of RETURN; when they are known."""
+    """What results look like: the components or the columns of RETURN; when they are known."""
 
     components: tuple[BoundComponent, ...]
     columns: tuple[Column, ...] | None
@@ -77,7 +77,10 @@ class Matches(Sequence[dict[str, Any]]):
         """The input row of every event, a column for each positive component."""
         columns = [
             pa.chunked_array(
-                [pa.array(self._history.rows(results.positions[level])) for results in self._results],
+                [
+                    pa.array(self._history.rows(results.positions[level]))
+                    for results in self._results
+                ],
                 pa.int64(),
             )
             for level in range(len(self.names))
@@ -94,7 +97,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     def to_polars(self) -> Any:
         """The results as a data frame of polars."""
-        import polars
+        import polars  # type: ignore[import-not-found, unused-ignore]
 
         return polars.from_arrow(self.to_arrow())
 
@@ -198,7 +201,9 @@ class Matches(Sequence[dict[str, Any]]):
 
     def _struct(self, component: BoundComponent, positions: Numbers) -> pa.Array:
         rows = self._history.rows(positions)
-        names = [name for name in self._history.names(component.types) if self._shows(component, name)]
+        names = [
+            name for name in self._history.names(component.types) if self._shows(component, name)
+        ]
         values = [self._attribute(component, name, positions, rows) for name in names]
         if not names:
             return pa.array([{}] * len(positions), pa.struct([]))

@@ -44,7 +44,9 @@ def arrow_column(
             return pa.array(bits != 0, mask=missing)
         case Kind.STRING:
             used, places = np.unique(np.where(missing, -1, bits), return_inverse=True)
-            found = pa.array([None if code < 0 else texts.texts[code] for code in used], pa.string())
+            found = pa.array(
+                [None if code < 0 else texts.texts[code] for code in used], pa.string()
+            )
             return found.take(pa.array(places))
         case Kind.TIMESTAMP | Kind.INTERVAL:
             return _times(tags, bits, missing, data_type, zone)
@@ -68,14 +70,18 @@ def _times(
     counts = bits * 10 ** (finest - digits)
     if data_type.kind is Kind.INTERVAL:
         return pa.array(counts, mask=missing).cast(pa.duration(UNITS[finest]))
-    if data_type.resolution == "d" and finest == 0 and not (counts[~missing] % SECONDS_OF_A_DAY).any():
+    if (
+        data_type.resolution == "d"
+        and finest == 0
+        and not (counts[~missing] % SECONDS_OF_A_DAY).any()
+    ):
         days = (counts // SECONDS_OF_A_DAY).astype(np.int32)
         return pa.array(days, pa.date32(), mask=missing)
     return pa.array(counts, mask=missing).cast(pa.timestamp(UNITS[finest], zone))
 
 
 def _decimals(tags: Numbers, bits: Numbers) -> pa.Array:
-    """Decimals, of which arithmetic has made floats: the values as they are, or the nearest floats."""
+    """Decimals as they are; all as floats where arithmetic has made some of them floats."""
     found: list[Decimal | float | int | None] = []
     for tag, number in zip(tags.tolist(), bits.tolist(), strict=True):
         if tag == NULL:

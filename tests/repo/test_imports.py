@@ -30,7 +30,10 @@ HOMES = {
     "pyarrow": (
         "sase.engine.events",
         "sase.engine.files",
+        "sase.engine.history",
+        "sase.engine.matcher",
         "sase.engine.matches",
+        "sase.engine.returned",
         "sase.generate",
     ),
     "pyspark": ("sase.spark",),

@@ -145,6 +145,8 @@ def opened(events: object) -> Inputs:
 def _input(events: object, type_name: str | None) -> Input:
     if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return Input(events, type_name)
+    if isinstance(events, pa.Schema):
+        return Input(events.empty_table(), type_name)
     if isinstance(events, list | tuple) and all(isinstance(row, Mapping) for row in events):
         batch, unreadable = table_of_rows(events, type_name)
         return Input(batch, type_name, unreadable)

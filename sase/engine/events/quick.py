@@ -30,7 +30,7 @@ class _Place(NamedTuple):
     """Where a column stands, and what its numbers are; of strings the dictionaries seen."""
 
     name: str
-    index: int
+    at: int
     type: DataType
     stored: np.dtype[np.signedinteger]
     known: Dictionaries | None
@@ -95,7 +95,9 @@ class Quick:
             columns[place.name] = Column(place.type, values, None, dictionary)
         if self._has_time:
             columns[self._time.name] = Column(self._time.type, ts)
-        return Events(ts, self._resolved.resolution_ns, types, self._type.known.values.names, columns)
+        return Events(
+            ts, self._resolved.resolution_ns, types, self._type.known.values.names, columns
+        )
 
 
 def _place(
@@ -111,7 +113,7 @@ def _place(
 
 
 def _numbers(batch: pa.RecordBatch, place: _Place) -> Int64s | None:
-    array = batch.column(place.index)
+    array = batch.column(place.at)
     if array.null_count:
         return None
     return storage(array, place.stored).astype(np.int64, copy=False)
@@ -121,7 +123,7 @@ def _codes(
     batch: pa.RecordBatch, place: _Place, dtype: type[np.int16] | type[np.int32]
 ) -> NDArray[np.signedinteger] | None:
     """The codes of a column whose dictionary was seen before."""
-    array = batch.column(place.index)
+    array = batch.column(place.at)
     assert place.known is not None
     key = identity(array.dictionary)
     if array.null_count or key not in place.known.mappings:

@@ -66,7 +66,7 @@ def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: 
                 table.keys[row, code] = rows[row, place]
         table.used[code] = numbers[place]
         codes[place] = code
-    return codes.shape[0]
+    return int(codes.shape[0])
 
 
 @part
@@ -80,21 +80,21 @@ def slot_of(rows: IntRows, place: int, table: KeyTable) -> int:
     slot = (mixed ^ (mixed >> 29)) & mask
     while table.slots[slot] != NOTHING and not is_key(rows, place, table, table.slots[slot]):
         slot = (slot + 1) & mask
-    return slot
+    return int(slot)
 
 
 @part
 def is_key(rows: IntRows, place: int, table: KeyTable, code: int) -> bool:
     """Whether a code stands for a key."""
+    same = True
     for row in range(rows.shape[0]):
-        if table.keys[row, code] != rows[row, place]:
-            return False
-    return True
+        same = same and table.keys[row, code] == rows[row, place]
+    return same
 
 
 @kernel
 def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
-    """Bring the keys that were used from an event on into an empty table; the others' codes are free.
+    """Bring the keys that were used from an event on into an empty table; free the other codes.
 
     Arrays by code are those of the old table, or longer.
     """

@@ -51,7 +51,9 @@ def scan_all(
             rip, reach = NOTHING, measure
             if level > 0:
                 rip = latest_before(stacks, level - 1, key, tie)
-                if rip == NOTHING or not intersect(stacks, others, keys, (i, level - 1, rip), bound):
+                if rip == NOTHING or not intersect(
+                    stacks, others, keys, (i, level - 1, rip), bound
+                ):
                     stacks.ends[DROPPED, level] += 1
                     continue
                 reach = stacks.cells[level - 1, rip & mask, REACH]
@@ -67,10 +69,10 @@ def scan_all(
 @part
 def has_all_keys(keys: OutIntRows, i: int) -> bool:
     """Whether an event has a value of every other attribute."""
+    known = True
     for other in range(keys.shape[0]):
-        if keys[other, i] == NOTHING:
-            return False
-    return True
+        known = known and keys[other, i] != NOTHING
+    return known
 
 
 @part

@@ -84,7 +84,7 @@ def last_with_less(index: NegativeIndex, by: OutInts, key: int, limit: int) -> i
         jump = index.jump[at & mask]
         far = jump >= tail and by[jump & mask] >= limit
         at = jump if far else index.below[at & mask]
-    return at
+    return int(at)
 
 
 class Gap(NamedTuple):
@@ -109,7 +109,12 @@ class Stored(NamedTuple):
 
 @kernel
 def forbid(
-    index: NegativeIndex, gap: Gap, stored: Stored, checks: Checks, sequences: OutIntRows, keep: OutFlags
+    index: NegativeIndex,
+    gap: Gap,
+    stored: Stored,
+    checks: Checks,
+    sequences: OutIntRows,
+    keep: OutFlags,
 ) -> None:
     """Clear `keep` for the sequences that some event of the index forbids."""
     after, before = gap.levels[0], gap.levels[1]

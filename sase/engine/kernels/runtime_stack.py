@@ -1,4 +1,4 @@
-"""The runtime stack of the NFA: the basic sequence scan and construction (SASE 2006, 3.2, figure 2).
+"""The runtime stack of the NFA: basic sequence scan and construction (SASE 2006, 3.2, figure 2).
 
 Every event of the stream, whatever its type, makes a cell of the states that are active after it:
 those that were active, by their loops, and those that it enters from an active one. A cell's

@@ -39,7 +39,7 @@ EARLIEST = -(2**63)
 # fill a line of the cache.
 ROW, RIP, BELOW, EARLIER, TIE, MEASURE, REACH, FLOOR = range(8)
 FIELDS = 8
-# What is counted of a level: instances ever, dead ones, and events kept out by transition filtering.
+# Counted of a level: instances ever, dead ones, and events kept out by transition filtering.
 COUNT, TAIL, DROPPED = range(3)
 
 
@@ -150,7 +150,7 @@ def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, in
     """Put an instance on top of its partition's stack; its place."""
     mask = stacks.cells.shape[1] - 1
     number = stacks.ends[COUNT, level]
-    place = number & mask
+    place = int(number & mask)
     row, rip, tie, measure, reach = instance
     top = stacks.heads[level, key]
     alive = top >= stacks.ends[TAIL, level]
@@ -177,7 +177,9 @@ def evict(stacks: Stacks, bound: int) -> None:
     levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
     for level in range(levels - 1):
         tail = stacks.ends[TAIL, level]
-        while tail < stacks.ends[COUNT, level] and stacks.cells[level, tail & mask, MEASURE] < bound:
+        while (
+            tail < stacks.ends[COUNT, level] and stacks.cells[level, tail & mask, MEASURE] < bound
+        ):
             tail += 1
         stacks.ends[TAIL, level] = tail
     stacks.ends[TAIL, levels - 1] = stacks.ends[COUNT, levels - 1]

@@ -125,7 +125,7 @@ def begin(stacks: Stacks, walk: Walk, number: int) -> int:
     walk.levels[CHOICE, last] = number
     if last > 0:
         walk.levels[CHOICE, last - 1] = stacks.cells[last, number & mask, RIP]
-        return last - 1
+        return int(last - 1)
     return 0
 
 
@@ -135,4 +135,5 @@ def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
     if stacks.cells[0, place, RIP] != PRECEDED:
         return True
     measure = stacks.cells[stacks.cells.shape[0] - 1, final, MEASURE]
-    return stacks.cells[0, place, FLOOR] < max(oldest(measure, walk.bounds[2]), walk.bounds[3])
+    bound = max(oldest(measure, walk.bounds[2]), walk.bounds[3])
+    return bool(stacks.cells[0, place, FLOOR] < bound)

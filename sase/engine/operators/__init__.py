@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.negation import NegationState
 from sase.engine.operators.selection import SelectionState
@@ -52,14 +50,14 @@ def _opened(
         case Negation():
             return NegationState(node, context)
         case Transformation():
-            return TransformationState(node, context)  # type: ignore[return-value]
+            return TransformationState(node, context)
         case RunEvaluation():
-            refuse_runs()
+            raise runs_refused()
 
 
-def refuse_runs() -> NoReturn:
+def runs_refused() -> PlanError:
     """The error for what only level 2 can run."""
-    raise PlanError(
-        "Kleene closure, optional components and selection strategies (LANGUAGE.md section 7) can be"
-        " checked and formatted, but this version cannot run them yet"
+    return PlanError(
+        "Kleene closure, optional components and selection strategies can be checked and formatted,"
+        " but this version cannot run them yet"
     )

@@ -95,7 +95,7 @@ class ActiveStacks:
         return int((ends[COUNT] - ends[TAIL]).max()) + events
 
     def _move(self, room: int) -> None:
-        """Give the levels more room: every live instance stands at the place of its number there."""
+        """Give the levels more room: a live instance stands at the place of its number there."""
         cells, ends = self.stacks.cells, self.stacks.ends
         larger = np.empty((len(cells), room, FIELDS), np.int64)
         for level in range(len(cells)):

@@ -44,13 +44,13 @@ class OperatorState(Protocol):
 
     The matcher hands each block to every operator together with the sequences from the operator
     below, and then lets time pass. What an operator yields it may not keep, and need not hold
-    for longer than the next step.
+    for longer than the next step. The last one yields results instead of sequences.
     """
 
-    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
+    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Any]:
         """The sequences that go on, of those from below and of its own, in the order of results."""
 
-    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
+    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Any]:
         """The sequences that are known now that no earlier event can come; old state goes."""
 
     def horizon(self) -> int | None:
@@ -88,7 +88,11 @@ class Checking:
     """Tests and conditions of an operator, and the arrays that kernels read to decide them."""
 
     def __init__(
-        self, context: Context, tests: Sequence[EquivalenceTest], conditions: Sequence[list[Condition]], rows: int
+        self,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        conditions: Sequence[list[Condition]],
+        rows: int,
     ) -> None:
         self._context = context
         self._tests = frozen(np.array([context.keep_test(t) for t in tests], np.int64))
@@ -123,7 +127,14 @@ class Checking:
         columns = store.columns(context.coding.texts.tables())
         codes = frozen(store.codes)
         return Checks(
-            store.mask, self._tests, codes, self._starts, self._program, columns, self._stack, self._rows
+            store.mask,
+            self._tests,
+            codes,
+            self._starts,
+            self._program,
+            columns,
+            self._stack,
+            self._rows,
         )
 
 
@@ -194,7 +205,9 @@ class Context:
         positions = {component: self.level_of(component) for component, _ in needed}
         return Layout(places, self.coding.types_known.codes, self.coding.texts, positions)
 
-    def values(self, test: EquivalenceTest, components: Iterable[BoundComponent]) -> list[tuple[int, Condition]]:
+    def values(
+        self, test: EquivalenceTest, components: Iterable[BoundComponent]
+    ) -> list[tuple[int, Condition]]:
         """What `[a = 'v']` asks of components, as conditions, with the component of each."""
         assert test.value is not None
         found: list[tuple[int, Condition]] = []

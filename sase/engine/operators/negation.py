@@ -142,10 +142,9 @@ class _Index:
         self._measure = context.keep_measure(window)
         self._key_row = context.store.keep_codes(self._key) if keyed else None
         self._gap = _gap(negation, window, falls=not rest)
-        arrays = (np.zeros(context.options.stack, np.int64) for _ in range(6))
-        self.arrays = NegativeIndex(
-            *arrays, np.full(1, NOTHING, np.int64), np.zeros(2, np.int64)
-        )
+        arrays = [np.zeros(context.options.stack, np.int64) for _ in range(6)]
+        ends = [np.full(1, NOTHING, np.int64), np.zeros(2, np.int64)]
+        self.arrays = NegativeIndex._make([*arrays, *ends])
 
     @property
     def alive(self) -> int:
@@ -205,5 +204,3 @@ def _gap(negation: NegativeComponent, window: BoundWindow | None, *, falls: bool
         inclusive = window.inclusive
         bounds = [span_of(window), EARLIEST + (not inclusive), size_of(window), inclusive, falls]
     return Gap(np.array(levels, np.int64), np.array(bounds, np.int64))
-
-

@@ -19,8 +19,8 @@ class RuntimeStates:
     def __init__(self, above: SequenceConstruction, context: Context) -> None:
         assert not above.negations, "negative components are pushed to active instance stacks"
         room, levels = context.options.stack, context.levels
-        arrays = (np.zeros(room, np.int64) for _ in range(5))
-        self.stack = RuntimeStack(*arrays, np.zeros(1, np.int64))
+        arrays = [np.zeros(room, np.int64) for _ in range(5)]
+        self.stack = RuntimeStack._make([*arrays, np.zeros(1, np.int64)])
         self._levels = levels
         self._search = Search(
             np.array([0, NOTHING]),
@@ -54,7 +54,7 @@ class RuntimeStates:
         if cells > room:
             more = np.zeros((1 << (cells - 1).bit_length()) - room, np.int64)
             *arrays, sizes = self.stack
-            self.stack = RuntimeStack(*(np.append(array, more) for array in arrays), sizes)
+            self.stack = RuntimeStack._make([*(np.append(array, more) for array in arrays), sizes])
 
     def counters(self) -> Counters:
         """How many cells there are, and by level how many were looked at."""

@@ -20,7 +20,9 @@ class SequenceConstructionState:
         self, node: SequenceConstruction, scan: SequenceScanState, context: Context
     ) -> None:
         self._scan, self._negatives = scan, node.negations
-        self._checking = Checking(context, node.equivalences, _by_level(node, context), context.levels)
+        self._checking = Checking(
+            context, node.equivalences, _by_level(node, context), context.levels
+        )
         self._out = np.empty((context.levels, context.options.chunk), np.int64)
         self._built = 0
 
@@ -63,5 +65,3 @@ def _by_level(node: SequenceConstruction, context: Context) -> list[list[Conditi
         first = min((context.level_of(c) for c in conjunct.references), default=context.levels - 1)
         found[first].append(conjunct.condition)
     return found if node.conditions else []
-
-

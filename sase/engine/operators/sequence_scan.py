@@ -31,7 +31,7 @@ class Remembered(Protocol):
         """Take in a block."""
 
     def walk(self, checks: Checks | None, out: Sequences) -> int:
-        """Write sequences, on from where it stopped; how many. Less than there is room for: done."""
+        """Write sequences, on from where it stopped; how many. It is done if there is room left."""
 
     def evict(self, bound: int) -> None:
         """Know that what is older than a measure can go."""
@@ -116,4 +116,3 @@ def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -
     if len(partitions) > 1:
         return MultiStacks(partitions, above, context)
     return ActiveStacks(partitions[0] if partitions else (), above, context)
-

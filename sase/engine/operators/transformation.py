@@ -19,7 +19,7 @@ from sase.planning.nodes import Transformation
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Results: the positions of their events by level, and tags and bits of the columns of RETURN."""
+    """The positions of the results' events by level, and tags and bits of the columns of RETURN."""
 
     positions: Numbers
     values: tuple[NDArray[np.int64], ...] = ()
