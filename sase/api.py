@@ -15,6 +15,7 @@ from sase.planning.nodes import Operator, Transformation, exchanged, find, shown
 from sase.planning.recipes import Step, cooked, read_recipe
 
 if TYPE_CHECKING:
+    from sase.engine.matcher import Matcher
     from sase.engine.matches import Matches
 
 DEFAULT_PLAN = "optimized"

@@ -10,12 +10,12 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from sase.engine.block import Block, Clock
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Events, Loader, opened
 from sase.engine.events.inputs import Inputs
+from sase.engine.events.times import raw_time
 from sase.engine.expressions import Interner
 from sase.engine.front import Front, classified
 from sase.engine.history import History, Piece
@@ -92,8 +92,7 @@ class Matcher:
     def advance(self, to: int | date) -> Matches:
         """The matches that become known when time passes without an event, up to a timestamp."""
         self._check_open()
-        time = self._raw_time(to)
-        self._time = max(self._time, time)
+        self._time = max(self._time, raw_time(to, self._plan.schema.time_type))
         return self._matches(list(self._pass(Clock(self._time, self._front.at.events))))
 
     def finish(self) -> Matches:
@@ -219,16 +218,6 @@ class Matcher:
         if first == self._last:  # the last event and this one are simultaneous
             self._front.at.ties -= 1
         self._last, self._time = last, last[0]
-
-    def _raw_time(self, to: int | date) -> int:
-        """A timestamp in units of the time column."""
-        if isinstance(to, int):
-            return to
-        resolution = self._plan.schema.time_type.resolution
-        if resolution is None:
-            raise DataError(f"time is counted in integers here, and {to!r} is none")
-        kind = pa.date32() if resolution == "d" else pa.timestamp(resolution)
-        return int(pa.scalar(to, kind).value)
 
     # ------------------------------------------------------------ the report
 

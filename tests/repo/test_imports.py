@@ -31,7 +31,6 @@ HOMES = {
         "sase.engine.events",
         "sase.engine.files",
         "sase.engine.history",
-        "sase.engine.matcher",
         "sase.engine.matches",
         "sase.engine.returned",
         "sase.generate",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import NoReturn
+
+import pyarrow as pa
 
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, DataType, Kind
@@ -14,7 +17,7 @@ from sase.engine.events.origin import first
 from sase.engine.events.reading import Reading
 from sase.engine.events.roles import require
 from sase.engine.events.stream import Int64s
-from sase.errors import SchemaError
+from sase.errors import DataError, SchemaError
 
 FLOAT_UNIT = "us"  # what seconds as floats are counted in
 _MISSING = "every event needs a time; fill it in, or leave the row out"
@@ -50,6 +53,16 @@ def _refuse(schema: Schema, found: DataType) -> NoReturn:
         f"the query was compiled for times of the type {schema.time_type}, and `{schema.time}` has"
         f" the type {found} here: compile it for these events, or cast the column"
     )
+
+
+def raw_time(moment: int | date, time: DataType) -> int:
+    """A moment in raw units of the time column."""
+    if isinstance(moment, int):
+        return moment
+    if time.resolution is None:
+        raise DataError(f"time is counted in integers here, and {moment!r} is none")
+    kind = pa.date32() if time.resolution == "d" else pa.timestamp(time.resolution)
+    return int(pa.scalar(moment, kind).value)
 
 
 def resolution_of(time: DataType, schema: Schema) -> int | None:
