@@ -50,7 +50,7 @@ class Plan:
         from sase.engine.matcher import Matcher
         from sase.engine.plan import EnginePlan
 
-        plan = EnginePlan(self.operators, self.schema, self.definitions, self.options, self.query)
+        plan = EnginePlan(self.operators, self.schema, self.definitions, self.options)
         return Matcher(plan, streaming=streaming)
 
     def to_json(self) -> str:

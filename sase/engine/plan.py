@@ -17,6 +17,7 @@ from sase.binding.bound import (
     Reference,
     WindowKind,
 )
+from sase.binding.text import value_text
 from sase.engine.options import Options
 from sase.planning.nodes import (
     Negation,
@@ -37,12 +38,11 @@ class EnginePlan:
     schema: Schema
     definitions: tuple[tuple[str, Condition], ...] = ()
     options: Options = Options()
-    text: str = ""
 
     def text_of(self, operation: Operation) -> str:
-        """A part of the query as it is written there, where that is known."""
-        span = operation.span
-        return self.text[span.start : span.end] or f"{operation.name} of {len(operation.operands)}"
+        """A part of the query as text."""
+        names = {each.index: each.variable for each in (*self.positives, *self.negatives)}
+        return value_text(operation, names)
 
     @property
     def scan(self) -> SequenceScan:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from sase.engine.matches import Matches
@@ -54,19 +57,23 @@ def _footing(matches: Matches) -> list[str]:
 
 
 def _cells(matches: Matches) -> tuple[list[str], list[list[str]]]:
-    """The first matches as text: an event by its attributes but those of all events."""
+    """The first matches as text: of an event all attributes but its type."""
     table = matches.head(ROWS).to_arrow()
+    if not isinstance(table.schema.field(0).type, pa.StructType):
+        table = table.drop_columns(["ts_start", "ts_end"])
     return table.column_names, [
         [_cell(value, matches) for value in row.values()] for row in table.to_pylist()
     ]
 
 
 def _cell(value: Any, matches: Matches) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, dict):
-        schema = matches.schema
-        hidden = {schema.type}
-        shown = (f"{name}={_cell(v, matches)}" for name, v in value.items() if name not in hidden)
-        return " ".join(shown)
+    match value:
+        case None:
+            return "NULL"
+        case dict():
+            shown = {name: v for name, v in value.items() if name != matches.schema.type}
+            return " ".join(f"{name}={_cell(v, matches)}" for name, v in shown.items())
+        case datetime():
+            precision = "milliseconds" if value.microsecond else "seconds"
+            return value.isoformat(" ", precision).replace("+00:00", "Z")
     return str(value)

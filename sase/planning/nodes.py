@@ -16,10 +16,12 @@ from sase.binding.bound import (
     Column,
     Condition,
     Conjunct,
+    Constant,
     EquivalenceTest,
     Placeholder,
     Quantified,
 )
+from sase.binding.text import Names, condition_text, value_text
 from sase.lang.ast import StrategyName
 
 
@@ -192,10 +194,11 @@ def _checks(selection: Selection) -> bool:
 
 def shown(root: Operator) -> str:
     """The plan as an indented list from the top down, with what each operator checks."""
+    names = {component.index: component.variable for component in _components(root)}
     lines = []
     for depth, operator in enumerate(chain(root)):
         details = [
-            f"{field.name}={_brief(getattr(operator, field.name))}"
+            f"{field.name}={_brief(getattr(operator, field.name), names)}"
             for field in fields(operator)
             if field.name != "input" and getattr(operator, field.name) not in ((), None)
         ]
@@ -203,14 +206,39 @@ def shown(root: Operator) -> str:
     return "\n".join(lines)
 
 
-def _brief(value: object) -> str:
+def _components(root: Operator) -> list[BoundComponent]:
+    """Every component that some operator has, negative ones too."""
+    found: list[BoundComponent] = []
+    for operator in chain(root):
+        found += getattr(operator, "components", ())
+        found += [negation.component for negation in getattr(operator, "negations", ())]
+    return found
+
+
+def _brief(value: object, names: Names) -> str:
     match value:
         case tuple():
-            return f"[{', '.join(map(_brief, value))}]"
-        case BoundComponent(variable=name) | Column(name=name):
+            return f"[{', '.join(_brief(each, names) for each in value)}]"
+        case BoundComponent(variable=name):
             return name
-        case EquivalenceTest(attribute=name):
+        case Column(name=name, value=returned):
+            text = value_text(returned, names)
+            return name if text.replace(".", "_") == name else f"{text} AS {name}"
+        case EquivalenceTest(attribute=name, value=None):
             return name
+        case EquivalenceTest(attribute=name, value=fixed):
+            return f"{name} = {_brief(fixed, names)}"
+        case NegativeComponent(component=component, conditions=conditions):
+            checked = "".join(f" where {_brief(each, names)}" for each in conditions)
+            return f"!{component.variable}{checked}"
+        case BoundWindow(amount=amount, unit=unit, kind=kind, inclusive=inclusive):
+            given = f":{amount.name}" if isinstance(amount, Placeholder) else f"{float(amount):g}"
+            what = {"time": unit or "", "events": "EVENTS"}.get(kind.value, "EVENTS PER PARTITION")
+            return f"{given} {what}".strip() + (" INCLUSIVE" if inclusive else "")
+        case Conjunct(condition=condition) | EdgeCondition(conjunct=Conjunct(condition=condition)):
+            return condition_text(condition, names)
+        case Constant() | Placeholder():
+            return value_text(value, names)
         case Enum():
             return str(value.name)
-    return type(value).__name__ if hasattr(value, "__dataclass_fields__") else str(value)
+    return condition_text(value, names) if isinstance(value, Condition) else str(value)

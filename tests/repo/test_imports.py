@@ -33,14 +33,17 @@ HOMES = {
         "sase.engine.history",
         "sase.engine.matches",
         "sase.engine.returned",
+        "sase.engine.showing",
         "sase.generate",
     ),
+    "polars": ("sase.engine.matches",),
     "pyspark": ("sase.spark",),
     "sortedcontainers": ("sase.engine",),
 }
 
-# These are imported inside the functions that use them: networkx takes 0.25 s.
-INSIDE_FUNCTIONS = {"networkx"}
+# These are imported inside the functions that use them: networkx takes 0.25 s, and polars comes
+# with the user who asks for its frames.
+INSIDE_FUNCTIONS = {"networkx", "polars"}
 
 # Modules that stay light for a quick start, and the parts that they may load at once; the rest is
 # imported inside functions.

@@ -176,7 +176,7 @@ def _length(writer: Writer) -> str:
     """A window in time of some ticks."""
     clock, ticks = writer.setting.clock, writer.one_of(2, 3, 4, 5, 6, 8, 10, 12, 20)
     ticks += sum(not component.negated for component in writer.components)
-    raw = _number(writer, ticks * clock.raw)
+    raw = _number(writer, ticks * clock.raw) if clock.raw else ""
     if clock.unit is None:
         return writer.one_of(raw, raw, f"{ticks * clock.raw - 1}.5")
     whole = f"{_number(writer, ticks)} {clock.unit}"
@@ -186,5 +186,5 @@ def _length(writer: Writer) -> str:
     }  # fmt: skip
     times, finer = parts[clock.unit]
     return writer.one_of(
-        whole, whole, raw, f"{ticks * times} {finer}", f"{ticks * times - times // 2} {finer}"
+        whole, whole, raw or whole, f"{ticks * times} {finer}", f"{ticks * times - times // 2} {finer}"
     )

@@ -31,7 +31,7 @@ class Clock:
     start: Any
     step: Any
     unit: str | None  # the unit of time that one tick is, where the query can say it
-    raw: int  # the raw units of one tick
+    raw: int  # the raw units of one tick; 0 where the naive matcher does not know them
     time_unit: str | None = None
 
     def __repr__(self) -> str:
@@ -58,7 +58,7 @@ CLOCKS = {
         Clock("seconds", pa.int64(), 100, 1, "seconds", 1, "s"),
         Clock("milliseconds", pa.int64(), 0, 1000, "s", 1000, "ms"),
         Clock("moments", pa.timestamp("us"), YEAR, MINUTE, "minutes", 60 * 10**6),
-        Clock("whole seconds", pa.timestamp("s"), YEAR, MINUTE, "min", 60),
+        Clock("whole seconds", pa.timestamp("s"), YEAR, MINUTE, "min", 0),
         Clock("zoned", pa.timestamp("us", "UTC"), YEAR.replace(tzinfo=UTC), MINUTE, "m", 60000000),
         Clock("days", pa.date32(), date(2024, 2, 28), timedelta(1), "days", 1),
         Clock("floats", pa.float64(), 0.5, 0.5, None, 500000),

@@ -1,0 +1,96 @@
+"""Bound conditions and values as text, much as a query would write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sase.binding.bound import (
+    Aggregate,
+    All,
+    Any,
+    Between,
+    Comparison,
+    Condition,
+    Constant,
+    Expression,
+    Like,
+    Membership,
+    NullTest,
+    Operation,
+    Part,
+    Placeholder,
+    Reference,
+    Truth,
+)
+
+Names = Mapping[int, str]
+_INDEX = {Part.EVENT: "", Part.ALL: "[]", Part.LAST: "[a.len]"}
+
+
+def condition_text(condition: Condition, names: Names) -> str:
+    """A condition; `names` are the variables of components by their index."""
+    match condition:
+        case Truth(value=value):
+            return str(value).upper()
+        case All(operands=operands):
+            return " AND ".join(_nested(each, names) for each in operands)
+        case Any(operands=operands):
+            return " OR ".join(_nested(each, names) for each in operands)
+        case Comparison(operator=operator, left=left, right=right):
+            return f"{value_text(left, names)} {operator} {value_text(right, names)}"
+        case Membership(operand=operand, values=values, negated=negated):
+            listed = ", ".join(value_text(each, names) for each in values)
+            return f"{value_text(operand, names)} {_not(negated)}IN ({listed})"
+        case Between(operand=operand, low=low, high=high, negated=negated):
+            bounds = f"{value_text(low, names)} AND {value_text(high, names)}"
+            return f"{value_text(operand, names)} {_not(negated)}BETWEEN {bounds}"
+        case Like(operand=operand, pattern=pattern, negated=negated):
+            return f"{value_text(operand, names)} {_not(negated)}LIKE {value_text(pattern, names)}"
+        case NullTest(operand=operand, negated=negated):
+            return f"{value_text(operand, names)} IS {_not(negated)}NULL"
+
+
+def value_text(value: Expression, names: Names) -> str:
+    """A value."""
+    match value:
+        case Constant(value=None):
+            return "NULL"
+        case Constant(value=bool(truth)):
+            return str(truth).upper()
+        case Constant(value=str(text)):
+            return "'" + text.replace("'", "''") + "'"
+        case Constant(value=number):
+            return str(number)
+        case Placeholder(name=name):
+            return f":{name}"
+        case Reference(component=component, part=part, attribute=attribute):
+            return f"{_series(component, part, names)}.{attribute}"
+        case Aggregate(function=function, component=component, part=part, attribute=attribute):
+            of = _series(component, part, names)
+            return f"{function}({of}{'' if attribute is None else f'.{attribute}'})"
+        case Operation(name="neg", operands=(operand,)):
+            return f"-{_factor(operand, names)}"
+        case Operation(name=name, operands=(left, right)) if not name.isalpha():
+            return f"{_factor(left, names)} {name} {_factor(right, names)}"
+        case Operation(name=name, operands=operands):
+            return f"{name}({', '.join(value_text(each, names) for each in operands)})"
+
+
+def _series(component: int, part: Part, names: Names) -> str:
+    name = names.get(component, f"#{component}")
+    return name + _INDEX.get(part, f"[{part.value[0]}]")
+
+
+def _nested(condition: Condition, names: Names) -> str:
+    text = condition_text(condition, names)
+    return f"({text})" if isinstance(condition, All | Any) else text
+
+
+def _factor(value: Expression, names: Names) -> str:
+    text = value_text(value, names)
+    is_sum = isinstance(value, Operation) and len(value.operands) == 2 and not value.name.isalpha()
+    return f"({text})" if is_sum else text
+
+
+def _not(negated: bool) -> str:
+    return "NOT " if negated else ""
