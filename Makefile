@@ -14,7 +14,8 @@ READY := .venv/.ready
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) ## check and format the queries of the papers, and show the messages of broken ones
+demo: $(READY) ## find thefts in a day of readings, then check and format queries, broken ones too
+	@$(BIN)/python examples/first_query.py
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) ## run the whole test suite

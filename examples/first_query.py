@@ -14,12 +14,12 @@ RETURN x.tag_id, x.ts AS picked_at, z.ts AS left_at
 
 def main() -> None:
     """Make a day of readings with thefts among them, and find them."""
-    shop = retail_events(items=200_000, thefts=8, shelved_again=20_000)
-    print(f"{shop.table.num_rows:,} readings, among them {len(shop.stolen)} thefts\n{QUERY}")
+    shop = retail_events(items=200_000, thefts=8)
+    print(f"# {shop.table.num_rows:,} readings, among them {len(shop.stolen)} thefts\n{QUERY}")
     plan = sase.compile(QUERY, shop.table)
     matches = plan.run(shop.table)
     print(matches)
-    print("\nThe plan, from the result down to the events:\n")
+    print("\n# The plan, from the result down to the events:\n")
     print(plan)
     found = set(matches.to_arrow().column("x_tag_id").to_pylist())
     if found != shop.stolen:

@@ -77,7 +77,8 @@ def queries(draw: st.DrawFn, setting: Setting) -> Query:
     tests = _tests(writer)
     count = draw(st.sampled_from([0, 1, 1, 1, 2, 2, 3]))
     conditions = tuple(writer.conjunct() for _ in range(count))
-    limit = writer.parameter("2", 2) if draw(st.integers(0, 9)) == 9 else ""
+    most = writer.one_of(2, 1, 3, 5, 0)
+    limit = writer.parameter(str(most), most) if draw(st.integers(0, 9)) == 9 else ""
     window = _window(writer, bool(tests))
     returned = writer.returned() if draw(st.integers(0, 3)) == 3 else ""
     return Query(

@@ -1,0 +1,119 @@
+"""Stacks as their operators open and enlarge them, without a plan around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
+from sase.engine.kernels.stacks import ANY_SPAN, NOTHING, RIP, ROW, TAIL
+from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.options import Options
+from sase.planning.nodes import NegativeComponent, SequenceConstruction, SequenceScan
+from tests.engine.kernels.streams import EARLIEST, Event, Pushed, Rows, arrivals
+from tests.engine.kernels.twins import Absent, Bounds
+
+
+class Coding:
+    """Codes of keys that are the keys; there are as many as have been seen."""
+
+    def __init__(self) -> None:
+        self.known = 1
+
+    def key(self, tests: Any) -> Any:
+        return tests
+
+    def size(self, key: Any) -> int:
+        return self.known
+
+    def see(self, events: Sequence[Event]) -> None:
+        self.known = max([self.known, *(max(e.key, *e.others, 0) + 1 for e in events)])
+
+
+def context(levels: int, options: Options) -> Any:
+    """What stacks ask of what is around them."""
+    return SimpleNamespace(
+        coding=Coding(), levels=levels, options=options, bit_of=lambda index: index
+    )
+
+
+def bound(window: Bounds | None) -> BoundWindow | None:
+    if window is None:
+        return None
+    amount = Fraction(window.length)
+    return BoundWindow(WindowKind.TIME, amount, None, window.inclusive, window.length)
+
+
+def construction(
+    window: Bounds | None = None, absences: Sequence[Absent] = ()
+) -> SequenceConstruction:
+    """The node of a plan with what is pushed into construction."""
+    negations = tuple(
+        NegativeComponent(
+            BoundComponent(index=absent.bit, variable="", named=False, types=None, negated=True),
+            after=absent.before - 1 if absent.before else None,
+            before=absent.before,
+        )
+        for absent in absences
+    )
+    return SequenceConstruction(SequenceScan(()), negations=negations, window=bound(window))
+
+
+class Run:
+    """Scan and construction, block by block."""
+
+    def __init__(
+        self,
+        levels: int,
+        *,
+        stack: int = 64,
+        room: int = 64,
+        scanned: Bounds | None = None,
+        built: Bounds | None = None,
+        absences: Sequence[Absent] = (),
+    ) -> None:
+        self.context = context(levels, Options(stack=stack))
+        self.stacks: Any = self.opened(construction(built, absences))
+        self.span = ANY_SPAN if scanned is None else scanned.span
+        self.out = np.zeros((levels, room), np.int64)
+
+    def opened(self, above: SequenceConstruction) -> Any:
+        return ActiveStacks((), above, self.context)
+
+    def push(self, events: Sequence[Event], checks: Any = None) -> Rows:
+        """The sequences that a block of events completes."""
+        self.context.coding.see(events)
+        numbers = arrivals(events)
+        self.stacks.push(Pushed(events), numbers.states, numbers.measures, self.span)
+        found = Rows()
+        while True:
+            written = self.stacks.walk(checks, self.out)
+            found += zip(*self.out[:, :written].tolist(), strict=True)
+            if written < self.out.shape[1]:
+                break
+        if events and self.span != ANY_SPAN:
+            self.stacks.evict(max(events[-1].measure - self.span, EARLIEST))
+        return found
+
+    def instances(self, level: int) -> list[tuple[int, int | None]]:
+        """The live instances of a level, with the events of their RIPs."""
+        cells, ends = self.stacks.stacks.cells, self.stacks.stacks.ends
+        mask = cells.shape[1] - 1
+        found = []
+        for number in range(ends[TAIL, level], len_of(self.stacks, level)):
+            instance = cells[level, number & mask]
+            rip = int(instance[RIP])
+            before = level and rip != NOTHING
+            found.append(
+                (int(instance[ROW]), int(cells[level - 1, rip & mask, ROW]) if before else None)
+            )
+        return found
+
+
+def len_of(stacks: Any, level: int) -> int:
+    """How many instances a level has ever had."""
+    return int(stacks.counters()["pushed"][level])

@@ -1,0 +1,99 @@
+"""Small streams as kernels see them: events with states, keys, measures and ties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sase.engine.kernels.stacks import NOTHING, Arrivals
+
+Rows = list[tuple[int, ...]]
+EARLIEST, LATEST = -(2**63), 2**63 - 1
+
+
+class Event(NamedTuple):
+    """An event; `states` has a bit for each component that admits it, `others` are more keys."""
+
+    row: int
+    states: int
+    key: int = 0
+    measure: int = 0
+    tie: int = 0
+    others: tuple[int, ...] = ()
+
+    def has(self, bit: int) -> bool:
+        return bool(self.states >> bit & 1)
+
+
+def arrivals(events: Sequence[Event]) -> Arrivals:
+    columns = [[getattr(event, name) for event in events] for name in Event._fields[:5]]
+    row, states, key, measure, tie = (np.array(column, np.int64) for column in columns)
+    return Arrivals(row, states, key, measure, tie)
+
+
+class Pushed:
+    """A block as stacks see it."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = events
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def codes(self, key: Any) -> NDArray[np.int64]:
+        """The keys; with a number for a key the other one of that number."""
+        if isinstance(key, int):
+            return np.array([event.others[key] for event in self.events], np.int64)
+        return arrivals(self.events).keys
+
+    def arrivals(self, states: Any, keys: Any, measures: Any) -> Arrivals:
+        return Arrivals(self.numbers, states, keys, measures, arrivals(self.events).ties)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return arrivals(self.events).rows
+
+
+def blocks(events: Sequence[Event], cuts: Sequence[int]) -> Iterator[Sequence[Event]]:
+    """The events in pieces."""
+    edges = [0, *sorted(min(cut, len(events)) for cut in cuts), len(events)]
+    for start, end in zip(edges, edges[1:], strict=False):
+        yield events[start:end]
+
+
+@st.composite
+def streams(
+    draw: st.DrawFn, states: Sequence[int], others: int = 0, most: int = 14, ends: bool = False
+) -> list[Event]:
+    """Events in two partitions, with ties; what is measured are times, positions or ranks.
+
+    Some streams stand at an end of the times that there are.
+    """
+    size = draw(st.integers(1, most))
+    ticks = np.cumsum(draw(st.lists(st.sampled_from([0, 1, 1, 2]), min_size=size, max_size=size)))
+    keys = draw(st.lists(st.sampled_from([0, 0, 0, 1, 1, NOTHING]), min_size=size, max_size=size))
+    begin = draw(st.sampled_from([0, EARLIEST, LATEST - int(ticks[-1])])) if ends else 0
+    measured = draw(st.sampled_from(["times", "times", "positions"]))
+    rows, row = list[Event](), draw(st.sampled_from([0, 5]))
+    for place, key in enumerate(keys):
+        more = tuple(draw(st.sampled_from([0, 1, 1, NOTHING])) for _ in range(others))
+        measure = int(ticks[place]) + begin if measured == "times" else place + min(begin, 0)
+        state = draw(st.sampled_from(states))
+        rows.append(Event(row, state, key, measure, int(ticks[place]), more))
+        row += draw(st.sampled_from([1, 1, 3]))
+    return rows
+
+
+def ranked(events: Sequence[Event]) -> list[Event]:
+    """What is measured is the rank in the partition."""
+    counts: dict[int, int] = {}
+    found = []
+    for event in events:
+        rank = counts.get(event.key, 0)
+        counts[event.key] = rank + 1
+        found.append(event._replace(measure=NOTHING if event.key == NOTHING else rank))
+    return found
