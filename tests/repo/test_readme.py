@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import sase
 from sase.binding.script import check_script
 from sase.cli.main import main
 
@@ -48,3 +49,23 @@ def queries() -> list[str]:
 def test_queries_in_the_docs_are_right(text: str) -> None:
     """They bind without an error or a warning."""
     assert check_script(text) == []
+
+
+def test_the_first_query_prints_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    """The block of Python on the first screen, and the beginning of what stands under it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code, _, rest = text.split("```python\n")[1].partition("```")
+    expected = rest.split("```\n")[1].split("…")[0].splitlines()
+    exec(code, {})  # noqa: S102 - it is our own
+    assert capsys.readouterr().out.splitlines()[: len(expected)] == expected
+
+
+def test_plans_in_the_docs_are_right() -> None:
+    """Each `>>> print(sase.compile(…))` of the page on the engine prints the lines under it."""
+    page = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+    events = [{"ts": 0, "type": "A", "id": 1, "v": 1}]
+    examples = page.split("```python\n>>> ")[1].split("```")[0].split(">>> ")
+    for example in examples:
+        code, _, expected = example.partition("\n")
+        plan = eval(code.removeprefix("print(")[:-1], {"sase": sase, "events": events})  # noqa: S307
+        assert str(plan) == expected.rstrip()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
-from sase.engine.kernels.stacks import ANY_SPAN, NOTHING, RIP, ROW, TAIL
+from sase.engine.kernels.stacks import ANY_SPAN, COUNT, NOTHING, RIP, ROW, TAIL
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.options import Options
 from sase.planning.nodes import NegativeComponent, SequenceConstruction, SequenceScan
@@ -103,17 +103,9 @@ class Run:
         """The live instances of a level, with the events of their RIPs."""
         cells, ends = self.stacks.stacks.cells, self.stacks.stacks.ends
         mask = cells.shape[1] - 1
-        found = []
-        for number in range(ends[TAIL, level], len_of(self.stacks, level)):
-            instance = cells[level, number & mask]
-            rip = int(instance[RIP])
-            before = level and rip != NOTHING
-            found.append(
-                (int(instance[ROW]), int(cells[level - 1, rip & mask, ROW]) if before else None)
-            )
+        found = list[tuple[int, int | None]]()
+        for number in range(ends[TAIL, level], ends[COUNT, level]):
+            row, rip = (int(cells[level, number & mask, field]) for field in (ROW, RIP))
+            led = level > 0 and rip != NOTHING
+            found.append((row, int(cells[level - 1, rip & mask, ROW]) if led else None))
         return found
-
-
-def len_of(stacks: Any, level: int) -> int:
-    """How many instances a level has ever had."""
-    return int(stacks.counters()["pushed"][level])

@@ -1,9 +1,8 @@
-"""The stacks and walks of the paper's figures, and every sequence of random streams."""
+"""Active instance stacks: the paper's figures, and every sequence of random streams."""
 
 from __future__ import annotations
 
 import json
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,150 +10,227 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.stacks import ANY_SPAN, NOTHING, Arrivals, Stacks, evict, scan
+from sase.engine.kernels.stacks import (
+    ANY_SPAN,
+    COUNT,
+    DROPPED,
+    FIELDS,
+    NOTHING,
+    RIP,
+    ROW,
+    Stacks,
+    scan,
+)
 from sase.engine.kernels.walk import FRESH, Walk, construct
+from tests.engine.kernels.opened import Run
+from tests.engine.kernels.streams import Event, Rows, arrivals, blocks, ranked, streams
+from tests.engine.kernels.twins import Absent, Bounds, sequences
 
-CASES = {
-    case["id"]: case
-    for case in json.loads(
-        (Path(__file__).parents[2] / "data" / "paper_cases.json").read_text(encoding="utf-8")
-    )["cases"]
-}
-Rows = list[tuple[int, ...]]
+PAPERS = Path(__file__).parents[2] / "data" / "paper_cases.json"
+CASES = {case["id"]: case for case in json.loads(PAPERS.read_text(encoding="utf-8"))["cases"]}
 
 
-class Run:
-    """Scan and construction over small stacks, block by block."""
-
-    def __init__(self, levels: int, keys: int, capacity: int = 64, room: int = 64) -> None:
-        def table() -> NDArray[np.int64]:
-            return np.zeros((levels, capacity), np.int64)
-
-        heads = np.full((levels, keys), NOTHING, np.int64)
-        counts = (np.zeros(levels, np.int64), np.zeros(levels, np.int64))
-        self.stacks = Stacks(*(table() for _ in range(7)), heads, *counts)
-        self.walk = Walk(np.array([0, FRESH]), np.zeros(levels, np.int64))
-        self.dropped = np.zeros(levels, np.int64)
-        self.out = np.zeros((room, levels), np.int64)
-
-    def push(self, events: list[dict[str, int]], span: int = ANY_SPAN) -> Rows:
-        """The sequences that a block of events completes."""
-        fields = ("row", "states", "key", "measure", "tie")
-        columns = [frozen(np.array([e[f] for e in events], np.int64)) for f in fields]
-        scan(Arrivals(*columns), self.stacks, span, self.dropped)
-        found: Rows = []
-        same = frozen(np.zeros((0, 0), np.int64))
-        while True:
-            written = construct(self.stacks, self.walk, span, same, self.out)
-            found += [tuple(map(int, row)) for row in self.out[:written]]
-            if self.walk.at[0] == self.stacks.counts[-1]:
-                break
-        if span != ANY_SPAN and events:
-            evict(self.stacks, events[-1]["measure"] - span)
-        return found
-
-    def stack(self, level: int) -> list[tuple[int, int | None]]:
-        """The instances of a level with the rows of their RIPs."""
-        stacks = self.stacks
-        mask = stacks.row.shape[1] - 1
-        numbers = range(stacks.tails[level], stacks.counts[level])
-        rip = [int(stacks.rip[level, n & mask]) for n in numbers]
-        return [
-            (
-                int(stacks.row[level, n & mask]),
-                int(stacks.row[level - 1, r & mask]) if r != NOTHING else None,
-            )
-            for n, r in zip(numbers, rip, strict=True)
-        ]
-
-
-def events_of(case: str, types: str, key: str | None = None) -> list[dict[str, int]]:
+def events_of(case: str, types: str, key: str | None = None) -> list[Event]:
     """The events of a paper's figure whose types have a level, partitioned on an attribute."""
-    found = []
-    for event in CASES[case]["events"]:
-        states = sum(1 << level for level, name in enumerate(types) if name == event["type"])
-        if states:
-            place = {"row": event["i"], "measure": event["ts"], "tie": event["ts"]}
-            found.append({**place, "states": states, "key": event[key] if key else 0})
-    return found
+    return [
+        Event(event["i"], 1 << types.index(event["type"]), event[key] if key else 0,
+              event["ts"], event["ts"])
+        for event in CASES[case]["events"]
+        if event["type"] in types
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- the paper
 
 
 def test_figure_3_active_instance_stacks() -> None:
     """b3 remembers a1 and b6 remembers a4; three sequences are built for d9, seven in all."""
-    run = Run(levels=3, keys=1)
+    run = Run(levels=3)
     found = run.push(events_of("S005", "ABD"))
-    assert run.stack(0) == [(0, None), (3, None)]
-    assert run.stack(1) == [(2, 0), (5, 3)]
-    assert len(found) == 7
+    assert run.instances(0) == [(0, None), (3, None)]
+    assert run.instances(1) == [(2, 0), (5, 3)]
+    assert run.instances(2) == [(4, 2), (6, 5), (8, 5)]
     assert sorted(found) == sorted(map(tuple, CASES["S001"]["expected"]))
-    assert sorted(row for row in found if row[2] == 8) == [(0, 2, 8), (0, 5, 8), (3, 5, 8)]
+    assert [row for row in found if row[2] == 8] == [(3, 5, 8), (0, 5, 8), (0, 2, 8)]
 
 
 def test_figure_4_partitioned_stacks() -> None:
     """With a stack for each value of attr1 one sequence is built for d9."""
-    run = Run(levels=3, keys=10)
+    run = Run(levels=3)
     found = run.push(events_of("S006", "ABD", key="attr1"))
-    assert run.stack(1) == [(2, 0), (5, 3)]
+    assert run.instances(1) == [(2, 0), (5, 3)]
+    assert run.instances(2) == [(4, 2), (6, 2), (8, 5)]
     assert [row for row in found if row[2] == 8] == [(3, 5, 8)]
+
+
+def test_the_kernels_alone() -> None:
+    """Arrays in, arrays out: figure 3 with room for two sequences at a time."""
+    stacks = Stacks(
+        np.zeros((3, 4, FIELDS), np.int64),
+        np.full((3, 1), NOTHING, np.int64),
+        np.zeros((3, 3), np.int64),
+    )
+    scan(arrivals(events_of("S005", "ABD")), stacks, ANY_SPAN)
+    assert stacks.ends.tolist() == [[2, 2, 3], [0, 0, 0], [0, 0, 0]]
+    assert stacks.cells[1, :2, ROW].tolist() == [2, 5]
+    assert stacks.cells[:, :2, RIP].tolist() == [[NOTHING, NOTHING], [0, 1], [0, 1]]
+    walk = Walk(
+        np.array([0, FRESH]), np.zeros((2, 3), np.int64), np.array([ANY_SPAN, 0, ANY_SPAN, 0])
+    )
+    out, found = np.zeros((3, 2), np.int64), []
+    while walk.at[0] < stacks.ends[COUNT, 2]:
+        written = construct(stacks, walk, out)
+        found.append(out[:, :written].T.tolist())
+    assert found == [
+        [[0, 2, 4], [3, 5, 6]],
+        [[0, 5, 6], [0, 2, 6]],
+        [[3, 5, 8], [0, 5, 8]],
+        [[0, 2, 8]],
+    ]
 
 
 def test_transition_filtering_drops_what_nothing_leads_to() -> None:
     """An event whose partition is empty at the level before is remembered nowhere."""
-    run = Run(levels=2, keys=3)
-    events = [(0, 1, 0), (1, 2, 1), (2, 2, 0)]
-    run.push([{"row": r, "states": s, "key": k, "measure": r, "tie": r} for r, s, k in events])
-    assert run.dropped.tolist() == [0, 1]
+    run = Run(levels=2)
+    run.push([Event(0, 1, 0, 0, 0), Event(1, 2, 1, 1, 1), Event(2, 2, 0, 2, 2)])
+    assert run.instances(1) == [(2, 0)]
+    assert run.stacks.stacks.ends[DROPPED].tolist() == [0, 1]
 
 
-@st.composite
-def streams(draw: st.DrawFn) -> list[dict[str, int]]:
-    """Events of up to three levels at once in two partitions, with ties."""
-    size = draw(st.integers(1, 14))
-    ties = np.cumsum(draw(st.lists(st.integers(0, 2), min_size=size, max_size=size)))
-    return [
-        {
-            "row": row,
-            "states": draw(st.sampled_from([1, 2, 4, 3, 6, 7])),
-            "key": draw(st.sampled_from([0, 0, 1, NOTHING])),
-            "measure": int(ties[row]),
-            "tie": int(ties[row]),
-        }
-        for row in range(size)
-    ]
+def test_the_window_keeps_out_what_reaches_too_far_back() -> None:
+    """Windows in SS: b7 has only a1 before it, which is too old."""
+    run = Run(levels=2, scanned=Bounds(5))
+    assert run.push([Event(0, 1, 0, 1, 1), Event(1, 2, 0, 5, 5), Event(2, 2, 0, 7, 7)]) == [(0, 1)]
+    assert run.instances(1) == [(1, 0)]
+    assert run.stacks.counters()["filtered"] == [0, 1]
 
 
-def by_definition(events: list[dict[str, int]], levels: int, span: int) -> Rows:
-    """Every sequence, in the order of results: what section 4 and 6 of the language say."""
-    found = [
-        chosen
-        for chosen in product(events, repeat=levels)
-        if all((e["states"] >> level) & 1 for level, e in enumerate(chosen))
-        and all(a["tie"] < b["tie"] for a, b in zip(chosen, chosen[1:], strict=False))
-        and len({e["key"] for e in chosen}) == 1
-        and chosen[0]["key"] != NOTHING
-        and (span == ANY_SPAN or chosen[-1]["measure"] - chosen[0]["measure"] <= span)
-    ]
-    rows = [tuple(e["row"] for e in chosen) for chosen in found]
-    return sorted(rows, key=lambda row: (row[-1], *(-other for other in row[-2::-1])))
+# ---------------------------------------------------------------- every sequence, in order
+
+LENGTHS = st.sampled_from([None, 1, 2, 4, 7, 2**63 - 1])
+WINDOWS = st.one_of(st.none(), st.builds(Bounds, LENGTHS.filter(bool), st.booleans()))
+CUTS = st.lists(st.integers(0, 14), max_size=4)
+POSITIVE = [1, 2, 4, 1, 2, 4, 3, 6, 7, 0]
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
 @given(
-    events=streams(),
-    span=st.sampled_from([ANY_SPAN, 0, 1, 3, 6]),
-    cuts=st.lists(st.integers(0, 14), max_size=3),
+    events=streams(POSITIVE, ends=True),
+    window=WINDOWS,
+    place=st.sampled_from(["scan", "construction", "both"]),
+    cuts=CUTS,
+    stack=st.sampled_from([1, 2, 4, 64]),
     room=st.integers(1, 3),
 )
 def test_every_sequence_once_and_in_order(
-    levels: int, events: list[Any], span: int, cuts: list[int], room: int
+    levels: int, events: list[Event], window: Bounds | None, place: str, cuts: list[int],
+    stack: int, room: int,
+) -> None:  # fmt: skip
+    """Whatever the window and who checks it, the cuts into blocks, and the room for both ends."""
+    run = Run(
+        levels, stack=stack, room=room,
+        scanned=None if place == "construction" else window,
+        built=None if place == "scan" else window,
+    )  # fmt: skip
+    found = [row for block in blocks(events, cuts) for row in run.push(block)]
+    expected = sequences(events, levels, window)
+    if place != "scan":
+        assert found == expected
+        return
+    # The scan alone lets some pass that a selection would have to drop.
+    every = sequences(events, levels)
+    assert found == [row for row in every if row in set(found)]
+    assert [row for row in found if row in set(expected)] == expected
+
+
+@given(streams(POSITIVE), WINDOWS, CUTS, st.integers(1, 3))
+def test_positions_in_partitions(
+    events: list[Event], window: Bounds | None, cuts: list[int], room: int
 ) -> None:
-    """Whatever the window, the cuts into blocks, and the room for output."""
-    run = Run(levels, keys=2, capacity=16, room=room)
-    found: Rows = []
-    edges = [0, *sorted(cuts), len(events)]
-    for start, end in zip(edges, edges[1:], strict=False):
-        found += run.push(events[start:end], span)
-    assert found == by_definition(events, levels, span)
+    """They grow within a stack, which is all that the walk needs."""
+    events = ranked(events)
+    run = Run(3, stack=1, room=room, built=window)
+    found = [row for block in blocks(events, cuts) for row in run.push(block)]
+    assert found == sequences(events, 3, window)
+
+
+@given(streams([1, 2, 4, 7], most=40), st.integers(1, 5), st.lists(st.integers(0, 40)))
+def test_what_is_forgotten_is_not_needed(events: list[Event], length: int, cuts: list[int]) -> None:
+    """No sequence has an event from before what the stacks said to remember; they stay small."""
+    window = Bounds(length)
+    run, oldest, found = Run(3, stack=1, scanned=window, built=window), 0, Rows()
+    for number, block in enumerate(blocks(events, cuts)):
+        rows = run.push(block)
+        found += rows
+        assert all(row[0] >= oldest for row in rows)
+        if number % 2:
+            first = run.stacks.forget()
+            known = [row for level in (0, 1) for row, _ in run.instances(level)]
+            assert first == min(known, default=None)
+            oldest = max(oldest, block[-1].row + 1 if first is None and block else first or 0)
+    assert found == sequences(events, 3, window)
+
+
+@given(streams([1, 2, 4, 7], most=40), st.integers(1, 5))
+def test_stacks_use_their_places_again(events: list[Event], length: int) -> None:
+    """Event by event there is never more room than twice what a window holds."""
+    run, window = Run(3, stack=1, scanned=Bounds(length)), Bounds(length)
+    for event in events:
+        run.push([event])
+    counts = run.stacks.stacks.ends[COUNT]
+    within = max(
+        sum(window.holds(other.measure, event.measure) and other.row <= event.row
+            for other in events)
+        for event in events
+    )  # fmt: skip
+    assert run.stacks.stacks.cells.shape[1] <= 2 * (within + 1)
+    assert counts.max() <= len(events)
+
+
+# ---------------------------------------------------------------- negative components
+
+# Bits 3 and 4 are those of negative components; events may be both.
+WITH_NEGATIVES = [1, 2, 4, 1, 2, 4, 8, 16, 24, 9, 20, 7]
+
+
+def negatives(levels: int) -> st.SearchStrategy[list[Absent]]:
+    """Up to three in the gaps and at the start, also two in one."""
+    gap = st.integers(0, levels - 1)
+    return st.lists(st.builds(Absent, gap, st.sampled_from([3, 4])), min_size=1, max_size=3)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+@given(data=st.data(), cuts=CUTS, stack=st.sampled_from([1, 4]), room=st.integers(1, 3))
+def test_negative_components_make_the_walk_narrower(
+    levels: int, data: Any, cuts: list[int], stack: int, room: int
+) -> None:
+    events = data.draw(streams(WITH_NEGATIVES, ends=True))
+    absences = data.draw(negatives(levels))
+    has_start = any(absent.before == 0 for absent in absences)
+    window = data.draw(WINDOWS.filter(bool) if has_start else WINDOWS)
+    scanned = window if data.draw(st.booleans()) else None
+    run = Run(levels, stack=stack, room=room, scanned=scanned, built=window, absences=absences)
+    found = [row for block in blocks(events, cuts) for row in run.push(block)]
+    assert found == sequences(events, levels, window, absences)
+
+
+def test_a_negated_start_at_the_beginning_of_time() -> None:
+    """`ts(en) − T` saturates: the least time is outside of a window, but not of an inclusive one."""
+    least = -(2**63)
+    events = [Event(0, 4, 0, least, 0), Event(1, 1, 0, least + 1, 1), Event(2, 2, 0, least + 2, 2)]
+    found = {}
+    for inclusive in (False, True):
+        window = Bounds(2, inclusive)
+        run = Run(2, scanned=window, built=window, absences=[Absent(0, 2)])
+        found[inclusive] = run.push(events)
+    assert found == {False: [(1, 2)], True: []}
+
+
+def test_read_only_arrivals_are_taken() -> None:
+    """The numbers of a block may be a view of somebody's data."""
+    run = Run(levels=2)
+    numbers = arrivals([Event(0, 1, 0, 0, 0), Event(1, 2, 0, 1, 1)])
+    with pytest.raises(TypeError):  # inside a tuple, Numba asks for what the kernel was made for
+        scan(numbers._replace(keys=frozen(numbers.keys)), run.stacks.stacks, ANY_SPAN)
