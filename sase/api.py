@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from sase.binding import Schema, bind_text
@@ -17,6 +18,7 @@ from sase.planning.recipes import Step, cooked, read_recipe
 if TYPE_CHECKING:
     from sase.engine.matcher import Matcher
     from sase.engine.matches import Matches
+    from sase.engine.plan import EnginePlan
 
 DEFAULT_PLAN = "optimized"
 # What a plan holds beside the operators and the schema.
@@ -48,10 +50,14 @@ class Plan:
     def open(self, *, streaming: bool = True) -> Matcher:
         """A matcher, to which events are pushed as they come."""
         from sase.engine.matcher import Matcher
+
+        return Matcher(self._engine, streaming=streaming)
+
+    @cached_property
+    def _engine(self) -> EnginePlan:
         from sase.engine.plan import EnginePlan
 
-        plan = EnginePlan(self.operators, self.schema, self.definitions, self.options)
-        return Matcher(plan, streaming=streaming)
+        return EnginePlan(self.operators, self.schema, self.definitions, self.options)
 
     def to_json(self) -> str:
         """The plan as text, from which `from_json` makes an equal one."""

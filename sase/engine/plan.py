@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
 
 from sase.binding import Schema
 from sase.binding.bound import (
@@ -44,19 +45,19 @@ class EnginePlan:
         names = {each.index: each.variable for each in (*self.positives, *self.negatives)}
         return value_text(operation, names)
 
-    @property
+    @cached_property
     def scan(self) -> SequenceScan:
         """The scan, which every plan of level 1 has."""
         scan = find(self.operators, SequenceScan)
         assert scan is not None
         return scan
 
-    @property
+    @cached_property
     def positives(self) -> tuple[BoundComponent, ...]:
         """The positive components by level."""
         return self.scan.components
 
-    @property
+    @cached_property
     def negatives(self) -> tuple[BoundComponent, ...]:
         """The negative components, wherever they are decided."""
         found = [
@@ -67,14 +68,14 @@ class EnginePlan:
         ]
         return tuple(sorted(dict.fromkeys(found), key=lambda component: component.index))
 
-    @property
+    @cached_property
     def ranked(self) -> tuple[EquivalenceTest, ...]:
         """The tests within whose partitions a window counts; none if it does not."""
         windows = (each for each in _within(self.operators) if isinstance(each, BoundWindow))
         counts = any(window.kind is WindowKind.PARTITION_EVENTS for window in windows)
         return self.scan.tests if counts else ()
 
-    @property
+    @cached_property
     def postponed(self) -> BoundWindow | None:
         """The window of a negated end, after which a match is detected."""
         negation = find(self.operators, Negation)
@@ -82,13 +83,13 @@ class EnginePlan:
             return None
         return negation.window
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...] | None:
         """What RETURN lists."""
         transformation = find(self.operators, Transformation)
         return None if transformation is None else transformation.columns
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[str, ...]:
         """Every attribute that the plan reads."""
         found = [

@@ -92,9 +92,9 @@ def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
     top, tail = stacks.heads[level, key], stacks.ends[TAIL, level]
     if top < tail:
         return NOTHING
-    mask = stacks.cells.shape[1] - 1
-    if stacks.cells[level, top & mask, TIE] == tie:
-        top = stacks.cells[level, top & mask, EARLIER]
+    cell = stacks.cells[level, top & (stacks.cells.shape[1] - 1)]
+    if cell[TIE] == tie:
+        top = cell[EARLIER]
     return top if top >= tail else NOTHING
 
 
@@ -132,8 +132,9 @@ def scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span:
             if level > 0:
                 rip = latest_before(stacks, level - 1, key, tie)
                 if rip != NOTHING:
-                    reach = stacks.cells[level - 1, rip & mask, REACH]
-                    if floor != EARLIEST and stacks.cells[level - 1, rip & mask, TIE] < floor:
+                    cell = stacks.cells[level - 1, rip & mask]
+                    reach = cell[REACH]
+                    if absences is not None and cell[TIE] < floor:
                         rip = NOTHING
                 if rip == NOTHING or reach < bound:
                     stacks.ends[DROPPED, level] += 1
@@ -159,13 +160,9 @@ def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, in
     earlier = below
     if alive and stacks.cells[level, top & mask, TIE] == tie:
         earlier = stacks.cells[level, top & mask, EARLIER]
-    stacks.cells[level, place, ROW] = row
-    stacks.cells[level, place, RIP] = rip
-    stacks.cells[level, place, BELOW] = below
-    stacks.cells[level, place, EARLIER] = earlier
-    stacks.cells[level, place, TIE] = tie
-    stacks.cells[level, place, MEASURE] = measure
-    stacks.cells[level, place, REACH] = reach
+    cell = stacks.cells[level, place]
+    cell[ROW], cell[RIP], cell[BELOW], cell[EARLIER] = row, rip, below, earlier
+    cell[TIE], cell[MEASURE], cell[REACH] = tie, measure, reach
     stacks.heads[level, key] = number
     stacks.ends[COUNT, level] = number + 1
     return place

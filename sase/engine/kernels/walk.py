@@ -85,10 +85,10 @@ def walked(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntRows) -
         while level < last and written < room:
             instance = choice[level]
             place = instance & mask
-            ends = instance < tails[level] or cells[level, place, REACH] < bound
+            cell = cells[level, place]
+            ends = instance < tails[level] or cell[REACH] < bound
             if has_floors and not ends:
-                floor = cells[level + 1, choice[level + 1] & mask, FLOOR]
-                ends = cells[level, place, TIE] < floor
+                ends = cell[TIE] < cells[level + 1, choice[level + 1] & mask, FLOOR]
             if ends:
                 level += 1
                 if level < last:
@@ -97,21 +97,21 @@ def walked(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntRows) -
             walk.levels[VISITED, level] += 1
             passes = True
             if checks is not None:
-                checks.rows[level] = cells[level, place, ROW] & checks.mask
+                checks.rows[level] = cell[ROW] & checks.mask
                 passes = satisfied(checks, level, last)
             if has_floors and level == 0 and not may_be_first(stacks, walk, final, place):
                 passes = False
             if not passes:
-                choice[level] = cells[level, place, BELOW]
+                choice[level] = cell[BELOW]
                 continue
             if level > 0:
                 level -= 1
-                choice[level] = cells[level + 1, place, RIP]
+                choice[level] = cell[RIP]
                 continue
             for other in range(last + 1):
                 out[other, written] = cells[other, choice[other] & mask, ROW]
             written += 1
-            choice[0] = cells[0, place, BELOW]
+            choice[0] = cell[BELOW]
         if level >= last:
             number, level = number + 1, FRESH
     walk.at[0], walk.at[1] = number, level

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.stacks import (
     ANY_SPAN,
     COUNT,
@@ -226,11 +225,3 @@ def test_a_negated_start_at_the_beginning_of_time() -> None:
         run = Run(2, scanned=window, built=window, absences=[Absent(0, 2)])
         found[inclusive] = run.push(events)
     assert found == {False: [(1, 2)], True: []}
-
-
-def test_read_only_arrivals_are_taken() -> None:
-    """The numbers of a block may be a view of somebody's data."""
-    run = Run(levels=2)
-    numbers = arrivals([Event(0, 1, 0, 0, 0), Event(1, 2, 0, 1, 1)])
-    with pytest.raises(TypeError):  # inside a tuple, Numba asks for what the kernel was made for
-        scan(numbers._replace(keys=frozen(numbers.keys)), run.stacks.stacks, ANY_SPAN)
