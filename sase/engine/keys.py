@@ -28,13 +28,7 @@ class KeyCodes:
         # For each number of a key the least, its bits in a code, and how far they are shifted.
         self._digits: Numbers | None = None
         self._table: KeyTable | None = None
-
-    @property
-    def size(self) -> int:
-        """All codes are less."""
-        if self._table is not None:
-            return len(self._table.used)
-        return 1 if self._digits is None else 1 << int(self._digits[:, BITS].sum())
+        self.size = 1  # all codes are less
 
     def codes(self, rows: Numbers, known: NDArray[np.bool_] | None, numbers: Numbers) -> Numbers:
         """The codes of keys, a column each; `NOTHING` for those that are not known.
@@ -55,6 +49,8 @@ class KeyCodes:
                 return codes
             self._hash(len(rows), numbers)
         self._encode(rows, numbers, codes)
+        assert self._table is not None
+        self.size = len(self._table.used)
         return codes
 
     def recycle(self, horizon: int) -> None:
@@ -64,7 +60,7 @@ class KeyCodes:
             table = self._rebuild(table, len(table.used), horizon)
             if _used(table) > len(table.used) // 4:
                 table = self._rebuild(table, 2 * len(table.used), horizon)
-            self._table = table
+            self._table, self.size = table, len(table.used)
 
     def _fit(self, rows: Numbers) -> bool:
         """Whether codes can be made of the keys, when the range of the first number grows."""
@@ -79,6 +75,7 @@ class KeyCodes:
             if sum(widths) > MOST_BITS:
                 return False
             self._digits = np.array([begins, widths, shifts], np.int64).T.copy()
+            self.size = 1 << sum(widths)
             return True
         begins, widths, shifts = self._digits.T.tolist()
         needed = [_bits(low, high) for low, high in zip(begins, most, strict=True)]
@@ -89,6 +86,7 @@ class KeyCodes:
         if any(need > width for need, width in zip(needed[1:], widths[1:], strict=True)):
             return False
         self._digits[0, BITS] = max(needed[0], widths[0])
+        self.size = 1 << int(self._digits[:, BITS].sum())
         return True
 
     def _hash(self, rows: int, numbers: Numbers) -> None:

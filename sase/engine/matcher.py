@@ -204,10 +204,7 @@ class Matcher:
         """A stream is pushed in order; what is late has no place in it yet."""
         if not len(events.ts):
             return
-        keys = [events.ts]
-        if self._plan.schema.seq is not None:
-            keys.append(events.columns[self._plan.schema.seq].values)
-        first, last = (tuple(int(key[place]) for key in keys) for place in (0, -1))
+        first, last = self._order_key(events, 0), self._order_key(events, -1)
         if events.order is not None:
             raise DataError(f"the events of a push are not sorted: {_SORTED}")
         if first[0] < self._time or (self._last is not None and first < self._last):
@@ -219,6 +216,11 @@ class Matcher:
             self._front.at.ties -= 1
         self._last, self._time = last, last[0]
 
+    def _order_key(self, events: Events, place: int) -> tuple[int, ...]:
+        """The order key of an event."""
+        time, sequence = int(events.ts[place]), self._plan.schema.seq
+        return (time,) if sequence is None else (time, int(events.columns[sequence].values[place]))
+
     # ------------------------------------------------------------ the report
 
     def _matches(self, results: list[Results]) -> Matches:
@@ -229,10 +231,14 @@ class Matcher:
     def _report(self) -> Report:
         return Report(
             rows=self._front.at.events,
-            warnings=tuple(self._warnings()),
+            warnings=tuple(self._warnings()) if self._has_news else (),
             counters=tuple(self.counters) if self._is_finished else (),
             is_complete=not self._is_done(),
         )
+
+    @property
+    def _has_news(self) -> bool:
+        return self._is_finished or bool(self._context.overflows)
 
     def _note_types(self, block: Block) -> None:
         """Which of the query's types have occurred."""

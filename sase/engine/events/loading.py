@@ -71,7 +71,10 @@ class Loader:
         """How to load more batches like this one."""
         (table, *others), schema = inputs.tables, self.schema
         is_plain = not (others or inputs.typed or schema.definitions or schema.seq)
-        if not is_plain or schema.type is None or not isinstance(table.source, pa.RecordBatch):
+        is_batch = isinstance(table.source, pa.RecordBatch) and not (
+            table.is_open or table.unreadable
+        )
+        if not is_plain or not is_batch or schema.type is None:
             return None
         assert self._resolved is not None
         return Quick.of(

@@ -8,7 +8,7 @@ that follows. Whatever this way does not know it leaves to the long one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 
 from sase.binding.types import INTEGER, DataType, Kind
 from sase.engine.events.data_types import data_type
-from sase.engine.events.pieces import INTEGERS, storage
+from sase.engine.events.pieces import INTEGERS
 from sase.engine.events.resolving import Resolved
 from sase.engine.events.stream import Column, Events, Int64s
 from sase.engine.events.strings import Dictionaries, codes_of, identity
 
-_PLAIN = {number: dtype for number, dtype in INTEGERS.items() if number != pa.uint64().id} | {
-    pa.timestamp("s").id: np.dtype(np.int64)
-}
+_PLAIN = {*INTEGERS, pa.timestamp("s").id} - {pa.uint64().id}
 
 
 class _Place(NamedTuple):
@@ -32,7 +30,6 @@ class _Place(NamedTuple):
     name: str
     at: int
     type: DataType
-    stored: np.dtype[np.signedinteger]
     known: Dictionaries | None
 
 
@@ -106,9 +103,9 @@ def _place(
     """A column, if it holds the numbers of the target, or strings in a dictionary."""
     kind = schema.field(index).type
     if known is not None and pa.types.is_dictionary(kind):
-        return _Place(name, index, target, INTEGERS[kind.index_type.id], known)
+        return _Place(name, index, target, known)
     if kind.id in _PLAIN and data_type(kind) in (target, INTEGER) and target.scale is None:
-        return _Place(name, index, target, _PLAIN[kind.id], None)
+        return _Place(name, index, target, None)
     return None
 
 
@@ -116,7 +113,12 @@ def _numbers(batch: pa.RecordBatch, place: _Place) -> Int64s | None:
     array = batch.column(place.at)
     if array.null_count:
         return None
-    return storage(array, place.stored).astype(np.int64, copy=False)
+    values = array.to_numpy(zero_copy_only=True)
+    return values if values.dtype == np.int64 else _whole(values)
+
+
+def _whole(values: NDArray[Any]) -> Int64s:
+    return values.view(np.int64) if values.dtype.kind == "M" else values.astype(np.int64)
 
 
 def _codes(

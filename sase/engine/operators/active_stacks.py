@@ -43,6 +43,8 @@ class ActiveStacks:
             np.array([0, FRESH]), np.zeros((2, levels), np.int64), np.array(_bounds(above))
         )
         self._bound = EARLIEST
+        # How many more events every level can take for certain.
+        self._left = room
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events of a block onto the stacks."""
@@ -84,15 +86,13 @@ class ActiveStacks:
                     tie=wider(self._absences.tie, keys, EARLIEST),
                     measure=wider(self._absences.measure, keys, EARLIEST),
                 )
-        if self._needs(events) > stacks.cells.shape[1]:
+        if events > self._left:
             evict(stacks, self._bound)
-            if (needed := self._needs(events)) > stacks.cells.shape[1]:
-                self._move(1 << (needed - 1).bit_length())
-
-    def _needs(self, events: int) -> int:
-        """The room of a level that takes some more events."""
-        ends = self.stacks.ends
-        return int((ends[COUNT] - ends[TAIL]).max()) + events
+            alive = int((stacks.ends[COUNT] - stacks.ends[TAIL]).max())
+            if alive + events > stacks.cells.shape[1]:
+                self._move(1 << (alive + events - 1).bit_length())
+            self._left = self.stacks.cells.shape[1] - alive
+        self._left -= events
 
     def _move(self, room: int) -> None:
         """Give the levels more room: a live instance stands at the place of its number there."""
@@ -131,7 +131,7 @@ class ActiveStacks:
         self.stacks, self._walk = Stacks(**saved["stacks"]), Walk(**saved["walk"])
         if self._absences is not None:
             self._absences = self._absences._replace(**saved["absences"])
-        self._bound = saved["bound"]
+        self._bound, self._left = saved["bound"], 0
 
 
 def wider(array: NDArray[np.int64], columns: int, empty: int) -> NDArray[np.int64]:

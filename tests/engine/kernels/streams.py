@@ -57,6 +57,14 @@ class Pushed:
     def numbers(self) -> NDArray[np.int64]:
         return arrivals(self.events).rows
 
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        return self.numbers
+
+    @property
+    def end(self) -> int:
+        return self.events[-1].row + 1 if self.events else 0
+
 
 def blocks(events: Sequence[Event], cuts: Sequence[int]) -> Iterator[Sequence[Event]]:
     """The events in pieces."""

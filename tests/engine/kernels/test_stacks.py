@@ -216,7 +216,7 @@ def test_negative_components_make_the_walk_narrower(
 
 
 def test_a_negated_start_at_the_beginning_of_time() -> None:
-    """`ts(en) − T` saturates: the least time is outside of a window, but not of an inclusive one."""
+    """`ts(en) − T` saturates: the least time is in no window but an inclusive one."""
     least = -(2**63)
     events = [Event(0, 4, 0, least, 0), Event(1, 1, 0, least + 1, 1), Event(2, 2, 0, least + 2, 2)]
     found = {}
