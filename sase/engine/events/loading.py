@@ -69,12 +69,10 @@ class Loader:
 
     def _short_way(self, inputs: Inputs) -> Quick | None:
         """How to load more batches like this one."""
-        (table, *others), schema = inputs.tables, self.schema
-        is_plain = not (others or inputs.typed or schema.definitions or schema.seq)
-        is_batch = isinstance(table.source, pa.RecordBatch) and not (
-            table.is_open or table.unreadable
-        )
-        if not is_plain or not is_batch or schema.type is None:
+        table, schema = next(iter(inputs.tables), None), self.schema
+        if table is None or inputs.typed or schema.definitions or schema.seq or schema.type is None:
+            return None
+        if not isinstance(table.source, pa.RecordBatch) or table.is_open or table.unreadable:
             return None
         assert self._resolved is not None
         return Quick.of(
