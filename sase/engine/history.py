@@ -124,15 +124,22 @@ def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterato
 
 
 def _alike(chunks: list[pa.Array]) -> list[pa.Array]:
-    """The chunks with one type."""
-    kinds = list(dict.fromkeys(chunk.type for chunk in chunks if not pa.types.is_null(chunk.type)))
-    if len(kinds) == 1 and len({chunk.type for chunk in chunks}) == 1:
+    """The chunks with one type: of integers and floats floats, the nearest; else of strings."""
+    kinds = list(dict.fromkeys(chunk.type for chunk in chunks))
+    known = [kind for kind in kinds if not pa.types.is_null(kind)]
+    if len(kinds) == 1 or not known:
         return chunks
-    if not kinds:
-        return chunks
-    target = kinds[0]
-    if len(kinds) > 1:
-        plain = [k.value_type if pa.types.is_dictionary(k) else k for k in kinds]
-        fields = [pa.schema([pa.field("", kind)]) for kind in plain]
-        target = pa.unify_schemas(fields, promote_options="permissive").field(0).type
-    return [chunk.cast(target) for chunk in chunks]
+    target = known[0] if len(known) == 1 else _common([_value_type(kind) for kind in known])
+    return [chunk.cast(target, safe=False) for chunk in chunks]
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _common(kinds: list[pa.DataType]) -> pa.DataType:
+    fields = [pa.schema([pa.field("", kind)]) for kind in kinds]
+    try:
+        return pa.unify_schemas(fields, promote_options="permissive").field(0).type
+    except pa.ArrowTypeError:
+        return pa.string()

@@ -26,7 +26,7 @@ from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.store import Store
-from sase.errors import DataError, SaseError
+from sase.errors import DataError, SaseError, SchemaError
 from sase.nearest import did_you_mean
 
 END = 2**63 - 1
@@ -84,7 +84,7 @@ class Matcher:
     def push(self, batch: object) -> Matches:
         """The matches that some more events complete; they come sorted, and after all before."""
         self._check_open()
-        inputs = opened(batch).drained()
+        inputs = self._opened(batch)
         events = self._loader.load(inputs)
         self._check_order(events)
         return self._matches(list(self._run(inputs, events)))
@@ -103,7 +103,7 @@ class Matcher:
 
     def run(self, events: object) -> Matches:
         """The matches in events that are all there is."""
-        inputs = opened(events).drained()
+        inputs = self._opened(events)
         loaded = self._loader.load(inputs)
         self._is_finished = True
         return self._matches([*self._run(inputs, loaded), *self._end()])
@@ -195,6 +195,22 @@ class Matcher:
         )
 
     # ------------------------------------------------------------ checks
+
+    def _opened(self, events: object) -> Inputs:
+        """The tables of events; without a schema it must be one, and windows have no units."""
+        inputs = opened(events).drained()
+        has_rows = any(not table.is_open for table in inputs.tables)
+        if has_rows and any(window.size is None for window in self._plan.windows):
+            raise SchemaError(
+                "the query was compiled without knowing what time counts, and its window has a unit:"
+                " compile it for these events"
+            )
+        if inputs.typed and self._plan.schema.type_names is None:
+            raise SchemaError(
+                "the query was compiled without knowing the types, and here each has a table: compile"
+                " it for these events"
+            )
+        return inputs
 
     def _check_open(self) -> None:
         if self._is_finished:

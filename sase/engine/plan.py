@@ -69,10 +69,14 @@ class EnginePlan:
         return tuple(sorted(dict.fromkeys(found), key=lambda component: component.index))
 
     @cached_property
+    def windows(self) -> tuple[BoundWindow, ...]:
+        """Every window, wherever it was pushed."""
+        return tuple(each for each in _within(self.operators) if isinstance(each, BoundWindow))
+
+    @cached_property
     def ranked(self) -> tuple[EquivalenceTest, ...]:
         """The tests within whose partitions a window counts; none if it does not."""
-        windows = (each for each in _within(self.operators) if isinstance(each, BoundWindow))
-        counts = any(window.kind is WindowKind.PARTITION_EVENTS for window in windows)
+        counts = any(window.kind is WindowKind.PARTITION_EVENTS for window in self.windows)
         return self.scan.tests if counts else ()
 
     @cached_property

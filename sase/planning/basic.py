@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sase.binding.bound import BoundComponent, BoundQuery, ConjunctClass
+from sase.binding.bound import BoundComponent, BoundQuery, ConjunctClass, WindowKind
 from sase.planning.nodes import (
     EdgeCondition,
     Negation,
@@ -33,9 +33,10 @@ def _sequences(query: BoundQuery) -> Operator:
     conditions = tuple(c for c in query.conjuncts if c.kind is not ConjunctClass.NEGATIVE)
     if conditions or query.equivalences:
         plan = Selection(plan, conditions, query.equivalences)
-    # The window of one event is never left.
-    if query.window is not None and len(query.positives) > 1:
-        plan = Window(plan, query.window)
+    # The window of one event is never left, but only events of a partition have one in it.
+    window, is_alone = query.window, len(query.positives) == 1
+    if window is not None and not (is_alone and window.kind is not WindowKind.PARTITION_EVENTS):
+        plan = Window(plan, window)
     return plan
 
 

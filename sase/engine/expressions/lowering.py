@@ -134,15 +134,15 @@ class _Writer:
                 jumps.append(self.write(leave))
             self.jumps_here(jumps)
         else:
-            undeclared = {r: None for r in references(condition) if r.undeclared_by != frozenset()}
+            # Where no schema says which types declare it there is one table, and all do.
+            undeclared = {r: None for r in references(condition) if r.undeclared_by}
             jumps = [self.undeclared(reference) for reference in undeclared]
             self.atom(condition)
             self.jumps_here(jumps)
 
     def undeclared(self, reference: Reference) -> int:
         """Rule 1: an attribute that the event's type does not declare makes the atom true."""
-        if reference.undeclared_by is None:
-            raise LoweringError(f"which types declare `{reference.attribute}` is not known")
+        assert reference.undeclared_by is not None
         codes = [self.layout.type_codes.get(name) for name in sorted(reference.undeclared_by)]
         words = [[0] for _ in range(max(self.layout.type_codes.values(), default=0) // WORD + 1)]
         for code in codes:

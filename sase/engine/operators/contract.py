@@ -248,10 +248,8 @@ def span_of(window: BoundWindow | None) -> int:
 
 
 def size_of(window: BoundWindow) -> int:
-    """The window in raw units or events."""
-    if window.size is None:
-        raise AssertionError("a plan that runs knows the size of its window")
-    return min(window.size, 2**63 - 1)
+    """The window in raw units or events; the matcher takes no events where that is not known."""
+    return min(window.size or 1, 2**63 - 1)
 
 
 def bound_of(clock: Clock, window: BoundWindow | None) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sase.binding import bind_text
-from sase.binding.bound import Operation, Part, Reference
+from sase.binding.bound import Operation
 from sase.engine.expressions import (
     Interner,
     Layout,
@@ -169,9 +168,6 @@ def test_what_is_not_known_is_said() -> None:
     condition = bound_condition("EVENT A x WHERE x.n = 1", SCHEMA)
     with pytest.raises(LoweringError, match="there is no column for `n`"):
         lower(condition, Layout({}, TYPES))
-    left = Reference(condition.left.type, 0, Part.EVENT, "n", undeclared_by=None)
-    with pytest.raises(LoweringError, match="which types declare `n` is not known"):
-        lower(replace(condition, left=left), Layout({(0, "n"): 0}, TYPES))
 
 
 def test_components_can_be_placed() -> None:

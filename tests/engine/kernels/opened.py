@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
-from sase.engine.kernels.stacks import ANY_SPAN, COUNT, NOTHING, RIP, ROW, TAIL
+from sase.engine.kernels.stacks import ANY_SPAN, BELOW, COUNT, NOTHING, RIP, ROW, TAIL
 from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.multi_stacks import MultiStacks
+from sase.engine.operators.runtime_stack import RuntimeStates
 from sase.engine.options import Options
 from sase.planning.nodes import NegativeComponent, SequenceConstruction, SequenceScan
 from tests.engine.kernels.streams import EARLIEST, Event, Pushed, Rows, arrivals
@@ -109,3 +111,47 @@ class Run:
             led = level > 0 and rip != NOTHING
             found.append((row, int(cells[level - 1, rip & mask, ROW]) if led else None))
         return found
+
+
+class MultiRun(Run):
+    """Scan and construction with stacks for two or three attributes."""
+
+    def __init__(self, levels: int, others: int = 1, **more: Any) -> None:
+        self.others = others
+        super().__init__(levels, **more)
+
+    def opened(self, above: SequenceConstruction) -> MultiStacks:
+        keys: Any = ((), *range(self.others))
+        return MultiStacks(keys, above, self.context)
+
+    def stack(self, attribute: int, level: int, key: int) -> list[int]:
+        """The events in the stack of a key of an attribute, from the top down."""
+        stacks, others = self.stacks.stacks, self.stacks._others
+        mask, found = stacks.cells.shape[1] - 1, list[int]()
+        heads, below = stacks.heads[level], stacks.cells[level, :, BELOW]
+        if attribute > 0:
+            heads, below = others.heads[attribute - 1, level], others.below[attribute - 1, level]
+        number = heads[key]
+        while number >= stacks.ends[TAIL, level]:
+            found.append(int(stacks.cells[level, number & mask, ROW]))
+            number = below[number & mask]
+        return found
+
+
+class NfaRun(Run):
+    """Scan and construction with the runtime stack."""
+
+    def opened(self, above: SequenceConstruction) -> RuntimeStates:
+        return RuntimeStates(above, self.context)
+
+    def cells(self) -> list[tuple[str, str]]:
+        """The states that are active after each event, and those that it enters, from 1 on."""
+        stack = self.stacks.stack
+        return [
+            (states(stack.active[cell]), states(stack.entered[cell]))
+            for cell in range(stack.sizes[0])
+        ]
+
+
+def states(bits: int) -> str:
+    return "".join(str(state + 1) for state in range(8) if bits >> state & 1)
