@@ -202,13 +202,13 @@ class Matcher:
         has_rows = any(not table.is_open for table in inputs.tables)
         if has_rows and any(window.size is None for window in self._plan.windows):
             raise SchemaError(
-                "the query was compiled without knowing what time counts, and its window has a unit:"
-                " compile it for these events"
+                "the query was compiled without knowing what time counts, and its window has a"
+                " unit: compile it for these events"
             )
         if inputs.typed and self._plan.schema.type_names is None:
             raise SchemaError(
-                "the query was compiled without knowing the types, and here each has a table: compile"
-                " it for these events"
+                "the query was compiled without knowing the types, and here each has a table:"
+                " compile it for these events"
             )
         return inputs
 

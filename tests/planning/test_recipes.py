@@ -159,9 +159,9 @@ def test_a_plan_is_shown_as_a_list_from_the_top() -> None:
     """With what each operator checks."""
     assert shown(plan_of("pais", "EVENT SEQ(A a, B b) WHERE [attr1] WITHIN 5")) == (
         "Transformation\n"
-        "  SequenceConstruction window=BoundWindow\n"
+        "  SequenceConstruction window=5\n"
         "    SequenceScan components=[a, b] tests=[attr1] stacks=AIS"
-        " partitions=[[attr1]] window=BoundWindow"
+        " partitions=[[attr1]] window=5"
     )
 
 
