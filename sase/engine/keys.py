@@ -16,7 +16,7 @@ from sase.engine.kernels.stacks import NOTHING
 
 Numbers = NDArray[np.int64]
 # The bits of the widest codes that are made of keys themselves, and the first room of a table.
-MOST_BITS, ROOM = 18, 1 << 10
+MOST_BITS, ROOM = 16, 1 << 10
 WIDEST = 1 << MOST_BITS
 BITS = 1
 

@@ -70,7 +70,14 @@ class Matcher:
             (*plan.attributes, *seq),
             classify=lambda events: classified(events, plan.definitions, coding),
         )
-        self._shape = Shape(plan.positives, plan.columns, plan.postponed, plan.schema, coding.texts)
+        self._shape = Shape(
+            plan.positives,
+            plan.returned.columns,
+            plan.returned.type_name,
+            plan.postponed,
+            plan.schema,
+            coding.texts,
+        )
         self._history, self._oldest = History(), 0
         # The order key of the last event, and how far time has come.
         self._last: tuple[int, ...] | None = None

@@ -31,6 +31,7 @@ class Shape:
 
     components: tuple[BoundComponent, ...]
     columns: tuple[Column, ...] | None
+    type_name: str | None
     postponed: BoundWindow | None
     schema: Schema
     texts: Interner
@@ -66,6 +67,11 @@ class Matches(Sequence[dict[str, Any]]):
     def schema(self) -> Schema:
         """What was known of the events."""
         return self._shape.schema
+
+    @property
+    def type_name(self) -> str | None:
+        """The type of the results as events, if RETURN names one."""
+        return self._shape.type_name
 
     @property
     def names(self) -> list[str]:

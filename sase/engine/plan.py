@@ -11,7 +11,6 @@ from sase.binding.bound import (
     Aggregate,
     BoundComponent,
     BoundWindow,
-    Column,
     Condition,
     EquivalenceTest,
     Operation,
@@ -88,10 +87,11 @@ class EnginePlan:
         return negation.window
 
     @cached_property
-    def columns(self) -> tuple[Column, ...] | None:
-        """What RETURN lists."""
+    def returned(self) -> Transformation:
+        """What results are made of."""
         transformation = find(self.operators, Transformation)
-        return None if transformation is None else transformation.columns
+        assert transformation is not None
+        return transformation
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:

@@ -200,13 +200,12 @@ def known(example: Example, expected: list[naive.Match], pushed: int, now: Any) 
     A match whose last event was pushed, for every event before that one was, too. One that waits
     for an absence when its window has passed: inclusive, when time has gone beyond it.
     """
+    there = [match for match in expected if match.events[-1][0] < pushed]
     if not example.query.negated_end:
-        return sum(match.events[-1][0] < pushed for match in expected)
-    if not pushed:
-        return 0
+        return len(there)
     if example.query.is_inclusive:
-        return sum(match.detected_at < now for match in expected)
-    return sum(match.detected_at <= now for match in expected)
+        return sum(match.detected_at < now for match in there)
+    return sum(match.detected_at <= now for match in there)
 
 
 # ---------------------------------------------------------------- comparing
