@@ -85,6 +85,7 @@ class Matcher:
         self._unseen = {name for component in components for name in component.types or ()}
         self._known_names: tuple[str, ...] = ()
         self._is_finished = False
+        self._lacks = _lacking(plan)
 
     # ------------------------------------------------------------ what callers use
 
@@ -204,20 +205,24 @@ class Matcher:
     # ------------------------------------------------------------ checks
 
     def _opened(self, events: object) -> Inputs:
-        """The tables of events; without a schema it must be one, and windows have no units."""
+        """The tables of events, which a query compiled without a schema may not understand."""
         inputs = opened(events).drained()
-        has_rows = any(not table.is_open for table in inputs.tables)
-        if has_rows and any(window.size is None for window in self._plan.windows):
-            raise SchemaError(
-                "the query was compiled without knowing what time counts, and its window has a"
-                " unit: compile it for these events"
-            )
-        if inputs.typed and self._plan.schema.type_names is None:
-            raise SchemaError(
-                "the query was compiled without knowing the types, and here each has a table:"
-                " compile it for these events"
-            )
+        if self._lacks is not None and (inputs.typed or not inputs.tables[0].is_open):
+            self._check_known(inputs)
         return inputs
+
+    def _check_known(self, inputs: Inputs) -> None:
+        """Without a schema there is one table, and windows have no units."""
+        if self._lacks == "what time counts":
+            why = "its window has a unit"
+        elif inputs.typed:
+            why = "here each type has a table"
+        else:
+            return
+        raise SchemaError(
+            f"the query was compiled without knowing {self._lacks}, and {why}: compile it for these"
+            " events"
+        )
 
     def _check_open(self) -> None:
         if self._is_finished:
@@ -282,3 +287,10 @@ class Matcher:
                     f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
                     f" times and was NULL there, for example in row {row}"
                 )
+
+
+def _lacking(plan: EnginePlan) -> str | None:
+    """What the schema did not say that some events need."""
+    if any(window.size is None for window in plan.windows):
+        return "what time counts"
+    return "the types" if plan.schema.type_names is None else None

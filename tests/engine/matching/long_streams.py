@@ -76,7 +76,7 @@ class Pattern:
     """A query of this family; `ordered` asks that v does not fall from event to event."""
 
     parts: tuple[Part, ...]
-    keyed: bool
+    keys: str  # by which events have the same id: "test", "conditions" on the positive ones, "none"
     ordered: bool
     window: int | None
     unit: str = ""  # or EVENTS, or EVENTS PER PARTITION
@@ -88,11 +88,16 @@ class Pattern:
         object.__setattr__(self, "names", positives)
 
     @property
+    def is_keyed(self) -> bool:
+        """Whether no event of another id can matter to a match."""
+        return self.keys == "test"
+
+    @property
     def text(self) -> str:
-        where = ["[id]"] if self.keyed else []
-        if self.ordered:
-            pairs = zip(self.names, self.names[1:], strict=False)
-            where += [f"{one}.v <= {two}.v" for one, two in pairs]
+        where = ["[id]"] if self.keys == "test" else []
+        for one, two in zip(self.names, self.names[1:], strict=False):
+            where += [f"{two}.id = {one}.id"] if self.keys == "conditions" else []
+            where += [f"{one}.v <= {two}.v"] if self.ordered else []
         where += [f"{p.variable}.v >= {p.least}" for p in self.parts if p.negated and p.least]
         clauses = [
             f"EVENT SEQ({', '.join(part.text for part in self.parts)})",
@@ -111,16 +116,17 @@ def patterns(draw: st.DrawFn) -> Pattern:
         place = draw(st.integers(0, len(parts)))
         kind, least = draw(st.sampled_from(NAMES)), draw(st.sampled_from([0, 2, 3]))
         parts.insert(place, Part(variable, kind, True, least))
-    keyed = draw(st.booleans())
+    keys = draw(st.sampled_from(["none", "none", "conditions", "test", "test", "test"]))
     units = [""]
     if not parts[-1].negated:
-        units += ["EVENTS"] + ["EVENTS PER PARTITION"] * keyed
+        units += ["EVENTS"] + ["EVENTS PER PARTITION"] * (keys == "test")
     unit = draw(st.sampled_from(units))
-    bounded = parts[0].negated or parts[-1].negated or not keyed or draw(st.integers(0, 4)) > 0
+    at_an_end = parts[0].negated or parts[-1].negated
+    bounded = at_an_end or keys != "test" or draw(st.integers(0, 4)) > 0
     window = draw(st.integers(3, 40)) if bounded else None
     if unit.endswith("PARTITION") and window is not None:
         window = 2 + window // 8
-    return Pattern(tuple(parts), keyed, draw(st.booleans()), window, unit, draw(st.booleans()))
+    return Pattern(tuple(parts), keys, draw(st.booleans()), window, unit, draw(st.booleans()))
 
 
 # ---------------------------------------------------------------- the oracle
@@ -151,10 +157,10 @@ class Oracle:
         seen: Counter[Any] = Counter()
         self.ranks: dict[int, int] = {}
         for event in events:
-            self.scopes.setdefault(event.id if pattern.keyed else None, []).append(event)
+            self.scopes.setdefault(event.id if pattern.is_keyed else None, []).append(event)
             self.ranks[event.row] = seen[event.id]
             seen[event.id] += 1
-        if pattern.keyed and len(pattern.parts) > 1:
+        if pattern.is_keyed and len(pattern.parts) > 1:
             self.scopes.pop(None, None)
         self.times = {key: [e.ts for e in scope] for key, scope in self.scopes.items()}
 
@@ -181,8 +187,14 @@ class Oracle:
         for event in (scope[place] for place in range(before - 1, -1, -1)):
             if not self._holds(event, bound[-1]):
                 return
-            if event.type == wanted and not (self.pattern.ordered and event.v > bound[0].v):
+            if event.type == wanted and self._fits(event, bound[0]):
                 yield from self._bindings(key, (event, *bound))
+
+    def _fits(self, event: Event, after: Event) -> bool:
+        """The conditions on two that follow each other."""
+        if self.pattern.ordered and event.v > after.v:
+            return False
+        return self.pattern.keys != "conditions" or (event.id == after.id and event.id is not None)
 
     def _holds(self, first: Event, last: Event) -> bool:
         """Whether two events are in one window."""

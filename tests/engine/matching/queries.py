@@ -187,5 +187,9 @@ def _length(writer: Writer) -> str:
     }  # fmt: skip
     times, finer = parts[clock.unit]
     return writer.one_of(
-        whole, whole, raw or whole, f"{ticks * times} {finer}", f"{ticks * times - times // 2} {finer}"
+        whole,
+        whole,
+        raw or whole,
+        f"{ticks * times} {finer}",
+        f"{ticks * times - times // 2} {finer}",
     )
