@@ -9,7 +9,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint format-code wheel clean
+.PHONY: help demo test test-long mutants lint format-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: $(READY) ## run the whole test suite
 test-long: $(READY) ## run the suite with hundreds of times more random examples
 	@echo "test-long: the whole suite, with many more random examples"
 	@$(BIN)/python -m pytest --hypothesis-profile=long $(ARGS)
+
+mutants: $(READY) ## put faults into copies of the code: the suite must notice each
+	@$(BIN)/python -m tests.mutants.run $(ARGS)
 
 lint: $(READY) ## check style, format and types
 	@echo "lint: style, format and types"

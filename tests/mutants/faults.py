@@ -1,0 +1,157 @@
+"""One-line faults, each of which the suite must notice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """What is changed where: the text stands once in the file."""
+
+    name: str
+    path: str
+    right: str
+    wrong: str
+
+
+STACKS, WALK = "sase/engine/kernels/stacks.py", "sase/engine/kernels/walk.py"
+NEGATIVES, CHECKS = "sase/engine/kernels/negatives.py", "sase/engine/kernels/checks.py"
+RUNTIME, MULTI = "sase/engine/kernels/runtime_stack.py", "sase/engine/kernels/multi_stacks.py"
+OPERATORS = "sase/engine/operators"
+
+FAULTS = [
+    Fault("window-too-short", STACKS, "return measure - span\n", "return measure - span + 1\n"),
+    Fault("window-too-long", f"{OPERATORS}/contract.py", "- (not window.inclusive)", "+ 0"),
+    Fault(
+        "tie-taken", STACKS, "    if cell[TIE] == tie:\n        top", "    if False:\n        top"
+    ),
+    Fault(
+        "tie-taken-basic",
+        RUNTIME,
+        "stack.tie[place] != stack.tie[walk.choice[level + 1] & mask]",
+        "True",
+    ),
+    Fault("evicted-early", STACKS, "MEASURE] < bound", "MEASURE] <= bound + 1"),
+    Fault("evicted-last-level-kept", STACKS, "    stacks.ends[TAIL, levels - 1] =", "    _ ="),
+    Fault(
+        "resume-forgets-level",
+        WALK,
+        "walk.at[0], walk.at[1] = number, level",
+        "walk.at[0], walk.at[1] = number, FRESH",
+    ),
+    Fault(
+        "resume-skips-final",
+        WALK,
+        "number, level = walk.at[0], walk.at[1]",
+        "number, level = walk.at[0] + 0 * walk.at[1], FRESH",
+    ),
+    Fault("reach-ignored", WALK, "or cell[REACH] < bound", "or cell[REACH] > bound + 1000000"),
+    Fault("floor-off-by-one", WALK, "ends = cell[TIE] < cells", "ends = cell[TIE] <= cells"),
+    Fault(
+        "start-before-window",
+        WALK,
+        "cells[0, place, FLOOR] < bound",
+        "cells[0, place, FLOOR] <= bound",
+    ),
+    Fault(
+        "absence-tied",
+        STACKS,
+        "            if absences.tie[row, key] == tie:\n                row += 1\n",
+        "",
+    ),
+    Fault("null-agrees", CHECKS, "        if code == NOTHING:\n            return False\n", ""),
+    Fault(
+        "undeclared-disagrees",
+        CHECKS,
+        "            if found != UNDECLARED:\n                if found",
+        "            if True:\n                if found",
+    ),
+    Fault(
+        "null-key-kept",
+        "sase/engine/coding.py",
+        "known = valid if known is None else known & valid",
+        "known = None",
+    ),
+    Fault(
+        "negative-null-forbids", NEGATIVES, "(found != code or code == NOTHING)", "found != code"
+    ),
+    Fault("negative-at-the-edge", NEGATIVES, "at & mask] >= bound\n", "at & mask] > bound\n"),
+    Fault(
+        "negative-tied",
+        NEGATIVES,
+        "stored.tie[checks.rows[after]] + 1",
+        "stored.tie[checks.rows[after]]",
+    ),
+    Fault(
+        "negative-jump",
+        NEGATIVES,
+        "far = jump >= tail and by[jump & mask] >= limit",
+        "far = jump >= tail",
+    ),
+    Fault(
+        "negative-dropped-early",
+        NEGATIVES,
+        "measure[index.sizes[1] & mask] < bound",
+        "measure[index.sizes[1] & mask] <= bound + 1",
+    ),
+    Fault(
+        "released-early",
+        f"{OPERATORS}/postponed.py",
+        'side = "left" if inclusive else "right"',
+        'side = "right"',
+    ),
+    Fault(
+        "release-order",
+        f"{OPERATORS}/postponed.py",
+        'order = np.argsort(np.concatenate(due), kind="stable")',
+        'order = np.argsort(-np.concatenate(due), kind="stable")',
+    ),
+    Fault(
+        "detected-wraps",
+        f"{OPERATORS}/negation.py",
+        "np.where(first > LATEST - size, LATEST, first + size)",
+        "first + size",
+    ),
+    Fault(
+        "codes-recycled-early",
+        "sase/engine/kernels/keys.py",
+        "if used < horizon:",
+        "if used <= horizon + 3:",
+    ),
+    Fault(
+        "intersection-skipped",
+        MULTI,
+        "        if found:\n            return True\n",
+        "        return True\n",
+    ),
+    Fault(
+        "ranks-of-relevant-only",
+        "sase/engine/front.py",
+        "block.ranks == NOTHING] &=",
+        "block.ranks == -5] &=",
+    ),
+    Fault(
+        "ties-across-pushes",
+        "sase/engine/matcher.py",
+        "self._front.at.ties -= 1",
+        "self._front.at.ties -= 0",
+    ),
+    Fault(
+        "limit-per-block",
+        f"{OPERATORS}/transformation.py",
+        "self._left -= sequences.shape[1]",
+        "pass",
+    ),
+    Fault(
+        "store-too-small",
+        "sase/engine/store.py",
+        "needed = self.next + count - self.first",
+        "needed = count",
+    ),
+    Fault(
+        "value-not-checked",
+        f"{OPERATORS}/sequence_scan.py",
+        "[*node.values, *keys]",
+        "[*node.values]",
+    ),
+]

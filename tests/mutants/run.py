@@ -1,0 +1,62 @@
+"""Make each fault in a copy of the tree, and run what should notice it (`make mutants`).
+
+The kernels are not compiled, so that a fault is met in seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.mutants.faults import FAULTS, Fault
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("sase", "tests", "grammar", "plans", "examples", "docs")
+QUICK = ("tests/test_cases.py", "-k", "window or negation")
+ALL = (
+    "tests/test_cases.py",
+    "tests/engine/kernels",
+    "tests/engine/operators",
+    "tests/engine/matching",
+)
+
+
+def is_noticed(fault: Fault, *, quick: bool = False) -> bool:
+    """Whether the suite fails with a fault."""
+    with tempfile.TemporaryDirectory(prefix="sase-mutant-") as folder:
+        copy = Path(folder)
+        for part in PARTS:
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("setup.cfg", "pyproject.toml", "README.md"):
+            shutil.copy(ROOT / name, copy)
+        place = copy / fault.path
+        text = place.read_text(encoding="utf-8")
+        assert text.count(fault.right) == 1, fault
+        place.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        command += QUICK if quick else ALL
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(copy)}
+        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, check=False)
+        if done.returncode > 1:
+            raise RuntimeError(done.stdout.decode()[-2000:] + done.stderr.decode()[-2000:])
+        return done.returncode == 1
+
+
+def main(names: list[str]) -> int:
+    """Try the faults named, or all; 1 if one is not noticed."""
+    wanted = [fault for fault in FAULTS if not names or fault.name in names]
+    missed = []
+    for fault in wanted:
+        noticed = is_noticed(fault)
+        print(f"{'noticed' if noticed else 'MISSED '}  {fault.name}", flush=True)
+        missed += [] if noticed else [fault.name]
+    print(f"{len(wanted) - len(missed)} of {len(wanted)} faults are noticed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
