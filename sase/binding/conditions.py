@@ -69,7 +69,9 @@ def combined(make: type[All] | type[Any], operands: list[Condition], span: Span)
     left = [operand for operand in flat if not isinstance(operand, Truth)]
     if not left:
         return Truth(not decisive, span=span)
-    return left[0] if len(left) == 1 else make(tuple(left), span=span)
+    # What was written as one conjunct stays one: a conjunction that is left of an OR keeps it.
+    is_one = len(left) == 1 and not (make is Any and isinstance(left[0], All))
+    return left[0] if is_one else make(tuple(left), span=span)
 
 
 def _flattened(make: type[All] | type[Any], operands: list[Condition]) -> Iterator[Condition]:

@@ -23,7 +23,10 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
     for component in scope.components:
         found = list(_declarations(component, test.attribute.text, scope))
         types += [data_type for data_type in found if data_type is not None]
-        declared.append(None if UNKNOWN in found else None not in found)
+        is_known = UNKNOWN not in found and not (
+            component.types is None and scope.schema.admits_strangers(test.attribute.text)
+        )
+        declared.append(None not in found if is_known else None)
     if not types:
         _refuse_undeclared(test, scope)
     data_type = _common(test, types, scope)

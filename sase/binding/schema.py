@@ -74,6 +74,11 @@ class Schema:
         """Whether every type has every column of one table."""
         return self.columns is not None and not self._declared
 
+    def admits_strangers(self, attribute: str) -> bool:
+        """Whether events may have a type of which nothing is known, and lack an attribute."""
+        is_common = attribute in (self.time, self.type, self.seq)
+        return self.type is not None and bool(self._declared) and not is_common
+
     def attributes(self, type_name: str) -> Mapping[str, DataType] | None:
         """The attributes of a type with those that every event has; None where any is allowed."""
         return self._declared.get(type_name, self._wide)

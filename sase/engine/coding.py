@@ -24,12 +24,13 @@ Mask = NDArray[np.bool_]
 
 
 class KnownTypes:
-    """The types that a plan knows, and what each declares; −1 is a type that it does not know."""
+    """The types that a plan knows, and what each declares; all that it does not know are one."""
 
     def __init__(self, schema: Schema, mentioned: Iterator[str]) -> None:
         self.schema = schema
         names = dict.fromkeys([*(schema.type_names or ()), *mentioned])
         self.codes: Mapping[str, int] = {name: code for code, name in enumerate(names)}
+        self.stranger = len(names)
         self._is_typed = any(t.attributes is not None for t in schema.types or ())
         self._declared: dict[str, Mask | None] = {}
         self._translation: tuple[tuple[str, ...], NDArray[np.int16]] | None = None
@@ -37,16 +38,21 @@ class KnownTypes:
     def translation(self, names: tuple[str, ...]) -> NDArray[np.int16]:
         """The plan's code by an input's code plus one."""
         if self._translation is None or self._translation[0] != names:
-            codes = [-1, *(self.codes.get(name, -1) for name in names)]
+            codes = [-1, *(self.codes.get(name, self.stranger) for name in names)]
             self._translation = (names, np.array(codes, np.int16))
         return self._translation[1]
 
     def declare(self, attribute: str) -> Mask | None:
-        """Whether each type declares an attribute, by code, the unknown last; None if all do."""
+        """Whether each type declares an attribute, by code, strangers last; None if all do."""
         if attribute not in self._declared:
             found = np.array([self._declares(name, attribute) for name in [*self.codes, None]])
             self._declared[attribute] = None if found.all() else found
         return self._declared[attribute]
+
+    def strangers_lack(self, attribute: str) -> bool:
+        """Whether types that the plan does not know do not declare an attribute."""
+        declared = self.declare(attribute)
+        return declared is not None and not declared[self.stranger]
 
     def _declares(self, type_name: str | None, attribute: str) -> bool:
         schema = self.schema

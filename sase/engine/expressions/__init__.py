@@ -1,7 +1,7 @@
 """Expressions: lowered to programs, evaluated over columns, with one meaning for both."""
 
 from sase.engine.expressions.lanes import Lane, columns_of, lane_of
-from sase.engine.expressions.layout import Layout, LoweringError, columns_needed
+from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed
 from sase.engine.expressions.lowering import Lowered, lower, lower_several, lower_value, make_stack
 from sase.engine.expressions.rows import RowTest
 from sase.engine.expressions.strings import Interner
@@ -12,6 +12,7 @@ __all__ = [
     "Layout",
     "Lowered",
     "LoweringError",
+    "Need",
     "RowTest",
     "columns_needed",
     "columns_of",

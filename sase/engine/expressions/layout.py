@@ -37,13 +37,24 @@ class Layout:
 
     `places` are columns of `Columns`, the same for several needs where one column serves them.
     `positions` are components' places in the `rows` of an evaluation; without them it is a
-    component's own number.
+    component's own number. `strangers` are attributes of components that also admit types of which
+    the schema says nothing, and which do not declare them: those have the code `stranger`.
     """
 
     places: Mapping[Need, int]
     type_codes: Mapping[str, int] = field(default_factory=dict)
     interner: Interner = field(default_factory=Interner)
     positions: Mapping[int, int] | None = None
+    strangers: frozenset[Need] = frozenset()
+    stranger: int = 0
+
+    def lacks(self, reference: Reference) -> bool:
+        """Whether some type that the component admits does not declare the attribute.
+
+        Where no schema says which types declare it there is one table, and all do.
+        """
+        need = (reference.component, reference.attribute)
+        return bool(reference.undeclared_by) or need in self.strangers
 
     def position(self, component: int) -> int:
         """The place of a component's row."""

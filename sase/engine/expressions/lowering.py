@@ -134,17 +134,19 @@ class _Writer:
                 jumps.append(self.write(leave))
             self.jumps_here(jumps)
         else:
-            # Where no schema says which types declare it there is one table, and all do.
-            undeclared = {r: None for r in references(condition) if r.undeclared_by}
+            undeclared = {r: None for r in references(condition) if self.layout.lacks(r)}
             jumps = [self.undeclared(reference) for reference in undeclared]
             self.atom(condition)
             self.jumps_here(jumps)
 
     def undeclared(self, reference: Reference) -> int:
         """Rule 1: an attribute that the event's type does not declare makes the atom true."""
-        assert reference.undeclared_by is not None
-        codes = [self.layout.type_codes.get(name) for name in sorted(reference.undeclared_by)]
-        words = [[0] for _ in range(max(self.layout.type_codes.values(), default=0) // WORD + 1)]
+        layout = self.layout
+        codes = [layout.type_codes.get(name) for name in sorted(reference.undeclared_by or ())]
+        if (reference.component, reference.attribute) in layout.strangers:
+            codes.append(layout.stranger)
+        most = max([layout.stranger, *layout.type_codes.values()])
+        words = [[0] for _ in range(most // WORD + 1)]
         for code in codes:
             if code is not None:
                 words[code // WORD][0] |= 1 << code % WORD

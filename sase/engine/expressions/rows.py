@@ -23,14 +23,20 @@ class RowTest:
     """
 
     def __init__(
-        self, condition: Condition, type_codes: Mapping[str, int], interner: Interner
+        self,
+        condition: Condition,
+        type_codes: Mapping[str, int],
+        interner: Interner,
+        strangers: frozenset[Need] = frozenset(),
+        stranger: int = 0,
     ) -> None:
         self.condition, self.interner = condition, interner
         self.columns = columns_needed([condition])
         places = {need: place for place, need in enumerate(self.columns)}
         positions = {component: 0 for component, _ in self.columns}
-        self.lowered = lower(condition, Layout(places, type_codes, interner, positions))
-        self.is_fast = is_fast(condition) and bool(self.columns)
+        layout = Layout(places, type_codes, interner, positions, strangers, stranger)
+        self.lowered = lower(condition, layout)
+        self.is_fast = is_fast(condition) and bool(self.columns) and not strangers
         self.stack: Stack = make_stack(self.lowered.depth)
 
     def truth(self, lanes: Mapping[Need, Lane], types: NDArray[np.int16]) -> Mask:

@@ -42,7 +42,7 @@ def scan_all(
     mask = stacks.cells.shape[1] - 1
     for i in range(arrivals.rows.shape[0]):
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
-        if key == NOTHING or not has_all_keys(keys, i):
+        if key < 0 or not has_all_keys(keys, i):
             continue
         bound = oldest(measure, span)
         for level in range(stacks.cells.shape[0] - 1, -1, -1):
@@ -71,7 +71,7 @@ def has_all_keys(keys: OutIntRows, i: int) -> bool:
     """Whether an event has a value of every other attribute."""
     known = True
     for other in range(keys.shape[0]):
-        known = known and keys[other, i] != NOTHING
+        known = known and keys[other, i] >= 0
     return known
 
 

@@ -39,7 +39,7 @@ def insert(arrivals: Arrivals, bit: int, index: NegativeIndex) -> None:
     mask = index.row.shape[0] - 1
     for i in range(arrivals.rows.shape[0]):
         key = arrivals.keys[i]
-        if key == NOTHING or not (arrivals.states[i] >> bit) & 1:
+        if key < 0 or not (arrivals.states[i] >> bit) & 1:
             continue
         number = index.sizes[0]
         place, top = number & mask, index.heads[key]

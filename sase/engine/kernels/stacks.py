@@ -67,7 +67,7 @@ class Absences(NamedTuple):
 class Arrivals(NamedTuple):
     """The events of a block that may take part, in stream order.
 
-    `states` has a bit for each level; `keys` is the partition, or `NOTHING` for an event that is in
+    `states` has a bit for each level; `keys` is the partition, or negative for an event that is in
     none; `measures` is what the window measures; equal `ties` mean simultaneous events.
     """
 
@@ -119,7 +119,7 @@ def scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span:
     levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
     for i in range(arrivals.rows.shape[0]):
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
-        if key == NOTHING:
+        if key < 0:
             continue
         bound = oldest(measure, span)
         # From the last level down, since an event never follows itself.

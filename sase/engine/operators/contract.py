@@ -24,7 +24,7 @@ from sase.binding.bound import (
 )
 from sase.engine.block import Block, Clock
 from sase.engine.coding import PlanCoding
-from sase.engine.expressions import Layout, columns_needed, lower_several, make_stack
+from sase.engine.expressions import Layout, Need, columns_needed, lower_several, make_stack
 from sase.engine.kernels.checks import Checks, select
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.program import Program, Stack
@@ -203,7 +203,14 @@ class Context:
         needed = columns_needed(conditions)
         places = {need: self.store.keep_attribute(need[1]) for need in needed}
         positions = {component: self.level_of(component) for component, _ in needed}
-        return Layout(places, self.coding.types_known.codes, self.coding.texts, positions)
+        known = self.coding.types_known
+        strangers = self.strangers(needed)
+        return Layout(places, known.codes, self.coding.texts, positions, strangers, known.stranger)
+
+    def strangers(self, needed: Iterable[Need]) -> frozenset[Need]:
+        """The attributes that an event of a type that is not known may have to do without."""
+        lacks = self.coding.types_known.strangers_lack
+        return frozenset(n for n in needed if self.component(n[0]).types is None and lacks(n[1]))
 
     def values(
         self, test: EquivalenceTest, components: Iterable[BoundComponent]

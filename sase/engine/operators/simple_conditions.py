@@ -8,7 +8,7 @@ import numpy as np
 
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Numbers
-from sase.engine.expressions import Lane, RowTest
+from sase.engine.expressions import Lane, RowTest, columns_needed
 from sase.engine.operators.contract import Context
 
 
@@ -16,9 +16,8 @@ class SimpleConditions:
     """Conditions by component, evaluated for the events of a block that the component admits."""
 
     def __init__(self, context: Context, conditions: Iterable[tuple[int, Condition]]) -> None:
-        coding = context.coding
         self._tests = [
-            (context.bit_of(component), RowTest(condition, coding.types_known.codes, coding.texts))
+            (context.bit_of(component), _test(condition, context))
             for component, condition in conditions
         ]
         self._overflows = [
@@ -37,6 +36,12 @@ class SimpleConditions:
             states[fails] &= ~(1 << bit)
             overflows.collect(_place_in(block, rows))
         return states
+
+
+def _test(condition: Condition, context: Context) -> RowTest:
+    coding, known = context.coding, context.coding.types_known
+    strangers = context.strangers(columns_needed([condition]))
+    return RowTest(condition, known.codes, coding.texts, strangers, known.stranger)
 
 
 def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:
