@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.stacks import NOTHING, Arrivals
 
 Rows = list[tuple[int, ...]]
@@ -73,6 +74,11 @@ def blocks(events: Sequence[Event], cuts: Sequence[int]) -> Iterator[Sequence[Ev
         yield events[start:end]
 
 
+# A key that is negative is none, of whatever reason.
+KEYS = st.sampled_from([0, 0, 0, 0, 1, 1, 1, NOTHING, UNDECLARED])
+OTHERS = st.sampled_from([0, 0, 1, 1, 1, 1, NOTHING, UNDECLARED])
+
+
 @st.composite
 def streams(
     draw: st.DrawFn, states: Sequence[int], others: int = 0, most: int = 14, ends: bool = False
@@ -83,12 +89,12 @@ def streams(
     """
     size = draw(st.integers(1, most))
     ticks = np.cumsum(draw(st.lists(st.sampled_from([0, 1, 1, 2]), min_size=size, max_size=size)))
-    keys = draw(st.lists(st.sampled_from([0, 0, 0, 1, 1, NOTHING]), min_size=size, max_size=size))
+    keys = draw(st.lists(KEYS, min_size=size, max_size=size))
     begin = draw(st.sampled_from([0, EARLIEST, LATEST - int(ticks[-1])])) if ends else 0
     measured = draw(st.sampled_from(["times", "times", "positions"]))
     rows, row = list[Event](), draw(st.sampled_from([0, 5]))
     for place, key in enumerate(keys):
-        more = tuple(draw(st.sampled_from([0, 1, 1, NOTHING])) for _ in range(others))
+        more = tuple(draw(OTHERS) for _ in range(others))
         measure = int(ticks[place]) + begin if measured == "times" else place + min(begin, 0)
         state = draw(st.sampled_from(states))
         rows.append(Event(row, state, key, measure, int(ticks[place]), more))
@@ -103,5 +109,5 @@ def ranked(events: Sequence[Event]) -> list[Event]:
     for event in events:
         rank = counts.get(event.key, 0)
         counts[event.key] = rank + 1
-        found.append(event._replace(measure=NOTHING if event.key == NOTHING else rank))
+        found.append(event._replace(measure=NOTHING if event.key < 0 else rank))
     return found

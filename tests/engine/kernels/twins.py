@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from sase.engine.kernels.stacks import NOTHING
 from tests.engine.kernels.streams import EARLIEST, LATEST, Event, Rows
 
 
@@ -54,7 +53,7 @@ def tuples(events: Sequence[Event], levels: int) -> list[tuple[Event, ...]]:
         for chosen in product(*by_level)
         if all(a.tie < b.tie for a, b in zip(chosen, chosen[1:], strict=False))
         and len({(event.key, event.others) for event in chosen}) == 1
-        and NOTHING not in (chosen[0].key, *chosen[0].others)
+        and min(chosen[0].key, *chosen[0].others, 0) >= 0
     ]
     return sorted(found, key=lambda chosen: (chosen[-1].row, *(-e.row for e in chosen[-2::-1])))
 

@@ -108,13 +108,16 @@ class Pattern:
         return " ".join(filter(None, clauses))
 
 
+ORDERED = st.sampled_from([False, False, True])
+
+
 @st.composite
 def patterns(draw: st.DrawFn) -> Pattern:
     types = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3))
     parts = [Part(name, kind, False) for name, kind in zip("abc", types, strict=False)]
     for variable in "xy"[: draw(st.sampled_from([0, 1, 1, 2]))]:
         place = draw(st.integers(0, len(parts)))
-        kind, least = draw(st.sampled_from(NAMES)), draw(st.sampled_from([0, 2, 3]))
+        kind, least = draw(st.sampled_from(NAMES)), draw(st.sampled_from([0, 3, 2, 3]))
         parts.insert(place, Part(variable, kind, True, least))
     keys = draw(st.sampled_from(["none", "none", "conditions", "test", "test", "test"]))
     units = [""]
@@ -123,10 +126,12 @@ def patterns(draw: st.DrawFn) -> Pattern:
     unit = draw(st.sampled_from(units))
     at_an_end = parts[0].negated or parts[-1].negated
     bounded = at_an_end or keys != "test" or draw(st.integers(0, 4)) > 0
-    window = draw(st.integers(3, 40)) if bounded else None
-    if unit.endswith("PARTITION") and window is not None:
-        window = 2 + window // 8
-    return Pattern(tuple(parts), keys, draw(st.booleans()), window, unit, draw(st.booleans()))
+    window = draw(st.integers(6, 50)) if bounded else None
+    if window is not None and (unit.endswith("PARTITION") or (at_an_end and keys != "test")):
+        window = (
+            len(types) + window // 8
+        )  # the whole window of a longer one is seldom without an event
+    return Pattern(tuple(parts), keys, draw(ORDERED), window, unit, draw(st.booleans()))
 
 
 # ---------------------------------------------------------------- the oracle

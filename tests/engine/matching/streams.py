@@ -38,12 +38,19 @@ class Clock:
         return f"<time: {self.name}>"
 
     def at(self, tick: int) -> Any:
-        moment = self.start + tick * self.step
-        return min(moment, 2**63 - 1) if isinstance(moment, int) else moment
+        return _in_range(self.start + tick * self.step)
+
+    def after(self, shown: Any) -> Any:
+        """Some ticks later, as results show times."""
+        return _in_range(shown + 5 * self.shown(self.step))
 
     def shown(self, value: Any) -> Any:
         """A timestamp as results show it: float seconds are counted in microseconds."""
         return round(value * 10**6) if isinstance(value, float) else value
+
+
+def _in_range(moment: Any) -> Any:
+    return min(moment, 2**63 - 1) if isinstance(moment, int) else moment
 
 
 YEAR = datetime.fromisoformat("2024-02-28T23:58:00")

@@ -34,8 +34,8 @@ def test_the_engine_is_the_naive_matcher(example: Example, way: Way) -> None:
     check(example, expected, got)
 
 
-# How many of a thousand examples have a construct and a result: a fifth of the usual number.
-# Hypothesis makes most examples by changing others, so that the numbers go up and down.
+# How many of a thousand examples have a construct and a result: a fifth of the usual number, for
+# Hypothesis makes most examples by changing others, and the numbers go up and down.
 LEAST = {
     "1 positive": 30, "2 positive": 70, "3 positive": 30, "4 positive": 10,
     "layout wide": 20, "layout listed": 5, "layout declared": 40, "layout defined": 10,
@@ -61,5 +61,8 @@ def test_the_examples_use_the_whole_language() -> None:
         pytest.skip("too few examples ran before this test")
     assert census.found >= 0.6 * census.examples
     assert census.refused <= 0.05 * census.examples
-    wanted = {name: least * census.examples // 1000 for name, least in LEAST.items()}
-    assert {name: hits for name in LEAST if (hits := census.hits[name]) < wanted[name]} == {}
+    few = census.examples < 5000  # too few for what is rare
+    wanted = {
+        name: least * census.examples // 1000 for name, least in LEAST.items() if least > 15 * few
+    }
+    assert {name: hits for name in wanted if (hits := census.hits[name]) < wanted[name]} == {}

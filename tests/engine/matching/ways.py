@@ -157,41 +157,30 @@ def found(matches: Any) -> Found:
 
 def push(example: Example, way: Way, expected: list[naive.Match]) -> Found:
     """Piece by piece, the rows in order: each match is told as soon as it is known."""
-    table = example.table
+    table, clock = example.table, example.setting.clock
     matcher = plan_of(example, way, table).open()
-    parts, pushed, told = list[Found](), 0, 0
+    times = [clock.shown(row[example.setting.time]) for row in example.rows]
+    now, pushed, parts = None, 0, list[Found]()
+
+    def told(matches: Any) -> None:
+        parts.append(found(matches))
+        number = sum(len(part.rows) for part in parts)
+        assert number == known(example, expected, pushed, now), f"after {pushed} rows, at {now}"
+
     for part, piece in cut(table, way.pieces):
-        parts.append(found(matcher.push(given(part, piece.form))))
-        pushed, told = pushed + len(part), told + len(parts[-1].rows)
-        now = last_time(example, pushed)
-        assert told == known(example, expected, pushed, now), f"after {pushed} rows"
-        if piece.advance and pushed:
-            now = later(example, pushed)
-            parts.append(found(matcher.advance(now)))
-            told += len(parts[-1].rows)
-            assert told == known(example, expected, pushed, now), f"after {pushed} rows, at {now}"
+        pushed += len(part)
+        now = times[pushed - 1] if len(part) else now
+        told(matcher.push(given(part, piece.form)))
+        if piece.advance:
+            # To the time of the next event, which may come then, or of none.
+            now = times[pushed] if pushed < len(times) else clock.after(times[-1])
+            told(matcher.advance(now))
     parts.append(found(matcher.finish()))
     return Found(
         parts[-1].names,
         [row for part in parts for row in part.rows],
         [result for part in parts for result in part.results],
     )
-
-
-def last_time(example: Example, pushed: int) -> Any:
-    row = example.rows[pushed - 1] if pushed else None
-    return row and example.setting.clock.shown(row[example.setting.time])
-
-
-def later(example: Example, pushed: int) -> Any:
-    """The time of the next row, as results show times, or one after all rows."""
-    setting, rows = example.setting, example.rows
-    clock = setting.clock
-    if pushed < len(rows):
-        return clock.shown(rows[pushed][setting.time])
-    last = rows[-1][setting.time]
-    after = last + 5 * clock.step
-    return min(after, 2**63 - 1) if isinstance(last, int) else clock.shown(after)
 
 
 def known(example: Example, expected: list[naive.Match], pushed: int, now: Any) -> int:

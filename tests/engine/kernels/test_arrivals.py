@@ -1,0 +1,46 @@
+"""The events of a block that a component admits, and their ranks in partitions."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sase.engine.kernels.arrivals import PLACE, STATE, TIME, admit, rank
+from sase.engine.kernels.stacks import NOTHING
+
+# By the code of a type plus one; a bare ANY has a bit for events without a type, too.
+STATES = st.lists(st.sampled_from([0, 1, 2, 5, 1 << 62]), min_size=4, max_size=4)
+TYPES = st.lists(st.integers(-1, 2), max_size=20)
+
+
+@given(TYPES, STATES, st.integers(0, 1000), st.data())
+def test_admitted_events(
+    types: list[int], states: list[int], first: int, data: st.DataObject
+) -> None:
+    times = data.draw(
+        st.lists(st.integers(-(2**63), 2**63 - 1), min_size=len(types), max_size=len(types))
+    )
+    out = np.full((3, len(types) + 1), 77, np.int64)
+    count = admit(
+        np.array(types, np.int16), np.array(times, np.int64), np.array(states, np.int64), first, out
+    )
+    admitted = [place for place, code in enumerate(types) if states[code + 1]]
+    assert count == len(admitted)
+    assert out[PLACE, :count].tolist() == [first + place for place in admitted]
+    assert out[STATE, :count].tolist() == [states[types[place] + 1] for place in admitted]
+    assert out[TIME, :count].tolist() == [times[place] for place in admitted]
+
+
+@given(st.lists(st.lists(st.sampled_from([NOTHING, 0, 1, 3]), max_size=8), max_size=4))
+def test_ranks_count_through_blocks(blocks: list[list[int]]) -> None:
+    counts, found = np.zeros(4, np.int64), list[int]()
+    for codes in blocks:
+        ranks = np.full(len(codes), 77, np.int64)
+        rank(np.array(codes, np.int64), counts, ranks)
+        found += ranks.tolist()
+    every = [code for codes in blocks for code in codes]
+    assert found == [
+        NOTHING if code == NOTHING else every[:place].count(code)
+        for place, code in enumerate(every)
+    ]

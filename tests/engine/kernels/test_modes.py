@@ -1,0 +1,31 @@
+"""The tests of this folder without compilation, and with every index checked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[2]
+# Large tables, of which there is nothing to be seen that small ones do not show.
+LARGE = "stay_few or growing or close_together"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variable", "profile"), [("NUMBA_DISABLE_JIT", "debug"), ("NUMBA_BOUNDSCHECK", "dev")]
+)
+def test_kernels_in_other_modes(variable: str, profile: str) -> None:
+    files = [str(path) for path in FOLDER.glob("test_*.py") if path != Path(__file__)]
+    # Where an integer wraps on purpose, a scalar of NumPy says so.
+    wrapping = "ignore:overflow encountered in scalar:RuntimeWarning"
+    options = ["-q", "-p", "no:cacheprovider", f"--hypothesis-profile={profile}", "-W", wrapping]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "-k", f"not ({LARGE})", *files],
+        env={**os.environ, variable: "1"}, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr

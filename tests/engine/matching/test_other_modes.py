@@ -1,0 +1,28 @@
+"""The kernels without compilation, and with every index checked: a part of the random examples."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[2]
+FILES = ["test_engine_is_naive.py", "test_long_streams.py"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variable", "files"), [("NUMBA_DISABLE_JIT", FILES[:1]), ("NUMBA_BOUNDSCHECK", FILES)]
+)
+def test_in_other_modes(variable: str, files: list[str]) -> None:
+    """The profile `debug` has few examples."""
+    options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=debug"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *(str(FOLDER / name) for name in files)],
+        env={**os.environ, variable: "1"}, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,117 @@
+"""A stream goes on as before with operators that were opened anew and given the saved state."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from functools import cache
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sase
+from sase.engine.operators import opened
+from sase.engine.options import Options
+from sase.planning.recipes import recipe_names
+from tests.engine.operators.plans import QUERIES, plan_of, stream, told
+
+EVENTS = stream()
+RECIPES = recipe_names()
+
+
+@cache
+def whole(query: str, recipe: str) -> list[Any]:
+    """What comes out of one batch, with the usual options."""
+    return told(plan_of(query, recipe).run(EVENTS))
+
+
+def test_every_query_finds_something() -> None:
+    """The same by every recipe, and more than a handful."""
+    for query in QUERIES:
+        assert len(whole(query, "basic")) >= 5, query
+        assert all(whole(query, recipe) == whole(query, "basic") for recipe in RECIPES), query
+
+
+def replaced(matcher: Any) -> None:
+    """Open the operators of a matcher once more, with the state that those so far have saved."""
+    fresh = opened(matcher._plan.operators, matcher._context)
+    for new, old in zip(fresh, matcher._operators, strict=True):
+        saved = pickle.dumps(old.saved())
+        new.restore(pickle.loads(saved))
+        assert is_plain(old.saved()), old
+        assert repr(new.counters()) == repr(old.counters())
+        assert needed_from(new) >= needed_from(old)
+    matcher._operators, matcher._top = fresh, fresh[-1]
+
+
+def needed_from(operator: Any) -> int:
+    """The first event that an operator may still need; what is told of it may be too early."""
+    horizon = operator.horizon()
+    return len(EVENTS) if horizon is None else int(horizon)
+
+
+def is_plain(value: Any) -> bool:
+    """Arrays and plain values: nothing of the plan, or that another process could not read."""
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and is_plain(each) for name, each in value.items())
+    if isinstance(value, list):
+        return all(map(is_plain, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype == np.int64
+    return value is None or type(value) in (int, bool, str)
+
+
+def pushed(plan: sase.Plan, sizes: list[int], cuts: set[int] | None) -> list[Any]:
+    """The results of pushes, where operators are replaced at some pushes or, for None, at each."""
+    matcher, found = plan.open(), list[Any]()
+    for number, rows in enumerate(pieces(sizes)):
+        found += told(matcher.push(rows))
+        if cuts is None or number in cuts:
+            replaced(matcher)
+    return found + told(matcher.finish())
+
+
+def pieces(sizes: list[int]) -> Iterator[Any]:
+    start = 0
+    for size in cycle(sizes):
+        yield EVENTS.slice(start, size)
+        start += size
+        if start >= len(EVENTS):
+            return
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("query", QUERIES)
+def test_replaced_after_every_event(query: str, recipe: str) -> None:
+    """And forgotten what can be: the stacks are tiny."""
+    plan = plan_of(query, recipe, Options(block=2, chunk=2, stack=2))
+    assert pushed(plan, [1], cuts=None) == whole(query, recipe)
+
+
+SOME = settings(suppress_health_check=[HealthCheck.too_slow])
+TINY = st.builds(Options, st.integers(1, 8), st.integers(1, 3), st.sampled_from([1, 2, 4]))
+SIZES = st.lists(st.integers(1, 20), min_size=1, max_size=3)
+
+
+@SOME
+@given(
+    st.sampled_from([*QUERIES]), st.sampled_from(RECIPES), TINY | st.just(Options()), SIZES,
+    st.sets(st.integers(0, 70), max_size=4),
+)  # fmt: skip
+def test_replaced_somewhere(
+    query: str, recipe: str, options: Options, sizes: list[int], cuts: set[int]
+) -> None:
+    assert pushed(plan_of(query, recipe, options), sizes, cuts) == whole(query, recipe)
+
+
+@SOME
+@given(st.sampled_from([*QUERIES]), st.sampled_from(RECIPES), TINY, SIZES)
+def test_sizes_change_nothing(query: str, recipe: str, options: Options, sizes: list[int]) -> None:
+    """Arrays that grow from one place on, output of one sequence at a time: at once, and pushed."""
+    plan = plan_of(query, recipe, options)
+    assert told(plan.run(EVENTS)) == whole(query, recipe)
+    assert pushed(plan, sizes, cuts=set()) == whole(query, recipe)
