@@ -151,7 +151,7 @@ FAULTS = [
     Fault(
         "value-not-checked",
         f"{OPERATORS}/sequence_scan.py",
-        "[*node.values, *keys]",
+        "[*node.values, *keys, *above.equivalences]",
         "[*node.values]",
     ),
 ]

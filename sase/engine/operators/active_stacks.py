@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,11 +47,17 @@ class ActiveStacks:
         self._bound = EARLIEST
         # How many more events every level can take for certain.
         self._left = room
+        # What forbids a start is not in the stacks and is needed all the same, as long as it is in
+        # the window: for each block its last measure and first event.
+        self._has_start = any(negation.before == 0 for negation in above.negations)
+        self._blocks: deque[tuple[int, int]] = deque()
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events of a block onto the stacks."""
         arrivals = block.arrivals(states, block.codes(self._key), measures)
         self.make_room(len(block), self._context.coding.size(self._key))
+        if self._has_start and len(block):
+            self._blocks.append((int(measures[-1]), int(block.numbers[0])))
         if self._absences is None:
             scan(arrivals, self.stacks, span)
         else:
@@ -74,7 +82,10 @@ class ActiveStacks:
         # Those of the last level have all been used.
         alive = np.flatnonzero(ends[TAIL, :-1] < ends[COUNT, :-1])
         mask = cells.shape[1] - 1
-        return min((int(cells[i, ends[TAIL, i] & mask, ROW]) for i in alive), default=None)
+        oldest = [int(cells[i, ends[TAIL, i] & mask, ROW]) for i in alive]
+        while self._blocks and self._blocks[0][0] < self._bound:
+            self._blocks.popleft()
+        return min([*oldest, *(first for _, first in list(self._blocks)[:1])], default=None)
 
     def make_room(self, events: int, keys: int) -> None:
         """Let every level take some more events, and every key have a stack."""
@@ -124,6 +135,7 @@ class ActiveStacks:
             "walk": self._walk._asdict(),
             "absences": absences,
             "bound": self._bound,
+            "blocks": list(self._blocks),
         }
 
     def restore(self, saved: Saved) -> None:
@@ -132,6 +144,7 @@ class ActiveStacks:
         if self._absences is not None:
             self._absences = self._absences._replace(**saved["absences"])
         self._bound, self._left = saved["bound"], 0
+        self._blocks = deque((last, first) for last, first in saved["blocks"])
 
 
 def wider(array: NDArray[np.int64], columns: int, empty: int) -> NDArray[np.int64]:

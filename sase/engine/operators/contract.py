@@ -163,6 +163,11 @@ class Context:
         """How many positive components there are."""
         return len(self.components)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is one component: its event agrees with itself, NULL or not."""
+        return len(self.components) + len(self.negatives) == 1
+
     def level_of(self, component: int) -> int:
         """The level of a positive component; every negative one stands behind the last."""
         indexes = [each.index for each in self.components]

@@ -21,9 +21,9 @@ class SelectionState(Filter):
         for test in node.equivalences:
             if test.value is not None:
                 conditions += [c for _, c in context.values(test, context.components)]
-        # A single event agrees with itself, NULL or not.
-        is_alone = context.levels + len(context.negatives) == 1
-        self._checking = Checking.of_sequences(context, [] if is_alone else tests, conditions)
+        self._checking = Checking.of_sequences(
+            context, [] if context.is_alone else tests, conditions
+        )
 
     def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
         """Whether each sequence satisfies everything."""

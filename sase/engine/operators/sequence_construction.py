@@ -20,9 +20,9 @@ class SequenceConstructionState:
         self, node: SequenceConstruction, scan: SequenceScanState, context: Context
     ) -> None:
         self._scan, self._negatives = scan, node.negations
-        self._checking = Checking(
-            context, node.equivalences, _by_level(node, context), context.levels
-        )
+        # Where a test fixes the value, the scan checks it.
+        tests = [] if context.is_alone else [t for t in node.equivalences if t.value is None]
+        self._checking = Checking(context, tests, _by_level(node, context), context.levels)
         self._out = np.empty((context.levels, context.options.chunk), np.int64)
         self._built = 0
 

@@ -99,7 +99,7 @@ def _simple(
         assert conjunct.component is not None
         yield conjunct.component, conjunct.condition
     keys = [test for key in node.partitions for test in key]
-    for test in dict.fromkeys([*node.values, *keys]):
+    for test in dict.fromkeys([*node.values, *keys, *above.equivalences]):
         if test.value is not None:
             yield from context.values(test, node.components)
     for negation in above.negations:
@@ -109,8 +109,8 @@ def _simple(
 def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> Remembered:
     """The stacks that the plan asks for."""
     partitions: tuple[Tests, ...] = node.partitions
-    if len(context.components) + len(context.negatives) == 1:
-        partitions = ()  # a single event agrees with itself, NULL or not
+    if context.is_alone:
+        partitions = ()
     if node.stacks is Stacks.NFA:
         return RuntimeStates(above, context)
     if len(partitions) > 1:

@@ -16,20 +16,12 @@ EVENTS = pa.table(
         "s": pa.array([None, None, "x"], pa.string()),
     }
 )
-OPEN = pytest.mark.xfail(
-    reason="a test in construction does not hold for NULL, though there is nothing to agree with"
-)
 
 
 @pytest.mark.parametrize(
     ("query", "recipe", "rows"),
     [
-        pytest.param(
-            query,
-            recipe,
-            rows,
-            marks=[OPEN] * ((query, recipe) == ("EVENT A a WHERE [id, s]", "dynamic_filtering")),
-        )
+        (query, recipe, rows)
         for query, rows in [
             ("EVENT A a WHERE [id]", [0, 1, 2]),
             ("EVENT A a WHERE [id, s]", [0, 1, 2]),

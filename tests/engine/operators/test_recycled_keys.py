@@ -25,7 +25,6 @@ QUERIES = {
     "a middle": "EVENT SEQ(A a, !(N n), B b) WHERE [id] WITHIN {}",
     "an end": "EVENT SEQ(A a, !(N n)) WHERE [id, s] WITHIN {}",
 }
-PUSHING = ("negation_in_construction", "optimized")
 KINDS = {"integers": lambda key: key * 2**40, "near": lambda key: key, "texts": "key {}".format}
 
 
@@ -50,15 +49,7 @@ def table(stream: list[tuple[str, int]], kind: str) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-# Where negative components are pushed, the last event that forbids a start is not among those that
-# the stacks say they need: its code goes to another key, of which it then forbids the starts.
-REASON = "an absence is forgotten or inherited when the code of its key is used again"
-MAYBE = pytest.mark.xfail(reason=REASON, strict=False)
-
-
-@pytest.mark.parametrize(
-    "query", [pytest.param(name, marks=[MAYBE] * name.startswith("a start")) for name in QUERIES]
-)
+@pytest.mark.parametrize("query", QUERIES)
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     streams(), st.sampled_from([2, 5, 12, 40]), st.sampled_from([*KINDS]),
@@ -83,13 +74,7 @@ def test_codes_that_are_used_again(
     assert found == expected
 
 
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        pytest.param(name, marks=[pytest.mark.xfail(reason=REASON)] * (name in PUSHING))
-        for name in recipe_names()
-    ],
-)
+@pytest.mark.parametrize("recipe", recipe_names())
 def test_a_start_is_forbidden_by_its_own_key_alone(recipe: str) -> None:
     """Thousands of keys come in a window, each once, and then one that was not among them."""
     count = 3000
