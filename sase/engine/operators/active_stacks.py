@@ -135,7 +135,7 @@ class ActiveStacks:
             "walk": self._walk._asdict(),
             "absences": absences,
             "bound": self._bound,
-            "blocks": list(self._blocks),
+            "blocks": [list(block) for block in self._blocks],
         }
 
     def restore(self, saved: Saved) -> None:

@@ -16,7 +16,7 @@ from sase.engine.operators.multi_stacks import MultiStacks
 from sase.engine.operators.runtime_stack import RuntimeStates
 from sase.engine.options import Options
 from sase.planning.nodes import NegativeComponent, SequenceConstruction, SequenceScan
-from tests.engine.kernels.streams import EARLIEST, Event, Pushed, Rows, arrivals
+from tests.engine.kernels.streams import EARLIEST, Event, Pushed, Rows, arrivals, blocks
 from tests.engine.kernels.twins import Absent, Bounds
 
 
@@ -88,6 +88,8 @@ class Run:
 
     def push(self, events: Sequence[Event], checks: Any = None) -> Rows:
         """The sequences that a block of events completes."""
+        if not events:
+            return []
         self.context.coding.see(events)
         numbers = arrivals(events)
         self.stacks.push(Pushed(events), numbers.states, numbers.measures, self.span)
@@ -97,8 +99,16 @@ class Run:
             found += zip(*self.out[:, :written].tolist(), strict=True)
             if written < self.out.shape[1]:
                 break
-        if events and self.span != ANY_SPAN:
-            self.stacks.evict(max(events[-1].measure - self.span, EARLIEST))
+        return found
+
+    def through(self, events: Sequence[Event], cuts: Sequence[int], checks: Any = None) -> Rows:
+        """All sequences, in blocks; after each what the next event cannot reach is dropped."""
+        found = Rows()
+        for start, end in blocks(len(events), cuts):
+            found += self.push(events[start:end], checks)
+            if self.span != ANY_SPAN and end < len(events):
+                self.stacks.evict(max(events[end].measure - self.span, EARLIEST))
+            self.stacks.forget()
         return found
 
     def instances(self, level: int) -> list[tuple[int, int | None]]:

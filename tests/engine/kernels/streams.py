@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,11 +67,10 @@ class Pushed:
         return self.events[-1].row + 1 if self.events else 0
 
 
-def blocks(events: Sequence[Event], cuts: Sequence[int]) -> Iterator[Sequence[Event]]:
-    """The events in pieces."""
-    edges = [0, *sorted(min(cut, len(events)) for cut in cuts), len(events)]
-    for start, end in zip(edges, edges[1:], strict=False):
-        yield events[start:end]
+def blocks(size: int, cuts: Sequence[int]) -> list[tuple[int, int]]:
+    """Where the pieces of a stream begin and end."""
+    edges = [0, *sorted(min(cut, size) for cut in cuts), size]
+    return list(zip(edges, edges[1:], strict=False))
 
 
 # A key that is negative is none, of whatever reason.

@@ -13,7 +13,7 @@ from sase.engine.kernels.checks import UNDECLARED, Checks, select
 from sase.engine.kernels.stacks import NOTHING
 from tests.engine.kernels.checked import ROOM, checks_of
 from tests.engine.kernels.opened import NfaRun, Run
-from tests.engine.kernels.streams import Event, Rows, blocks, streams
+from tests.engine.kernels.streams import Event, Rows, streams
 from tests.engine.kernels.twins import sequences
 
 CODES = st.sampled_from([0, 0, 1, 1, 1, UNDECLARED, NOTHING])
@@ -72,9 +72,7 @@ def test_checked_while_they_are_built(
     checked = Checked(data, tests, conditions)
     expected = [row for row in sequences(events, 3) if checked.passes(row)]
     run, checks = stacks(3, stack=1, room=room), checked.by_level()
-    assert [
-        row for block in blocks(events, cuts) if block for row in run.push(block, checks)
-    ] == expected
+    assert run.through(events, cuts, checks) == expected
     assert selected(sequences(events, 3), checked.at_the_end()) == expected
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sase.engine.kernels.stacks import COUNT, DROPPED
 from tests.engine.kernels.opened import MultiRun, Run
-from tests.engine.kernels.streams import Event, Rows, blocks, streams
+from tests.engine.kernels.streams import Event, Rows, streams
 from tests.engine.kernels.twins import Bounds, sequences
 
 PAPERS = Path(__file__).parents[2] / "data" / "paper_cases.json"
@@ -83,7 +83,7 @@ def test_no_sequence_is_lost(
     """What is built besides are sequences of the first attribute's stacks."""
     events = data.draw(streams([1, 2, 4, 1, 2, 4, 3, 6, 7], others=others))
     run = MultiRun(3, others, stack=stack, room=room, scanned=window, built=window)
-    found = [row for block in blocks(events, cuts) for row in run.push(block)]
+    found = run.through(events, cuts)
     expected = sequences(events, 3, window)
     first = sequences([e._replace(others=()) for e in events if min(e.others) >= 0], 3, window)
     assert [row for row in found if row in set(expected)] == expected
@@ -94,8 +94,7 @@ def test_no_sequence_is_lost(
 def test_which_events_are_filtered(events: list[Event], cuts: list[int]) -> None:
     """Those that no chain of earlier ones leads to."""
     run = MultiRun(3, stack=1)
-    for block in blocks(events, cuts):
-        run.push(block)
+    run.through(events, cuts)
     led = [
         [event.row for place, event in enumerate(events)
          if event.has(level) and is_led_to(events, place, level)]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sase.engine.kernels.runtime_stack import RuntimeStack, Search, advance, search
 from sase.engine.kernels.stacks import ANY_SPAN, NOTHING
 from tests.engine.kernels.opened import NfaRun, states
-from tests.engine.kernels.streams import Event, arrivals, blocks, streams
+from tests.engine.kernels.streams import Event, arrivals, streams
 from tests.engine.kernels.twins import Bounds, sequences
 
 PAPERS = Path(__file__).parents[2] / "data" / "paper_cases.json"
@@ -99,7 +99,7 @@ def test_every_sequence_once_and_in_order(
     levels: int, events: list[Event], window: Any, cuts: list[int], stack: int, room: int
 ) -> None:
     run = NfaRun(levels, stack=stack, room=room, built=window)
-    found = [row for block in blocks(events, cuts) if block for row in run.push(block)]
+    found = run.through(events, cuts)
     assert found == sequences(events, levels, window)
 
 
@@ -107,9 +107,7 @@ def test_every_sequence_once_and_in_order(
 def test_active_states(events: list[Event], cuts: list[int]) -> None:
     """A state is active from when it is first entered on, for which the one before it has to be."""
     run = NfaRun(3, stack=1)
-    for block in blocks(events, cuts):
-        if block:
-            run.push(block)
+    run.through(events, cuts)
     by_row, active, expected = {event.row: event for event in events}, 0, []
     for cell in range(events[-1].row + 1):
         states_of = by_row[cell].states if cell in by_row else 0

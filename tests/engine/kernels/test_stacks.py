@@ -133,7 +133,7 @@ def test_every_sequence_once_and_in_order(
         scanned=None if place == "construction" else window,
         built=None if place == "scan" else window,
     )  # fmt: skip
-    found = [row for block in blocks(events, cuts) for row in run.push(block)]
+    found = run.through(events, cuts)
     expected = sequences(events, levels, window)
     if place != "scan":
         assert found == expected
@@ -151,7 +151,7 @@ def test_positions_in_partitions(
     """They grow within a stack, which is all that the walk needs."""
     events = ranked(events)
     run = Run(3, stack=1, room=room, built=window)
-    found = [row for block in blocks(events, cuts) for row in run.push(block)]
+    found = run.through(events, cuts)
     assert found == sequences(events, 3, window)
 
 
@@ -160,15 +160,16 @@ def test_what_is_forgotten_is_not_needed(events: list[Event], length: int, cuts:
     """No sequence has an event from before what the stacks said to remember; they stay small."""
     window = Bounds(length)
     run, oldest, found = Run(3, stack=1, scanned=window, built=window), 0, Rows()
-    for number, block in enumerate(blocks(events, cuts)):
-        rows = run.push(block)
-        found += rows
+    for start, end in blocks(len(events), cuts):
+        rows = run.push(events[start:end])
         assert all(row[0] >= oldest for row in rows)
-        if number % 2:
+        found += rows
+        if end < len(events):
+            run.stacks.evict(events[end].measure - window.span)
             first = run.stacks.forget()
             known = [row for level in (0, 1) for row, _ in run.instances(level)]
             assert first == min(known, default=None)
-            oldest = max(oldest, block[-1].row + 1 if first is None and block else first or 0)
+            oldest = events[end].row if first is None else first
     assert found == sequences(events, 3, window)
 
 
@@ -176,16 +177,13 @@ def test_what_is_forgotten_is_not_needed(events: list[Event], length: int, cuts:
 def test_stacks_use_their_places_again(events: list[Event], length: int) -> None:
     """Event by event there is never more room than twice what a window holds."""
     run, window = Run(3, stack=1, scanned=Bounds(length)), Bounds(length)
-    for event in events:
-        run.push([event])
-    counts = run.stacks.stacks.ends[COUNT]
+    run.through(events, range(len(events)))
     within = max(
         sum(window.holds(other.measure, event.measure) and other.row <= event.row
             for other in events)
         for event in events
     )  # fmt: skip
     assert run.stacks.stacks.cells.shape[1] <= 2 * (within + 1)
-    assert counts.max() <= len(events)
 
 
 # ---------------------------------------------------------------- negative components
@@ -211,7 +209,7 @@ def test_negative_components_make_the_walk_narrower(
     window = data.draw(WINDOWS.filter(bool) if has_start else WINDOWS)
     scanned = window if data.draw(st.booleans()) else None
     run = Run(levels, stack=stack, room=room, scanned=scanned, built=window, absences=absences)
-    found = [row for block in blocks(events, cuts) for row in run.push(block)]
+    found = run.through(events, cuts)
     assert found == sequences(events, levels, window, absences)
 
 

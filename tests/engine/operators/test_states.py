@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from functools import cache
 from itertools import cycle
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 import sase
 from sase.engine.operators import opened
 from sase.engine.options import Options
+from sase.engine.saving import from_bytes, to_bytes
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 
@@ -40,8 +40,7 @@ def replaced(matcher: Any) -> None:
     """Open the operators of a matcher once more, with the state that those so far have saved."""
     fresh = opened(matcher._plan.operators, matcher._context)
     for new, old in zip(fresh, matcher._operators, strict=True):
-        saved = pickle.dumps(old.saved())
-        new.restore(pickle.loads(saved))
+        new.restore(from_bytes(to_bytes(old.saved())))
         assert is_plain(old.saved()), old
         assert repr(new.counters()) == repr(old.counters())
         assert needed_from(new) >= needed_from(old)
