@@ -62,6 +62,7 @@ def _by_level(node: SequenceConstruction, context: Context) -> list[list[Conditi
     """The conditions by the level at which the walk, which begins at the last, can decide them."""
     found: list[list[Condition]] = [[] for _ in range(context.levels)]
     for conjunct in node.conditions:
-        first = min((context.level_of(c) for c in conjunct.references), default=context.levels - 1)
+        first = min(context.level_of(component) for component in conjunct.references)
+        assert first < context.levels - 1, "a condition on one event is for the scan"
         found[first].append(conjunct.condition)
     return found if node.conditions else []

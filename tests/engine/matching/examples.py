@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -56,7 +57,7 @@ class Example:
         """The keyword arguments for the engine, and but for tables of each type for `naive`."""
         return {**self.setting.keywords, "params": dict(self.query.parameters) or None}
 
-    @property
+    @cached_property
     def expected(self) -> list[naive.Match]:
         keywords = self.keywords
         if self.setting.layout == TABLES:
@@ -66,7 +67,8 @@ class Example:
     @property
     def sorted(self) -> Example:
         """With the rows in the order of the stream."""
-        return replace(self, rows=sorted(self.rows, key=self.setting.key))
+        rows = sorted(self.rows, key=self.setting.key)
+        return self if rows == self.rows else replace(self, rows=rows)
 
     @property
     def table(self) -> Any:
@@ -98,8 +100,9 @@ class Example:
 def examples(draw: st.DrawFn) -> Example:
     setting = draw(settings_of_streams())
     query = draw(queries(setting))
-    wanted = [component.types for component in query.positives]
-    rows = draw(streams(setting, wanted, query.text, MOST_EVENTS[len(wanted)]))
+    pattern = [component.types for component in query.positives]
+    negative = [c.types[0] for c in query.components if c.negated]
+    rows = draw(streams(setting, pattern, negative, query.text, MOST_EVENTS[len(pattern)]))
     example = Example(query, setting, rows)
     return _with_matches(example) if draw(st.integers(0, 9)) else example
 

@@ -175,7 +175,7 @@ def _number(writer: Writer, number: int) -> str:
 
 def _length(writer: Writer) -> str:
     """A window in time of some ticks."""
-    clock, ticks = writer.setting.clock, writer.one_of(2, 3, 4, 5, 6, 8, 10, 12, 20)
+    clock, ticks = writer.setting.clock, writer.one_of(3, 2, 1, 4, 5, 6, 8, 10, 20)
     ticks += sum(not component.negated for component in writer.components)
     raw = _number(writer, ticks * clock.raw) if clock.raw else ""
     if clock.unit is None:

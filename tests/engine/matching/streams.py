@@ -219,17 +219,19 @@ GAPS = st.sampled_from([1, 1, 1, 0, 0, 2, 1, 3])
 
 @st.composite
 def streams(
-    draw: st.DrawFn, setting: Setting, wanted: Sequence[Sequence[str]], text: str, most: int
-) -> list[Row]:
+    draw: st.DrawFn, setting: Setting, pattern: Sequence[tuple[str, ...]],
+    negative: Sequence[str], text: str, most: int,
+) -> list[Row]:  # fmt: skip
     """Rows in which types of these sets often follow one another; not always in order of time.
 
-    Attributes that the text of the query does not name have values, but nobody chooses them.
+    Among them are some of the negative types. Attributes that the text of the query does not name
+    have values, but nobody chooses them.
     """
     least = draw(st.sampled_from([0] + [8] * 9))  # the first is where shrinking leads
     size = draw(st.integers(least, most))
     words = set(re.findall(r"\w+", f"{text} {setting.keywords['types']}"))
     ticks, rows = 0, list[Row]()
-    for place, kind in enumerate(_types(draw, setting, wanted, size)):
+    for place, kind in enumerate(_types(draw, setting, pattern, negative, size)):
         ticks += draw(GAPS)
         rows.append(_row(draw, setting, kind, ticks, place, words))
     if draw(st.integers(0, 3)) == 3:
@@ -240,20 +242,23 @@ def streams(
 
 
 def _types(
-    draw: st.DrawFn, setting: Setting, wanted: Sequence[Sequence[str]], size: int
-) -> list[str]:
+    draw: st.DrawFn, setting: Setting, pattern: Sequence[tuple[str, ...]],
+    negative: Sequence[str], size: int,
+) -> list[str]:  # fmt: skip
     """The type of each event: now what comes next in the pattern, now any."""
     kinds, place = list[str](), 0
     for _ in range(size):
-        names = wanted[place % len(wanted)]
+        names = pattern[place % len(pattern)]
         match draw(st.integers(0, 7)):
             case 0 | 1 | 2 | 3:
                 place += 1
-                kinds.append(names[0] if len(names) < 3 else draw(st.sampled_from([*names])))
+                kinds.append(names[0] if len(names) < 3 else draw(st.sampled_from(names)))
             case 4:
                 kinds.append(names[-1])
             case 5:
-                kinds.append(wanted[0][0])
+                kinds.append(pattern[0][0])
+            case 6 if negative:
+                kinds.append(draw(st.sampled_from(negative)))
             case _:
                 kinds.append(draw(st.sampled_from([*setting.declared])))
     return kinds

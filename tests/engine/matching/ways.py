@@ -163,7 +163,7 @@ def push(example: Example, way: Way, expected: list[naive.Match]) -> Found:
     now, pushed, parts = None, 0, list[Found]()
 
     def told(matches: Any) -> None:
-        parts.append(found(matches))
+        parts.extend([found(matches)] if len(matches) else [])
         number = sum(len(part.rows) for part in parts)
         assert number == known(example, expected, pushed, now), f"after {pushed} rows, at {now}"
 

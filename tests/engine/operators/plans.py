@@ -38,11 +38,11 @@ QUERIES = {
     "results": (
         "EVENT SEQ(A a, B b) WHERE [id] WITHIN 15 RETURN a.v + b.v AS sum, b.s AS s, a.ts AS t"
     ),
-    "a limit": "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 15 LIMIT 17",
+    "a limit": "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 15 LIMIT 7",
 }  # fmt: skip
 
 
-def stream(seed: int = 6, size: int = 70) -> pa.Table:
+def stream(seed: int = 16, size: int = 50) -> pa.Table:
     """Events of some types, with ties, and NULL here and there."""
     random, ts, rows = Random(seed), 0, []
     for _ in range(size):

@@ -25,6 +25,9 @@ QUERIES = {
     "a middle": "EVENT SEQ(A a, !(N n), B b) WHERE [id] WITHIN {}",
     "an end": "EVENT SEQ(A a, !(N n)) WHERE [id, s] WITHIN {}",
 }
+SOME = settings(
+    max_examples=max(settings().max_examples // 2, 1), suppress_health_check=[HealthCheck.too_slow]
+)
 KINDS = {"integers": lambda key: key * 2**40, "near": lambda key: key, "texts": "key {}".format}
 
 
@@ -50,7 +53,7 @@ def table(stream: list[tuple[str, int]], kind: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@SOME
 @given(
     streams(), st.sampled_from([2, 5, 12, 40]), st.sampled_from([*KINDS]),
     st.sampled_from(recipe_names()), st.integers(1, 3), st.integers(0, 2),

@@ -99,7 +99,7 @@ SIZES = st.lists(st.integers(1, 20), min_size=1, max_size=3)
 @SOME
 @given(
     st.sampled_from([*QUERIES]), st.sampled_from(RECIPES), TINY | st.just(Options()), SIZES,
-    st.sets(st.integers(0, 70), max_size=4),
+    st.sets(st.integers(0, 50), max_size=4),
 )  # fmt: skip
 def test_replaced_somewhere(
     query: str, recipe: str, options: Options, sizes: list[int], cuts: set[int]
