@@ -12,7 +12,6 @@ from sase.engine.kernels.compiling import (
     OutInts,
     kernel,
     part,
-    spliced,
 )
 from sase.engine.kernels.program import Columns, Program, Stack, evaluate_tuple
 from sase.engine.kernels.stacks import NOTHING
@@ -57,7 +56,7 @@ def agrees(checks: Checks, level: int, last: int) -> bool:
     return True
 
 
-@spliced
+@part
 def satisfied(checks: Checks, level: int, last: int) -> bool:
     """Whether the event in `rows` of a level passes what can be decided when it is chosen."""
     if not agrees(checks, level, last):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.checks import Checks, agrees, satisfied
+from sase.engine.kernels.checks import Checks, satisfied
 from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.stacks import NOTHING, Arrivals, oldest
 
@@ -96,7 +96,7 @@ def searched(stack: RuntimeStack, walk: Search, checks: Checks | None, out: OutI
             passes = True
             if checks is not None:
                 checks.rows[last] = stack.row[final & mask] & checks.mask
-                passes = agrees(checks, last, last)
+                passes = satisfied(checks, last, last)
             if passes and last == 0:
                 write(stack, walk, out, written)
                 written += 1

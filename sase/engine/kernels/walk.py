@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.checks import Checks, agrees, satisfied
+from sase.engine.kernels.checks import Checks, satisfied
 from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.stacks import (
     BELOW,
@@ -77,8 +77,7 @@ def walked(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntRows) -
             level = begin(stacks, walk, number)
             if checks is not None:
                 checks.rows[last] = cells[last, final, ROW] & checks.mask
-                # Its conditions alone were checked by the scan.
-                if not agrees(checks, last, last):
+                if not satisfied(checks, last, last):
                     level = last + 1
             if level == 0 == last and (not has_floors or may_be_first(stacks, walk, final, final)):
                 out[0, written] = cells[0, final, ROW]
