@@ -13,6 +13,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
+from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numba
@@ -59,18 +60,19 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 # ---------------------------------------------------------------- the decorators
 
 
-def kernel(function: Function) -> Function:
+def kernel(function: Function, *, absent: str = "") -> Function:
     """Compile on the first call, or load what an earlier process compiled.
 
     The signature is that of the annotations if they all say what they are exactly; otherwise
-    Numba takes it from the arguments.
+    Numba takes it from the arguments. Of a parameter that may be None two kernels can be made: one
+    that always has it, and one where it is `absent`, and what it would do not in the machine code.
     """
     if numba.config.DISABLE_JIT:
         return function
     with _cache_folder():
         compiled: Any = _jitted(function, cache=True, no_cfunc_wrapper=True)
     _announce_compilation()
-    arguments = signature(function)
+    arguments = signature(function, absent)
     if arguments is not None:
         compiled._compile_for_args = _with_signature(compiled, arguments)
     return compiled  # type: ignore[no-any-return]
@@ -78,12 +80,15 @@ def kernel(function: Function) -> Function:
 
 def part(function: Function) -> Function:
     """A part of kernels: compiled with those that call it, and cached with them."""
-    return _jitted(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _jitted(function, **_PART)
 
 
 def spliced(function: Function) -> Function:
     """A large part of kernels, put into the machine code of its callers: no call by call costs."""
-    return _jitted(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _jitted(function, forceinline=True, **_PART)
+
+
+_PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _jitted(function: Function, **options: Any) -> Function:
@@ -110,11 +115,13 @@ def _with_signature(compiled: Any, arguments: tuple[Any, ...]) -> Callable[..., 
 # ---------------------------------------------------------------- signatures
 
 
-def signature(function: Callable[..., Any]) -> tuple[Any, ...] | None:
+def signature(function: Callable[..., Any], absent: str = "") -> tuple[Any, ...] | None:
     """The Numba types of the parameters, if the annotations are exact."""
     hints = get_type_hints(function, include_extras=True)
     hints.pop("return", None)
-    found = tuple(map(_numba_type, hints.values()))
+    found = tuple(
+        types.none if name == absent else _numba_type(hint) for name, hint in hints.items()
+    )
     return None if None in found else found
 
 
@@ -122,6 +129,8 @@ def _numba_type(hint: Any) -> Any:
     simple = {int: types.int64, float: types.float64, bool: types.boolean}
     if hint in simple:
         return simple[hint]
+    if isinstance(hint, UnionType):
+        return _numba_type(get_args(hint)[0])
     for layout in get_args(hint)[1:]:
         if isinstance(layout, Layout):
             data_type = getattr(types, layout.dtype)

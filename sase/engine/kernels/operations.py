@@ -29,7 +29,7 @@ HALF_WORD = 2**31
 MOST_SCALE = 18
 POWERS = tuple(10**exponent for exponent in range(MOST_SCALE + 1))
 BITS_OF_FLOAT = 53
-TWO_TO_63, TWO_TO_60 = 2.0**63, 2.0**60
+TWO_TO_53, TWO_TO_60, TWO_TO_63 = 2.0**53, 2.0**60, 2.0**63
 LIMB, LIMB_MASK = 30, 2**30 - 1
 WIDE, WIDE_MASK = 60, 2**60 - 1
 
@@ -135,7 +135,7 @@ def order_of_scaled(units: int, scale: int, other: float) -> int:
     if abs(other) >= TWO_TO_60:
         return -side
     mantissa, exponent = math.frexp(abs(other))
-    whole, shift = int(mantissa * 2.0**BITS_OF_FLOAT), BITS_OF_FLOAT - exponent
+    whole, shift = int(mantissa * TWO_TO_53), BITS_OF_FLOAT - exponent
     return side * order_of_products(abs(units), shift, whole, POWERS[scale])
 
 
@@ -266,12 +266,12 @@ def as_float(value: Value) -> float:
         return float(value[1])
     units, power = value[1], POWERS[value[0] - EXACT]
     near = float(units) / float(power)
-    if abs(units) <= 2**BITS_OF_FLOAT:
+    if abs(units) <= TWO_TO_53:
         return near
     # Two roundings may miss the nearest by one: in quarters of the last bit the points halfway to
     # the neighbours are whole.
     mantissa, exponent = math.frexp(abs(near))
-    whole, shift = int(mantissa * 2.0**BITS_OF_FLOAT), BITS_OF_FLOAT - exponent
+    whole, shift = int(mantissa * TWO_TO_53), BITS_OF_FLOAT - exponent
     above = order_of_products(abs(units), shift + 2, 4 * whole + 2, power)
     below = order_of_products(abs(units), shift + 2, 4 * whole - 2, power)
     step = (above + whole % 2 > 0) - (below - whole % 2 < 0)

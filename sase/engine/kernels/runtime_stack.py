@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.checks import Checks, satisfied
-from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part
 from sase.engine.kernels.stacks import NOTHING, Arrivals, oldest
 
 
@@ -64,24 +64,20 @@ class Search(NamedTuple):
     visited: OutInts
 
 
-@kernel
-def search(stack: RuntimeStack, walk: Search, out: OutIntRows) -> int:
+@part
+def write(stack: RuntimeStack, walk: Search, out: OutIntRows, written: int) -> None:
+    """The events of the choices as a sequence."""
+    mask = stack.active.shape[0] - 1
+    for level in range(out.shape[0]):
+        out[level, written] = stack.row[walk.choice[level] & mask]
+
+
+def _searched(stack: RuntimeStack, walk: Search, checks: Checks | None, out: OutIntRows) -> int:
     """Write sequences from the final states on, a row for each level; how many were written.
 
-    `walk.at[0]` reaches the number of cells when all is written.
+    Each event is checked as soon as it is chosen. `walk.at[0]` reaches the number of cells when all
+    is written.
     """
-    return searched(stack, walk, None, out)
-
-
-@kernel
-def search_checked(stack: RuntimeStack, walk: Search, checks: Checks, out: OutIntRows) -> int:
-    """The same for the sequences that pass, each event checked as soon as it is chosen."""
-    return searched(stack, walk, checks, out)
-
-
-@spliced
-def searched(stack: RuntimeStack, walk: Search, checks: Checks | None, out: OutIntRows) -> int:
-    """The loop of both kernels."""
     last = out.shape[0] - 1
     mask = stack.active.shape[0] - 1
     written = 0
@@ -138,9 +134,5 @@ def searched(stack: RuntimeStack, walk: Search, checks: Checks | None, out: OutI
     return written
 
 
-@part
-def write(stack: RuntimeStack, walk: Search, out: OutIntRows, written: int) -> None:
-    """The events of the choices as a sequence."""
-    mask = stack.active.shape[0] - 1
-    for level in range(out.shape[0]):
-        out[level, written] = stack.row[walk.choice[level] & mask]
+search = kernel(_searched, absent="checks")
+search_checked = kernel(_searched)

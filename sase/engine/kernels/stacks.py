@@ -27,7 +27,6 @@ from sase.engine.kernels.compiling import (
     OutInts,
     kernel,
     part,
-    spliced,
 )
 
 NOTHING, PRECEDED = -1, 0
@@ -98,54 +97,6 @@ def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
     return top if top >= tail else NOTHING
 
 
-@kernel
-def scan(arrivals: Arrivals, stacks: Stacks, span: int) -> None:
-    """Push every arrival onto the stacks of its levels, if a sequence can lead up to it.
-
-    Construction begins at the instances of the last level.
-    """
-    scanned(arrivals, stacks, None, span)
-
-
-@kernel
-def scan_between(arrivals: Arrivals, stacks: Stacks, absences: Absences, span: int) -> None:
-    """The same, with negative components that forbid some of the ways up to it."""
-    scanned(arrivals, stacks, absences, span)
-
-
-@spliced
-def scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span: int) -> None:
-    """The loop of both kernels."""
-    levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
-    for i in range(arrivals.rows.shape[0]):
-        key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
-        if key < 0:
-            continue
-        bound = oldest(measure, span)
-        # From the last level down, since an event never follows itself.
-        for level in range(levels - 1, -1, -1):
-            if not (arrivals.states[i] >> level) & 1:
-                continue
-            rip, reach, floor = NOTHING, measure, EARLIEST
-            if absences is not None:
-                rip, floor = last_absence(absences, level, key, tie)
-            if level > 0:
-                rip = latest_before(stacks, level - 1, key, tie)
-                if rip != NOTHING:
-                    cell = stacks.cells[level - 1, rip & mask]
-                    reach = cell[REACH]
-                    if absences is not None and cell[TIE] < floor:
-                        rip = NOTHING
-                if rip == NOTHING or reach < bound:
-                    stacks.ends[DROPPED, level] += 1
-                    continue
-            place = push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
-            if absences is not None:
-                stacks.cells[level, place, FLOOR] = floor
-        if absences is not None:
-            note_absence(absences, arrivals.states[i], key, measure, tie)
-
-
 @part
 def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, int, int]) -> int:
     """Put an instance on top of its partition's stack; its place."""
@@ -210,3 +161,46 @@ def note_absence(absences: Absences, states: int, key: int, measure: int, tie: i
                 absences.tie[row + 1, key] = absences.tie[row, key]
                 absences.measure[row + 1, key] = absences.measure[row, key]
             absences.tie[row, key], absences.measure[row, key] = tie, measure
+
+
+# ---------------------------------------------------------------- sequence scan
+
+
+def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span: int) -> None:
+    """Push every arrival onto the stacks of its levels, if a sequence can lead up to it.
+
+    Negative components forbid some of the ways up to it. Construction begins at the instances of
+    the last level.
+    """
+    levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
+    for i in range(arrivals.rows.shape[0]):
+        key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
+        if key < 0:
+            continue
+        bound = oldest(measure, span)
+        # From the last level down, since an event never follows itself.
+        for level in range(levels - 1, -1, -1):
+            if not (arrivals.states[i] >> level) & 1:
+                continue
+            rip, reach, floor = NOTHING, measure, EARLIEST
+            if absences is not None:
+                rip, floor = last_absence(absences, level, key, tie)
+            if level > 0:
+                rip = latest_before(stacks, level - 1, key, tie)
+                if rip != NOTHING:
+                    cell = stacks.cells[level - 1, rip & mask]
+                    reach = cell[REACH]
+                    if absences is not None and cell[TIE] < floor:
+                        rip = NOTHING
+                if rip == NOTHING or reach < bound:
+                    stacks.ends[DROPPED, level] += 1
+                    continue
+            place = push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
+            if absences is not None:
+                stacks.cells[level, place, FLOOR] = floor
+        if absences is not None:
+            note_absence(absences, arrivals.states[i], key, measure, tie)
+
+
+scan = kernel(_scanned, absent="absences")
+scan_between = kernel(_scanned)

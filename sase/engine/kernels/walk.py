@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.checks import Checks, satisfied
-from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part
 from sase.engine.kernels.stacks import (
     BELOW,
     COUNT,
@@ -47,86 +47,15 @@ class Walk(NamedTuple):
     bounds: OutInts
 
 
-@kernel
-def construct(stacks: Stacks, walk: Walk, out: OutIntRows) -> int:
-    """Write sequences from the final instances on, a row for each level; how many were written.
-
-    `walk.at[0]` reaches the count of the last level when all is written.
-    """
-    return walked(stacks, walk, None, out)
-
-
-@kernel
-def construct_checked(stacks: Stacks, walk: Walk, checks: Checks, out: OutIntRows) -> int:
-    """The same for the sequences that pass, each event checked as soon as it is chosen."""
-    return walked(stacks, walk, checks, out)
-
-
-@spliced
-def walked(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntRows) -> int:
-    """The loop of both kernels."""
-    cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
-    last, mask = cells.shape[0] - 1, cells.shape[1] - 1
-    span, has_floors, count = walk.bounds[0], walk.bounds[1] == 1, stacks.ends[COUNT, last]
-    written, room = 0, out.shape[1]
-    number, level = walk.at[0], walk.at[1]
-    while number < count and written < room:
-        final = number & mask
-        bound = oldest(cells[last, final, MEASURE], span)
-        if level == FRESH:
-            level = begin(stacks, walk, number)
-            if checks is not None:
-                checks.rows[last] = cells[last, final, ROW] & checks.mask
-                if not satisfied(checks, last, last):
-                    level = last + 1
-            if level == 0 == last and (not has_floors or may_be_first(stacks, walk, final, final)):
-                out[0, written] = cells[0, final, ROW]
-                written += 1
-        while level < last and written < room:
-            instance = choice[level]
-            place = instance & mask
-            cell = cells[level, place]
-            ends = instance < tails[level] or cell[REACH] < bound
-            if has_floors and not ends:
-                ends = cell[TIE] < cells[level + 1, choice[level + 1] & mask, FLOOR]
-            if ends:
-                level += 1
-                if level < last:
-                    choice[level] = cells[level, choice[level] & mask, BELOW]
-                continue
-            walk.levels[VISITED, level] += 1
-            passes = True
-            if checks is not None:
-                checks.rows[level] = cell[ROW] & checks.mask
-                passes = satisfied(checks, level, last)
-            if has_floors and level == 0 and not may_be_first(stacks, walk, final, place):
-                passes = False
-            if not passes:
-                choice[level] = cell[BELOW]
-                continue
-            if level > 0:
-                level -= 1
-                choice[level] = cell[RIP]
-                continue
-            for other in range(last + 1):
-                out[other, written] = cells[other, choice[other] & mask, ROW]
-            written += 1
-            choice[0] = cell[BELOW]
-        if level >= last:
-            number, level = number + 1, FRESH
-    walk.at[0], walk.at[1] = number, level
-    return written
-
-
 @part
-def begin(stacks: Stacks, walk: Walk, number: int) -> int:
-    """Choose a final instance; the level that is to be chosen next."""
+def next_choice(stacks: Stacks, walk: Walk, level: int) -> int:
+    """Go down the stack of a level, or past the last level, where there is but one choice."""
     last, mask = stacks.cells.shape[0] - 1, stacks.cells.shape[1] - 1
-    walk.levels[CHOICE, last] = number
-    if last > 0:
-        walk.levels[CHOICE, last - 1] = stacks.cells[last, number & mask, RIP]
-        return int(last - 1)
-    return 0
+    if level == last:
+        return int(level + 1)
+    choice = walk.levels[CHOICE]
+    choice[level] = stacks.cells[level, choice[level] & mask, BELOW]
+    return level
 
 
 @part
@@ -137,3 +66,55 @@ def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
     measure = stacks.cells[stacks.cells.shape[0] - 1, final, MEASURE]
     bound = max(oldest(measure, walk.bounds[2]), walk.bounds[3])
     return bool(stacks.cells[0, place, FLOOR] < bound)
+
+
+def _constructed(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntRows) -> int:
+    """Write sequences from the final instances on, a row for each level; how many were written.
+
+    Each event is checked as soon as it is chosen. `walk.at[0]` reaches the count of the last level
+    when all is written.
+    """
+    cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
+    last, mask = cells.shape[0] - 1, cells.shape[1] - 1
+    span, has_floors, count = walk.bounds[0], walk.bounds[1] == 1, stacks.ends[COUNT, last]
+    written, room = 0, out.shape[1]
+    number, level = walk.at[0], walk.at[1]
+    while number < count and written < room:
+        final = number & mask
+        bound = oldest(cells[last, final, MEASURE], span)
+        if level == FRESH:
+            level, choice[last] = last, number
+        while level <= last and written < room:
+            place = choice[level] & mask
+            cell = cells[level, place]
+            if level < last:
+                ends = choice[level] < tails[level] or cell[REACH] < bound
+                if has_floors and not ends:
+                    ends = cell[TIE] < cells[level + 1, choice[level + 1] & mask, FLOOR]
+                if ends:
+                    level = next_choice(stacks, walk, level + 1)
+                    continue
+                walk.levels[VISITED, level] += 1
+            passes = True
+            if checks is not None:
+                checks.rows[level] = cell[ROW] & checks.mask
+                passes = satisfied(checks, level, last)
+            if has_floors and level == 0:
+                passes = passes and may_be_first(stacks, walk, final, place)
+            if passes and level > 0:
+                level -= 1
+                choice[level] = cell[RIP]
+                continue
+            if passes:
+                for other in range(last + 1):
+                    out[other, written] = cells[other, choice[other] & mask, ROW]
+                written += 1
+            level = next_choice(stacks, walk, level)
+        if level > last:
+            number, level = number + 1, FRESH
+    walk.at[0], walk.at[1] = number, level
+    return written
+
+
+construct = kernel(_constructed, absent="checks")
+construct_checked = kernel(_constructed)

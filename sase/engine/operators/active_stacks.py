@@ -59,7 +59,7 @@ class ActiveStacks:
         if self._has_start and len(block):
             self._blocks.append((int(measures[-1]), int(block.numbers[0])))
         if self._absences is None:
-            scan(arrivals, self.stacks, span)
+            scan(arrivals, self.stacks, None, span)
         else:
             scan_between(arrivals, self.stacks, self._absences, span)
 
@@ -68,7 +68,7 @@ class ActiveStacks:
         if self._walk.at[0] == self.stacks.ends[COUNT, -1]:
             return 0
         if checks is None:
-            return construct(self.stacks, self._walk, out)
+            return construct(self.stacks, self._walk, None, out)
         return construct_checked(self.stacks, self._walk, checks, out)
 
     def evict(self, bound: int) -> None:

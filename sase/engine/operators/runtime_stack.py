@@ -38,7 +38,7 @@ class RuntimeStates:
     def walk(self, checks: Checks | None, out: Sequences) -> int:
         """Write sequences that end in the final states."""
         if checks is None:
-            return search(self.stack, self._search, out)
+            return search(self.stack, self._search, None, out)
         return search_checked(self.stack, self._search, checks, out)
 
     def evict(self, bound: int) -> None:

@@ -71,7 +71,7 @@ def test_the_kernels_alone() -> None:
         np.full((3, 1), NOTHING, np.int64),
         np.zeros((3, 3), np.int64),
     )
-    scan(arrivals(events_of("S005", "ABD")), stacks, ANY_SPAN)
+    scan(arrivals(events_of("S005", "ABD")), stacks, None, ANY_SPAN)
     assert stacks.ends.tolist() == [[2, 2, 3], [0, 0, 0], [0, 0, 0]]
     assert stacks.cells[1, :2, ROW].tolist() == [2, 5]
     assert stacks.cells[:, :2, RIP].tolist() == [[NOTHING, NOTHING], [0, 1], [0, 1]]
@@ -80,7 +80,7 @@ def test_the_kernels_alone() -> None:
     )
     out, found = np.zeros((3, 2), np.int64), []
     while walk.at[0] < stacks.ends[COUNT, 2]:
-        written = construct(stacks, walk, out)
+        written = construct(stacks, walk, None, out)
         found.append(out[:, :written].T.tolist())
     assert found == [
         [[0, 2, 4], [3, 5, 6]],
