@@ -11,6 +11,7 @@ __version__ = "0.1.0.dev0"
 # Public name → the module that defines it.
 _HOMES = {
     "BindingError": "sase.errors",
+    "BudgetError": "sase.errors",
     "DataError": "sase.errors",
     "Diagnostic": "sase.errors",
     "PlanError": "sase.errors",

@@ -41,11 +41,16 @@ class Plan:
     options: Options = Options()
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
-    def run(self, events: object, *, threads: int | None = None) -> Matches:
-        """The matches in events that are all there is; they are sorted if they are not."""
-        if threads not in (None, 1):
-            raise PlanError("this version runs a plan in one thread: leave out  threads=…")
-        return self.open(streaming=False).run(events)
+    def run(
+        self, events: object, *, threads: int | None = None, max_matches: int | None = None
+    ) -> Matches:
+        """The matches in events that are all there is; they are sorted if they are not.
+
+        The events are read at once, and searched when the matches are first asked for.
+        """
+        from sase.engine.running import run
+
+        return run(self._engine, events, threads=threads, most=max_matches)
 
     def open(self, *, streaming: bool = True) -> Matcher:
         """A matcher, to which events are pushed as they come."""
@@ -107,7 +112,7 @@ def match(
     """
     from sase.engine.events import opened
 
-    _refuse_what_waits(output=output, on_bad_row=on_bad_row, max_matches=max_matches, stats=stats)
+    _refuse_what_waits(output=output, on_bad_row=on_bad_row, stats=stats)
     inputs = opened(events).drained()
     compiled = compile(
         query,
@@ -121,7 +126,7 @@ def match(
         plan=plan,
         limit=limit,
     )
-    return compiled.run(inputs, threads=threads)
+    return compiled.run(inputs, threads=threads, max_matches=max_matches)
 
 
 def compile(

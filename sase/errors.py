@@ -6,7 +6,8 @@ SaseError                 everything that this package raises on purpose
 │   └── BindingError      it parses and does not make sense against the schema
 ├── SchemaError           a schema, or the file that should give one, cannot be used
 ├── PlanError             a plan or a recipe cannot be used
-└── DataError             events cannot be used; carries `.row`, `.column` and `.value`
+├── DataError             events cannot be used; carries `.row`, `.column` and `.value`
+└── BudgetError           there is more of something than was allowed, or than memory can hold
 """
 
 from __future__ import annotations
@@ -114,3 +115,7 @@ class DataError(SaseError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class BudgetError(SaseError):
+    """More matches than were allowed, or than memory can hold."""

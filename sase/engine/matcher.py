@@ -5,8 +5,9 @@ A batch is a stream that is pushed as one piece: both go through `_run`, block b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from datetime import date
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from sase.engine.events import Events, Loader, opened
 from sase.engine.events.inputs import Inputs
 from sase.engine.events.times import raw_time
 from sase.engine.expressions import Interner
+from sase.engine.found import Found, Shape
 from sase.engine.front import Front, classified
 from sase.engine.history import History, Piece
-from sase.engine.matches import Matches, Shape
+from sase.engine.matches import Matches
 from sase.engine.operators import opened as opened_operators
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.transformation import Results
@@ -95,26 +97,35 @@ class Matcher:
         inputs = self._opened(batch)
         events = self._loader.load(inputs)
         self._check_order(events)
-        return self._matches(list(self._run(inputs, events)))
+        self._history = self._history.with_piece(Piece(self._front.at.events, events, inputs))
+        return self._matches(self._run(events))
 
     def advance(self, to: int | date) -> Matches:
         """The matches that become known when time passes without an event, up to a timestamp."""
         self._check_open()
         self._time = max(self._time, raw_time(to, self._plan.schema.time_type))
-        return self._matches(list(self._pass(Clock(self._time, self._front.at.events))))
+        return self._matches(self._pass(Clock(self._time, self._front.at.events)))
 
     def finish(self) -> Matches:
         """The matches that become known because no event is to come."""
         self._check_open()
         self._is_finished = True
-        return self._matches(list(self._end()))
+        return self._matches(self._end())
 
-    def run(self, events: object) -> Matches:
-        """The matches in events that are all there is."""
+    def load(self, events: object) -> tuple[Inputs, Events]:
+        """Events of any kind as the engine reads them, sorted where they are not."""
         inputs = self._opened(events)
-        loaded = self._loader.load(inputs)
+        return inputs, self._loader.load(inputs)
+
+    def search(self, inputs: Inputs, events: Events) -> Generator[Found, None, Report]:
+        """The matches in events that are all there is."""
+        self._check_open()
         self._is_finished = True
-        return self._matches([*self._run(inputs, loaded), *self._end()])
+        self._history = self._history.with_piece(Piece(0, events, inputs))
+        yield Found(self._shape, self._history)
+        for results in chain(self._run(events), self._end()):
+            yield Found(self._shape, self._history, (results,))
+        return self._report()
 
     @property
     def counters(self) -> list[tuple[str, dict[str, object]]]:
@@ -126,9 +137,8 @@ class Matcher:
 
     # ------------------------------------------------------------ the loop
 
-    def _run(self, inputs: Inputs, events: Events) -> Iterator[Results]:
+    def _run(self, events: Events) -> Iterator[Results]:
         """The results of events that follow those before, block by block."""
-        self._history = self._history.with_piece(Piece(self._front.at.events, events, inputs))
         if self._is_done():
             return
         for block in self._front.blocks(events, self._plan.options.block):
@@ -251,8 +261,9 @@ class Matcher:
 
     # ------------------------------------------------------------ the report
 
-    def _matches(self, results: list[Results]) -> Matches:
-        matches = Matches(self._shape, self._history, results, self._report())
+    def _matches(self, results: Iterable[Results]) -> Matches:
+        found = Found(self._shape, self._history, tuple(results))
+        matches = Matches.of([found], self._report())
         self._history = self._history.since(self._oldest)
         return matches
 

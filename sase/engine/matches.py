@@ -1,57 +1,52 @@
-"""Matches: row numbers at once, everything else when it is asked for."""
+"""Matches: found when they are asked for; row numbers at once, everything else when it is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sase.binding import Schema
-from sase.binding.bound import BoundComponent, BoundWindow, Column, Expression
-from sase.engine.expressions import Interner, columns_needed
-from sase.engine.history import History
-from sase.engine.operators.negation import detected
-from sase.engine.operators.transformation import Results
+from sase.engine.found import Found, joined
+from sase.engine.memory import available_memory
 from sase.engine.report import Report
-from sase.engine.returned import arrow_column, is_zoned, time_array
+from sase.errors import BudgetError
 
-Numbers = NDArray[np.int64]
 SHOWN = 10
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """What results look like: the components or the columns of RETURN; when they are known."""
-
-    components: tuple[BoundComponent, ...]
-    columns: tuple[Column, ...] | None
-    type_name: str | None
-    postponed: BoundWindow | None
-    schema: Schema
-    texts: Interner
+# Finds part after part in the order of results, at least one though it be empty; then the report.
+Search: TypeAlias = Callable[[], Generator[Found, None, Report]]
 
 
 class Matches(Sequence[dict[str, Any]]):
-    """The matches of a query, in order.
+    """The matches of a query, in order; they are searched for when they are first asked for.
 
     `rows` are row numbers of the input; `to_arrow` and its kin the results themselves: a struct for
-    each variable or the columns of RETURN, `ts_start`, `ts_end` and `detected_at`.
+    each variable or the columns of RETURN, `ts_start`, `ts_end` and `detected_at`. `to_reader`
+    gives the same batch by batch, and holds none of them.
     """
 
-    def __init__(
-        self, shape: Shape, history: History, results: Sequence[Results], report: Report
-    ) -> None:
-        self._shape, self._history, self._results = shape, history, list(results)
-        self.report = report
+    def __init__(self, search: Search, *, most: int | None = None) -> None:
+        self._search, self._most = search, most
+        self._parts: list[Found] | None = None
+        self._last_report: Report | None = None
+
+    @classmethod
+    def of(cls, parts: Iterable[Found], report: Report) -> Matches:
+        """Matches that are found already."""
+
+        def known() -> Generator[Found, None, Report]:
+            yield from parts
+            return report
+
+        matches = cls(known)
+        matches._parts, matches._last_report = list(parts), report
+        return matches
 
     def __len__(self) -> int:
-        return sum(map(len, self._results))
+        return sum(map(len, self._held))
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -60,38 +55,36 @@ class Matches(Sequence[dict[str, Any]]):
         return self._between(place, place + 1).to_arrow().to_pylist()[0]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for results in self._results:
-            yield from self._of([results]).to_arrow().to_pylist()
+        for batch in self.to_reader():
+            yield from batch.to_pylist()
+
+    @property
+    def report(self) -> Report:
+        """What there is to say of the run beside its matches; they are searched for, if need be."""
+        if self._last_report is None:
+            assert self._held
+        assert self._last_report is not None
+        return self._last_report
 
     @property
     def schema(self) -> Schema:
         """What was known of the events."""
-        return self._shape.schema
+        return self._held[0].shape.schema
 
     @property
     def type_name(self) -> str | None:
         """The type of the results as events, if RETURN names one."""
-        return self._shape.type_name
+        return self._held[0].shape.type_name
 
     @property
     def names(self) -> list[str]:
         """The names of the positive components."""
-        return [component.variable for component in self._shape.components]
+        return self._held[0].names
 
     @cached_property
     def rows(self) -> pa.Table:
         """The input row of every event, a column for each positive component."""
-        columns = [
-            pa.chunked_array(
-                [
-                    pa.array(self._history.rows(results.positions[level]))
-                    for results in self._results
-                ],
-                pa.int64(),
-            )
-            for level in range(len(self.names))
-        ]
-        return pa.table(columns, self.names)
+        return pa.concat_tables([part.rows() for part in self._held])
 
     def to_arrow(self) -> pa.Table:
         """The results as a table."""
@@ -113,14 +106,18 @@ class Matches(Sequence[dict[str, Any]]):
         return rows
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The results batch by batch, each made when it is read."""
-        schema = self._of([]).to_arrow().schema if not self._results else None
-        if schema is None:
-            schema = self._of(self._results[:1]).to_arrow().schema
+        """The results batch by batch, each made when it is read and then forgotten.
+
+        If nothing was asked for before, they are searched for while this is read.
+        """
+        parts = self._found(self._most) if self._parts is None else iter(self._parts)
+        first = next(parts)
+        schema = first.between(0, 0).table().schema
         batches = (
             batch
-            for results in self._results
-            for batch in self._of([results]).to_arrow().cast(schema).to_batches()
+            for part in chain([first], parts)
+            for piece in part.pieces()
+            for batch in _as(piece.table(), schema).to_batches()
         )
         return pa.RecordBatchReader.from_batches(schema, batches)
 
@@ -141,101 +138,58 @@ class Matches(Sequence[dict[str, Any]]):
 
         return as_html(self)
 
-    # ------------------------------------------------------------ parts
+    # ------------------------------------------------------------ the search
 
-    def _of(self, results: Sequence[Results]) -> Matches:
-        return Matches(self._shape, self._history, results, self.report)
+    @property
+    def _held(self) -> list[Found]:
+        """All parts, which are searched for once."""
+        if self._parts is None:
+            self._parts = joined(self._found(self._most or -1))
+        return self._parts
+
+    def _found(self, most: int | None) -> Iterator[Found]:
+        """The parts one after the other; at most so many matches, −1 for what memory can hold."""
+        count = 0
+        search = self._search()
+        while True:
+            try:
+                part = next(search)
+            except StopIteration as end:
+                self._last_report = end.value
+                return
+            if most == -1:
+                most = available_memory() // 2 // part.width
+            count += len(part)
+            if most is not None and count > most:
+                raise BudgetError(_too_many(most, self._most is not None))
+            yield part
 
     def _between(self, start: int, end: int) -> Matches:
         """The matches from one place to another."""
         found, begin = [], 0
-        for results in self._results:
-            if begin < end and begin + len(results) > start:
-                cut = slice(max(start - begin, 0), end - begin)
-                values = tuple(value[cut] for value in results.values)
-                found.append(Results(np.ascontiguousarray(results.positions[:, cut]), values))
-            begin += len(results)
-        return self._of(found)
-
-    # ------------------------------------------------------------ columns
-
-    @cached_property
-    def _positions(self) -> Numbers:
-        empty = np.empty((len(self.names), 0), np.int64)
-        return np.concatenate([empty, *(results.positions for results in self._results)], axis=1)
+        for part in self._held:
+            found.append(part.between(max(start - begin, 0), max(end - begin, 0)))
+            begin += len(part)
+        return Matches.of(found, self.report)
 
     @cached_property
     def _table(self) -> pa.Table:
-        columns = self._structs() if self._shape.columns is None else self._returned()
-        return pa.table({**columns, **self._times()})
+        tables = [part.table() for part in self._held]
+        return tables[0] if len(tables) == 1 else concatenated(tables)
 
-    def _times(self) -> dict[str, pa.Array]:
-        """When each match begins, ends, and is known."""
-        first = self._history.times(self._positions[0])
-        last = self._history.times(self._positions[-1])
-        postponed = self._shape.postponed
-        known = last if postponed is None else detected(first, postponed)
-        schema = self._shape.schema
-        given = self._history.type_of(schema.time, None)
-        return {
-            name: time_array(times, schema.time_type, given)
-            for name, times in (("ts_start", first), ("ts_end", last), ("detected_at", known))
-        }
 
-    def _returned(self) -> dict[str, pa.Array]:
-        """The columns of RETURN."""
-        assert self._shape.columns is not None
-        found = {}
-        for number, column in enumerate(self._shape.columns):
-            parts = [results.values[number] for results in self._results]
-            values = np.concatenate([np.empty((0, 2), np.int64), *parts])
-            zone = self._zone(column.value)
-            found[column.name] = arrow_column(values, column.value.type, self._shape.texts, zone)
-        return found
+def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables of the same columns as one; where their types differ, a wider one."""
+    return pa.concat_tables(tables, promote_options="permissive")
 
-    def _zone(self, value: Expression) -> str | None:
-        """The time zone of the first attribute that has one."""
-        kinds = (self._history.type_of(name, None) for _, name in columns_needed([value]))
-        return next((kind.tz for kind in kinds if kind is not None and is_zoned(kind)), None)
 
-    def _structs(self) -> dict[str, pa.Array]:
-        """All attributes of the events, under their variables."""
-        return {
-            component.variable: self._struct(component, self._positions[level])
-            for level, component in enumerate(self._shape.components)
-        }
+def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    return table if table.schema.equals(schema) else table.cast(schema)
 
-    def _struct(self, component: BoundComponent, positions: Numbers) -> pa.Array:
-        rows = self._history.rows(positions)
-        names = [
-            name for name in self._history.names(component.types) if self._shows(component, name)
-        ]
-        values = [self._attribute(component, name, positions, rows) for name in names]
-        if not names:
-            return pa.array([{}] * len(positions), pa.struct([]))
-        return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
 
-    def _shows(self, component: BoundComponent, name: str) -> bool:
-        """Whether some type that the component admits declares an attribute."""
-        return bool(self._declaring(component, name) or component.types is None)
-
-    def _declaring(self, component: BoundComponent, name: str) -> frozenset[str]:
-        schema = self._shape.schema
-        found = []
-        for type_name in component.types or schema.type_names or ():
-            declared = schema.attributes(type_name)
-            if declared is None or name in declared:
-                found.append(type_name)
-        return frozenset(found)
-
-    def _attribute(
-        self, component: BoundComponent, name: str, positions: Numbers, rows: Numbers
-    ) -> pa.ChunkedArray:
-        """An attribute of events, NULL where their type does not declare it."""
-        values = self._history.column(name, rows, component.types)
-        declaring = self._declaring(component, name)
-        admitted = component.types or self._shape.schema.type_names
-        if admitted is None or declaring == frozenset(admitted):
-            return values
-        is_declared = self._history.is_type(positions, declaring)
-        return pc.if_else(pa.array(is_declared), values, pa.nulls(len(rows), values.type))
+def _too_many(most: int, is_asked_for: bool) -> str:
+    what = f"there are more than {most:,} matches, "
+    what += "which is max_matches" if is_asked_for else "which is what memory can hold"
+    return f"{what}: narrow the query, set LIMIT, or read them one batch after the other with " + (
+        "a greater max_matches" if is_asked_for else "to_reader()"
+    )

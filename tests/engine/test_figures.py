@@ -273,7 +273,7 @@ def test_figures_1_and_6_the_flow_between_operators(recipe: str) -> None:
     assert run.finish() == ["a1 b3 d5"]
     assert flow(run) == FLOWS[recipe]
     batch = plan_of(Q3, recipe).open(streaming=False)
-    batch.run(rows(Q3))
+    list(batch.search(*batch.load(rows(Q3))))
     assert batch.counters == run.matcher.counters
 
 

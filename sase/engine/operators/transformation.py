@@ -27,6 +27,15 @@ class Results:
     def __len__(self) -> int:
         return int(self.positions.shape[1])
 
+    def between(self, start: int, end: int) -> Results:
+        """Those from one place to another."""
+        return self.at(slice(start, end))
+
+    def at(self, places: slice | NDArray[np.bool_]) -> Results:
+        """Those at some places."""
+        positions = np.ascontiguousarray(self.positions[:, places])
+        return Results(positions, tuple(value[places] for value in self.values))
+
 
 class _Having(Filter):
     """HAVING."""

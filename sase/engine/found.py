@@ -1,0 +1,168 @@
+"""What a matcher has found in a piece of the stream: row numbers, and the results made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sase.binding import Schema
+from sase.binding.bound import BoundComponent, BoundWindow, Column, Expression
+from sase.engine.expressions import Interner, columns_needed
+from sase.engine.history import History
+from sase.engine.operators.negation import detected
+from sase.engine.operators.transformation import Results
+from sase.engine.returned import arrow_column, is_zoned, time_array
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What results look like: the components or the columns of RETURN; when they are known."""
+
+    components: tuple[BoundComponent, ...]
+    columns: tuple[Column, ...] | None
+    type_name: str | None
+    postponed: BoundWindow | None
+    schema: Schema
+    texts: Interner
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Results, and the input whose events they are made of: nothing is gathered until asked for."""
+
+    shape: Shape
+    history: History
+    results: tuple[Results, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.results))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the positive components."""
+        return [component.variable for component in self.shape.components]
+
+    @property
+    def width(self) -> int:
+        """The bytes that a match takes before anything is made of it."""
+        return 8 * len(self.shape.components) + 16 * len(self.shape.columns or ())
+
+    def pieces(self) -> Iterator[Found]:
+        """The same in pieces of a bounded size."""
+        return (replace(self, results=(each,)) for each in self.results)
+
+    def between(self, start: int, end: int) -> Found:
+        """The matches from one place to another."""
+        found, begin = [], 0
+        for results in self.results:
+            if begin < end and begin + len(results) > start:
+                found.append(results.between(max(start - begin, 0), end - begin))
+            begin += len(results)
+        return replace(self, results=tuple(found))
+
+    def rows(self) -> pa.Table:
+        """The input row of every event, a column for each positive component."""
+        columns = [
+            pa.chunked_array(
+                [pa.array(self.history.rows(each.positions[level])) for each in self.results],
+                pa.int64(),
+            )
+            for level in range(len(self.shape.components))
+        ]
+        return pa.table(columns, self.names)
+
+    def table(self) -> pa.Table:
+        """The structs or the columns of RETURN, and the times."""
+        empty = np.empty((len(self.shape.components), 0), np.int64)
+        positions = np.concatenate([empty, *(each.positions for each in self.results)], axis=1)
+        columns = self._structs(positions) if self.shape.columns is None else self._returned()
+        return pa.table({**columns, **self._times(positions)})
+
+    def _times(self, positions: Numbers) -> dict[str, pa.Array]:
+        """When each match begins, ends, and is known."""
+        first = self.history.times(positions[0])
+        last = self.history.times(positions[-1])
+        postponed = self.shape.postponed
+        known = last if postponed is None else detected(first, postponed)
+        schema = self.shape.schema
+        given = self.history.type_of(schema.time, None)
+        return {
+            name: time_array(times, schema.time_type, given)
+            for name, times in (("ts_start", first), ("ts_end", last), ("detected_at", known))
+        }
+
+    def _returned(self) -> dict[str, pa.Array]:
+        """The columns of RETURN."""
+        assert self.shape.columns is not None
+        found = {}
+        for number, column in enumerate(self.shape.columns):
+            parts = [results.values[number] for results in self.results]
+            values = np.concatenate([np.empty((0, 2), np.int64), *parts])
+            zone = self._zone(column.value)
+            found[column.name] = arrow_column(values, column.value.type, self.shape.texts, zone)
+        return found
+
+    def _zone(self, value: Expression) -> str | None:
+        """The time zone of the first attribute that has one."""
+        kinds = (self.history.type_of(name, None) for _, name in columns_needed([value]))
+        return next((kind.tz for kind in kinds if kind is not None and is_zoned(kind)), None)
+
+    def _structs(self, positions: Numbers) -> dict[str, pa.Array]:
+        """All attributes of the events, under their variables."""
+        return {
+            component.variable: self._struct(component, positions[level])
+            for level, component in enumerate(self.shape.components)
+        }
+
+    def _struct(self, component: BoundComponent, positions: Numbers) -> pa.Array:
+        rows = self.history.rows(positions)
+        names = [
+            name for name in self.history.names(component.types) if self._shows(component, name)
+        ]
+        values = [self._attribute(component, name, positions, rows) for name in names]
+        if not names:
+            return pa.array([{}] * len(positions), pa.struct([]))
+        return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
+
+    def _shows(self, component: BoundComponent, name: str) -> bool:
+        """Whether some type that the component admits declares an attribute."""
+        return bool(self._declaring(component, name) or component.types is None)
+
+    def _declaring(self, component: BoundComponent, name: str) -> frozenset[str]:
+        schema = self.shape.schema
+        found = []
+        for type_name in component.types or schema.type_names or ():
+            declared = schema.attributes(type_name)
+            if declared is None or name in declared:
+                found.append(type_name)
+        return frozenset(found)
+
+    def _attribute(
+        self, component: BoundComponent, name: str, positions: Numbers, rows: Numbers
+    ) -> pa.ChunkedArray:
+        """An attribute of events, NULL where their type does not declare it."""
+        values = self.history.column(name, rows, component.types)
+        declaring = self._declaring(component, name)
+        admitted = component.types or self.shape.schema.type_names
+        if admitted is None or declaring == frozenset(admitted):
+            return values
+        is_declared = self.history.is_type(positions, declaring)
+        return pc.if_else(pa.array(is_declared), values, pa.nulls(len(rows), values.type))
+
+
+def joined(parts: Iterable[Found]) -> list[Found]:
+    """Parts of the same input as one."""
+    found = []
+    for _, group in groupby(parts, key=lambda part: (id(part.shape), id(part.history))):
+        first, *rest = group
+        results = (*first.results, *(each for part in rest for each in part.results))
+        found.append(replace(first, results=results))
+    return found

@@ -1,0 +1,33 @@
+"""How much memory there is to use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+_PROCESS = Path("/proc/meminfo")
+
+
+def available_memory() -> int:
+    """The bytes that can be taken without harm, as far as the system says; at least a GiB."""
+    known = [_of_the_machine(), _of_the_group()]
+    return max(min(each for each in known if each is not None), 2**30)
+
+
+def _of_the_machine() -> int:
+    if _PROCESS.exists():
+        lines = (line.split() for line in _PROCESS.read_text().splitlines())
+        found = {words[0]: int(words[1]) for words in lines if len(words) > 1}
+        if "MemAvailable:" in found:
+            return found["MemAvailable:"] * 1024
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def _of_the_group() -> int | None:
+    """What is left of the limit of the process's group, such as that of a container."""
+    try:
+        limit, used = (path.read_text().strip() for path in _CONTROL_GROUP)
+    except OSError:
+        return None
+    return int(limit) - int(used) if limit.isdigit() else None
