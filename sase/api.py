@@ -16,11 +16,12 @@ from sase.planning.nodes import Operator, Transformation, exchanged, find, shown
 from sase.planning.recipes import Step, cooked, read_recipe
 
 if TYPE_CHECKING:
+    from sase.engine.files import Files, Names
     from sase.engine.matcher import Matcher
     from sase.engine.matches import Matches
     from sase.engine.plan import EnginePlan
 
-DEFAULT_PLAN = "optimized"
+DEFAULT_PLAN, TIME, TYPE = "optimized", "ts", "type"
 # What a plan holds beside the operators and the schema.
 _REST = ("query", "definitions", "recipe", "steps", "options")
 
@@ -91,8 +92,8 @@ def match(
     query: str,
     events: object,
     *,
-    time: str = "ts",
-    type: str | None = "type",
+    time: str = TIME,
+    type: str | None = TYPE,
     seq: str | None = None,
     types: Any = None,
     time_unit: str | None = None,
@@ -107,13 +108,13 @@ def match(
 ) -> Matches:
     """The matches of a query in events: compile and run.
 
-    `events` are a pyarrow Table, RecordBatch or reader, a data frame, a list of dicts, or a dict of
-    type name → any of these. `plan` is the name of a recipe, or the path of one of your own.
+    `events` are the path of files (Parquet, CSV, JSON lines, Arrow; a file, a folder or a pattern),
+    a pyarrow Table, RecordBatch or reader, a data frame, a list of dicts, or a dict of type name →
+    any of these. In files the columns of time and type are found by their usual names. `plan` is
+    the name of a recipe, or the path of one of your own.
     """
-    from sase.engine.events import opened
-
     _refuse_what_waits(output=output, on_bad_row=on_bad_row, stats=stats)
-    inputs = opened(events).drained()
+    inputs = _readable(events)
     compiled = compile(
         query,
         inputs,
@@ -133,8 +134,8 @@ def compile(
     query: str,
     schema: object,
     *,
-    time: str = "ts",
-    type: str | None = "type",
+    time: str = TIME,
+    type: str | None = TYPE,
     seq: str | None = None,
     types: Any = None,
     time_unit: str | None = None,
@@ -164,8 +165,35 @@ def _schema(given: object, **keywords: Any) -> Schema:
     if isinstance(given, Schema):
         return given
     from sase.engine.events import describe
+    from sase.engine.files import Files
 
-    return describe(given, **keywords)
+    readable = _readable(given)
+    if not isinstance(readable, Files):
+        return describe(readable, **keywords)
+    time, type, _ = named(readable, keywords["time"], keywords["type"], keywords["types"])
+    return describe(readable.schema, **{**keywords, "time": time, "type": type})
+
+
+def named(files: Files, time: str | None, type: str | None, types: Any) -> Names:
+    """The time and type columns of files: those named, or if they are not there the usual ones."""
+    from sase.engine.files import names_found
+
+    columns = files.schema.names
+    if time == TIME and time not in columns:
+        time = None
+    if type == TYPE and type not in columns:
+        type = None
+    return names_found(columns, time, type, typed=types is not None)
+
+
+def _readable(events: object) -> object:
+    """Events whose columns are known, and which can be read more than once."""
+    from sase.engine.events import opened
+    from sase.engine.files import Files, is_path, open_files
+
+    if isinstance(events, Files):
+        return events
+    return open_files(events) if is_path(events) else opened(events).drained()  # type: ignore[arg-type]
 
 
 def _limited(plan: Operator, limit: int | None) -> Operator:

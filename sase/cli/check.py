@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sase.cli.queries import Text, add_queries, read_queries
 from sase.cli.terminal import painted, wants_colour
-from sase.errors import Diagnostic, QueryError, SchemaError
+from sase.errors import DataError, Diagnostic, QueryError, SchemaError
 
 if TYPE_CHECKING:
     from sase.binding import Schema
@@ -23,9 +23,8 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--schema", metavar="FILE", type=Path, help="the schema, as TOML or JSON")
     parser.add_argument(
         "--events",
-        metavar="FILE",
-        type=Path,
-        help="take the schema from a file of events: Parquet, Arrow or CSV",
+        metavar="PATH",
+        help="take the schema from files of events: Parquet, CSV, JSON lines or Arrow",
     )
     parser.add_argument("--time", metavar="COLUMN", help="with --events: the time column")
     parser.add_argument("--type", metavar="COLUMN", help="with --events: the type column")
@@ -37,7 +36,7 @@ def run(arguments: Namespace) -> int:
     """Check every query; 2 if one of them is wrong."""
     try:
         schema, texts = _schema(arguments), read_queries(arguments)
-    except (SchemaError, ValueError) as problem:
+    except (SchemaError, DataError, ValueError) as problem:
         print(f"sase check: error: {problem}", file=sys.stderr)
         return 2
     found = [(text, _diagnostics(text, schema)) for text in texts]
@@ -61,17 +60,26 @@ def _schema(arguments: Namespace) -> Schema:
 
         return read_schema(arguments.schema, time_unit=arguments.time_unit)
     if arguments.events:
-        from sase.engine.files import schema_of_file
-
-        return schema_of_file(
-            arguments.events,
-            time=arguments.time,
-            type=arguments.type,
-            time_unit=arguments.time_unit,
-        )
+        return _schema_of_files(arguments)
     from sase.binding import Schema
 
     return Schema(time_unit=arguments.time_unit)
+
+
+def _schema_of_files(arguments: Namespace) -> Schema:
+    """The wide schema of files, from a footer or the first block: no event is read for it."""
+    from sase.binding import Schema
+    from sase.engine.events.data_types import data_type
+    from sase.engine.files import names_found, open_files
+
+    columns = open_files(arguments.events).schema
+    time, type, _ = names_found(columns.names, arguments.time, arguments.type)
+    return Schema(
+        columns=tuple((field.name, data_type(field.type)) for field in columns),
+        time=time,
+        type=type,
+        time_unit=arguments.time_unit,
+    )
 
 
 def _diagnostics(text: Text, schema: Schema) -> list[Diagnostic]:

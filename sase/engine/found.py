@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -123,11 +124,11 @@ class Found:
         }
 
     def _struct(self, component: BoundComponent, positions: Numbers) -> pa.Array:
-        rows = self.history.rows(positions)
+        places = self.history.places(positions)
         names = [
             name for name in self.history.names(component.types) if self._shows(component, name)
         ]
-        values = [self._attribute(component, name, positions, rows) for name in names]
+        values = [self._attribute(component, name, positions, places) for name in names]
         if not names:
             return pa.array([{}] * len(positions), pa.struct([]))
         return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
@@ -146,23 +147,68 @@ class Found:
         return frozenset(found)
 
     def _attribute(
-        self, component: BoundComponent, name: str, positions: Numbers, rows: Numbers
+        self, component: BoundComponent, name: str, positions: Numbers, places: Numbers
     ) -> pa.ChunkedArray:
         """An attribute of events, NULL where their type does not declare it."""
-        values = self.history.column(name, rows, component.types)
+        values = self.history.column(name, places, component.types)
         declaring = self._declaring(component, name)
         admitted = component.types or self.shape.schema.type_names
         if admitted is None or declaring == frozenset(admitted):
             return values
         is_declared = self.history.is_type(positions, declaring)
-        return pc.if_else(pa.array(is_declared), values, pa.nulls(len(rows), values.type))
+        return pc.if_else(pa.array(is_declared), values, pa.nulls(len(places), values.type))
 
 
-def joined(parts: Iterable[Found]) -> list[Found]:
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Results that are made, and need their input no more."""
+
+    shape: Shape
+    names: list[str]
+    width: int
+    made: pa.Table
+    from_rows: pa.Table
+
+    @classmethod
+    def of(cls, found: Found) -> Made:
+        """Make them now."""
+        return cls(found.shape, found.names, found.width, found.table(), found.rows())
+
+    def __len__(self) -> int:
+        return int(self.made.num_rows)
+
+    def pieces(self) -> Iterator[Made]:
+        """The same in one piece."""
+        return iter([self])
+
+    def between(self, start: int, end: int) -> Made:
+        """The matches from one place to another."""
+        made, rows = (each.slice(start, end - start) for each in (self.made, self.from_rows))
+        return replace(self, made=made, from_rows=rows)
+
+    def rows(self) -> pa.Table:
+        """The input rows."""
+        return self.from_rows
+
+    def table(self) -> pa.Table:
+        """The results."""
+        return self.made
+
+
+Part: TypeAlias = Found | Made
+
+
+def gathered(parts: Iterable[Part]) -> list[Part]:
     """Parts of the same input as one."""
-    found = []
-    for _, group in groupby(parts, key=lambda part: (id(part.shape), id(part.history))):
+    found: list[Part] = []
+    for _, group in groupby(parts, key=_input_of):
         first, *rest = group
-        results = (*first.results, *(each for part in rest for each in part.results))
-        found.append(replace(first, results=results))
+        if isinstance(first, Found):
+            of_rest = (each for part in rest if isinstance(part, Found) for each in part.results)
+            first = replace(first, results=(*first.results, *of_rest))
+        found.append(first)
     return found
+
+
+def _input_of(part: Part) -> tuple[int, int]:
+    return id(part.shape), id(part.history) if isinstance(part, Found) else id(part)

@@ -13,6 +13,9 @@ from sase.engine.events import Events, Inputs
 
 Numbers = NDArray[np.int64]
 
+# A column with the row numbers of the input, where rows come in another order than there.
+ROW = "\0row"
+
 
 @dataclass(frozen=True, eq=False)
 class Piece:
@@ -26,6 +29,11 @@ class Piece:
     def end(self) -> int:
         """The position behind the last."""
         return self.begin + len(self.events)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its tables say which rows of the input theirs are."""
+        return any(ROW in table.source.schema.names for table in self.inputs.tables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +54,14 @@ class History:
 
     def rows(self, positions: Numbers) -> Numbers:
         """The row of the input, counted from the first, of events by position."""
+        places = self.places(positions)
+        if not any(piece.is_numbered for piece in self.pieces):
+            return places
+        rows: Numbers = self.column(ROW, places, None).to_numpy()
+        return rows
+
+    def places(self, positions: Numbers) -> Numbers:
+        """The row among those that were pushed, counted from the first, of events by position."""
         if all(piece.events.order is None for piece in self.pieces):
             return positions
         found = np.empty(len(positions), np.int64)
@@ -73,12 +89,12 @@ class History:
             found[at] = among[events.types[positions[at] - piece.begin]]
         return found
 
-    def column(self, name: str, rows: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
-        """A column at some rows; NULL in the tables of other types, and in those without it."""
+    def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
+        """A column at some places; NULL in the tables of other types, and in those without it."""
         begin = self.pieces[0].begin if self.pieces else 0
         chunks = [chunk for piece in self.pieces for chunk in _chunks(piece.inputs, name, types)]
         whole = pa.chunked_array(_alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
-        return whole.take(pa.array(rows - begin))
+        return whole.take(pa.array(places - begin))
 
     def type_of(self, name: str, types: Collection[str] | None) -> pa.DataType | None:
         """The type of a column where it is first found."""
@@ -98,6 +114,7 @@ class History:
                 for table in piece.inputs.tables
                 if types is None or table.type_name in (None, *types)
                 for name in table.source.schema.names
+                if name != ROW
             )
         )
 

@@ -18,7 +18,7 @@ from sase.engine.events import Events, Loader, opened
 from sase.engine.events.inputs import Inputs
 from sase.engine.events.times import raw_time
 from sase.engine.expressions import Interner
-from sase.engine.found import Found, Shape
+from sase.engine.found import Found, Part, Shape
 from sase.engine.front import Front, classified
 from sase.engine.history import History, Piece
 from sase.engine.matches import Matches
@@ -117,7 +117,7 @@ class Matcher:
         inputs = self._opened(events)
         return inputs, self._loader.load(inputs)
 
-    def search(self, inputs: Inputs, events: Events) -> Generator[Found, None, Report]:
+    def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
         """The matches in events that are all there is."""
         self._check_open()
         self._is_finished = True

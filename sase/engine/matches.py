@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from sase.binding import Schema
-from sase.engine.found import Found, joined
+from sase.engine.found import Found, Made, Part, gathered
 from sase.engine.memory import available_memory
 from sase.engine.report import Report
 from sase.errors import BudgetError
 
 SHOWN = 10
 # Finds part after part in the order of results, at least one though it be empty; then the report.
-Search: TypeAlias = Callable[[], Generator[Found, None, Report]]
+Search: TypeAlias = Callable[[], Generator[Part, None, Report]]
 
 
 class Matches(Sequence[dict[str, Any]]):
@@ -28,16 +28,17 @@ class Matches(Sequence[dict[str, Any]]):
     gives the same batch by batch, and holds none of them.
     """
 
-    def __init__(self, search: Search, *, most: int | None = None) -> None:
-        self._search, self._most = search, most
-        self._parts: list[Found] | None = None
+    def __init__(self, search: Search, *, most: int | None = None, in_pieces: bool = False) -> None:
+        # Where the events go by in pieces, nothing that is held may keep hold of one.
+        self._search, self._most, self._in_pieces = search, most, in_pieces
+        self._parts: list[Part] | None = None
         self._last_report: Report | None = None
 
     @classmethod
-    def of(cls, parts: Iterable[Found], report: Report) -> Matches:
+    def of(cls, parts: Iterable[Part], report: Report) -> Matches:
         """Matches that are found already."""
 
-        def known() -> Generator[Found, None, Report]:
+        def known() -> Generator[Part, None, Report]:
             yield from parts
             return report
 
@@ -46,7 +47,7 @@ class Matches(Sequence[dict[str, Any]]):
         return matches
 
     def __len__(self) -> int:
-        return sum(map(len, self._held))
+        return sum(map(len, self.parts))
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -62,29 +63,29 @@ class Matches(Sequence[dict[str, Any]]):
     def report(self) -> Report:
         """What there is to say of the run beside its matches; they are searched for, if need be."""
         if self._last_report is None:
-            assert self._held
+            assert self.parts
         assert self._last_report is not None
         return self._last_report
 
     @property
     def schema(self) -> Schema:
         """What was known of the events."""
-        return self._held[0].shape.schema
+        return self.parts[0].shape.schema
 
     @property
     def type_name(self) -> str | None:
         """The type of the results as events, if RETURN names one."""
-        return self._held[0].shape.type_name
+        return self.parts[0].shape.type_name
 
     @property
     def names(self) -> list[str]:
         """The names of the positive components."""
-        return self._held[0].names
+        return self.parts[0].names
 
     @cached_property
     def rows(self) -> pa.Table:
         """The input row of every event, a column for each positive component."""
-        return pa.concat_tables([part.rows() for part in self._held])
+        return pa.concat_tables([part.rows() for part in self.parts])
 
     def to_arrow(self) -> pa.Table:
         """The results as a table."""
@@ -141,13 +142,14 @@ class Matches(Sequence[dict[str, Any]]):
     # ------------------------------------------------------------ the search
 
     @property
-    def _held(self) -> list[Found]:
-        """All parts, which are searched for once."""
+    def parts(self) -> list[Part]:
+        """All that is found, which is searched for once."""
         if self._parts is None:
-            self._parts = joined(self._found(self._most or -1))
+            found = self._found(-1 if self._most is None else self._most)
+            self._parts = list(map(_made, found)) if self._in_pieces else gathered(found)
         return self._parts
 
-    def _found(self, most: int | None) -> Iterator[Found]:
+    def _found(self, most: int | None) -> Iterator[Part]:
         """The parts one after the other; at most so many matches, −1 for what memory can hold."""
         count = 0
         search = self._search()
@@ -167,15 +169,19 @@ class Matches(Sequence[dict[str, Any]]):
     def _between(self, start: int, end: int) -> Matches:
         """The matches from one place to another."""
         found, begin = [], 0
-        for part in self._held:
+        for part in self.parts:
             found.append(part.between(max(start - begin, 0), max(end - begin, 0)))
             begin += len(part)
         return Matches.of(found, self.report)
 
     @cached_property
     def _table(self) -> pa.Table:
-        tables = [part.table() for part in self._held]
+        tables = [part.table() for part in self.parts]
         return tables[0] if len(tables) == 1 else concatenated(tables)
+
+
+def _made(part: Part) -> Part:
+    return Made.of(part) if isinstance(part, Found) else part
 
 
 def concatenated(tables: Sequence[pa.Table]) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +25,8 @@ class Input:
     type_name: str | None = None
     # Columns of which Arrow could make nothing: an error only for those that are asked for.
     unreadable: Mapping[str, DataError] = field(default_factory=dict)
+    # The files that it was read from, and how many rows each has.
+    files: tuple[tuple[str, int], ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -147,6 +150,8 @@ def _input(events: object, type_name: str | None) -> Input:
         return Input(events, type_name)
     if isinstance(events, pa.Schema):
         return Input(events.empty_table(), type_name)
+    if isinstance(events, str | PathLike):
+        return _of_files(events, type_name)
     if isinstance(events, list | tuple) and all(isinstance(row, Mapping) for row in events):
         batch, unreadable = table_of_rows(events, type_name)
         return Input(batch, type_name, unreadable)
@@ -162,6 +167,15 @@ def _input(events: object, type_name: str | None) -> Input:
     raise DataError(_cannot_be(events, type_name))
 
 
+def _of_files(path: str | PathLike[str], type_name: str | None) -> Input:
+    """Files as a whole; a run that has no other input reads only the columns that it needs."""
+    from sase.engine.files import open_files
+
+    files = open_files(path)
+    table, counts = files.table(files.schema.names)
+    return Input(table, type_name, files=counts)
+
+
 def _cannot_be(events: object, type_name: str | None) -> str:
     given = f"of type {type(events).__name__}"
     if isinstance(events, list | tuple):
@@ -173,6 +187,6 @@ def _cannot_be(events: object, type_name: str | None) -> str:
             " the columns of one table, make one with  pyarrow.table(…)"
         )
     return (
-        f"these events are {given}: give a pyarrow table, batch or reader, a data frame, a list of"
-        " dicts, or a dict of type name → one of these"
+        f"these events are {given}: give the path of files, a pyarrow table, batch or reader, a"
+        " data frame, a list of dicts, or a dict of type name → one of these"
     )

@@ -1,0 +1,97 @@
+"""Which files a path means, and what is in them."""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from sase.errors import DataError
+from sase.nearest import did_you_mean
+
+SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+# Text may be compressed; the other formats do that themselves.
+COMPRESSIONS = (".gz", ".bz2", ".zst")
+USUAL = (
+    "Parquet (.parquet), CSV (.csv, .tsv), JSON lines (.jsonl, .ndjson, .json) or Arrow (.arrow,"
+    " .feather)"
+)
+
+
+class FoundFiles(NamedTuple):
+    """Files of one format, in the order in which they are read; `base` is the folder asked for."""
+
+    paths: tuple[str, ...]
+    format: str
+    base: str | None
+
+
+def is_path(events: object) -> bool:
+    """Whether events are given as the path of files."""
+    return isinstance(events, str | os.PathLike)
+
+
+def find_files(path: str | os.PathLike[str]) -> FoundFiles:
+    """The files that a path means: itself, all in a folder and below, or what a pattern matches."""
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        found, base = _below(name), name
+        if not found:
+            raise DataError(f"{name}: there are no files of events in this folder: {USUAL}")
+    elif os.path.exists(name):
+        found, base = [name], None
+    else:
+        found, base = sorted(filter(os.path.isfile, glob.glob(name, recursive=True))), None
+        if not found:
+            raise DataError(_missing(name))
+    formats = {format_of(each): each for each in reversed(found)}
+    if len(formats) > 1:
+        examples = " and ".join(sorted(formats.values()))
+        raise DataError(f"{name}: all files must have one format, and there are {examples}")
+    return FoundFiles(tuple(found), next(iter(formats)), base)
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format that a file's name says."""
+    stem, suffix = os.path.splitext(os.fspath(path).lower())
+    compressed = suffix in COMPRESSIONS
+    if compressed:
+        suffix = os.path.splitext(stem)[1]
+    format = SUFFIXES.get(suffix)
+    if format is None or (compressed and format not in ("csv", "tsv", "json")):
+        raise DataError(f"{os.fspath(path)}: events are read from files of {USUAL}")
+    return format
+
+
+def _below(folder: str) -> list[str]:
+    """The files of events in a folder and below, without hidden ones and those that jobs leave."""
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(each for each in folders if not each.startswith((".", "_")))
+        found += [os.path.join(place, name) for name in names if not _is_left(name)]
+    return sorted(found)
+
+
+def _is_left(name: str) -> bool:
+    return name.startswith((".", "_")) or name.endswith((".partial", ".crc"))
+
+
+def _missing(name: str) -> str:
+    if glob.has_magic(name):
+        return f"{name}: no file matches this pattern"
+    folder = Path(name).parent
+    siblings = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
+    hint = did_you_mean(Path(name).name, siblings)
+    return f"{name}: there is no such file or folder" + (f": {hint[0]}" if hint else "")

@@ -1,0 +1,53 @@
+"""Which columns of files hold the time and the type, where that is not said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sase.errors import SchemaError
+from sase.nearest import did_you_mean
+
+TIME_NAMES = ("ts", "timestamp", "time", "datetime", "date", "event_time", "time:timestamp")
+TYPE_NAMES = ("type", "event_type", "event", "activity", "action", "concept:name")
+
+
+class Names(NamedTuple):
+    """The time and type columns, and what to tell the user of how they were found."""
+
+    time: str
+    type: str | None
+    notes: tuple[str, ...] = ()
+
+
+def names_found(
+    columns: Sequence[str], time: str | None, type: str | None, *, typed: bool = False
+) -> Names:
+    """The columns given, or those with a usual name; `typed` if the types are found otherwise."""
+    found_time, found_type = time, type
+    notes = []
+    for role, name in (("time", time), ("type", type)):
+        if name is not None and name not in columns:
+            hints = did_you_mean(name, columns) or (f"there are {', '.join(columns)}",)
+            raise SchemaError(f"there is no {role} column `{name}`: {hints[0]}")
+    if time is None:
+        found_time = _usual(columns, TIME_NAMES)
+        if found_time is None:
+            known = ", ".join(columns)
+            raise SchemaError(
+                f"no column has a usual name for the time of events, such as {TIME_NAMES[0]} or"
+                f" {TIME_NAMES[1]}: say which of {known} it is"
+            )
+        if found_time != TIME_NAMES[0]:
+            notes.append(f"the time of events is taken from the column `{found_time}`")
+    if type is None and not typed:
+        found_type = _usual(columns, TYPE_NAMES)
+        if found_type not in (None, TYPE_NAMES[0]):
+            notes.append(f"the type of events is taken from the column `{found_type}`")
+    assert found_time is not None
+    return Names(found_time, found_type, tuple(notes))
+
+
+def _usual(columns: Sequence[str], usual: Sequence[str]) -> str | None:
+    by_folded = {name.lower(): name for name in reversed(columns)}
+    return next((by_folded[name] for name in usual if name in by_folded), None)

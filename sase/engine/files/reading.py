@@ -1,0 +1,167 @@
+"""Files as one table: its columns are known before any row is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset
+
+from sase.engine.files.faults import fault_of
+from sase.engine.files.finding import find_files
+from sase.engine.files.formats import as_read, reader
+from sase.engine.files.moments import moments_among, parsed
+from sase.errors import DataError, SchemaError
+
+# What is looked at to find out what strings hold.
+SAMPLE = 1000
+# Rows of a batch when files are read piece by piece.
+BATCH = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """Files of one format and their columns; strings that hold moments are read as those.
+
+    `schema` has the columns that folders give, such as `day=1/`, behind those of the files.
+    """
+
+    paths: tuple[str, ...]
+    format: str
+    schema: pa.Schema
+    dataset: Any
+    moments: dict[str, pa.DataType]
+    stamps: tuple[tuple[int, int], ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(size for size, _ in self.stamps)
+
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known without reading them."""
+        return self.dataset.count_rows() if self.format in ("parquet", "arrow") else None
+
+    def weight(self, names: Sequence[str]) -> int:
+        """The bytes that some columns take in memory, about."""
+        rows = self.rows()
+        if rows is None:
+            return 2 * self.size
+        return rows * sum(16 if pa.types.is_string(self.schema.field(n).type) else 8 for n in names)
+
+    def table(self, names: Iterable[str]) -> tuple[pa.Table, tuple[tuple[str, int], ...]]:
+        """Some columns of all files, and how many rows each file has."""
+        wanted = list(names)
+        parts = []
+        for path, fragment in zip(self.paths, self.dataset.get_fragments(), strict=True):
+            with self._watched(path):
+                part = fragment.to_table(schema=self.dataset.schema, columns=wanted)
+            parts.append(self._with_moments(part, path))
+        whole = pa.concat_tables(parts) if parts else self.schema.empty_table().select(wanted)
+        return whole, tuple(
+            (path, part.num_rows) for path, part in zip(self.paths, parts, strict=True)
+        )
+
+    def batches(self, names: Iterable[str], size: int = BATCH) -> Iterator[tuple[str, pa.Table]]:
+        """Some columns of all files piece by piece, with the file of each."""
+        wanted = list(names)
+        for path, fragment in zip(self.paths, self.dataset.get_fragments(), strict=True):
+            with self._watched(path):
+                scanned = fragment.to_batches(
+                    schema=self.dataset.schema,
+                    columns=wanted,
+                    batch_size=size,
+                    batch_readahead=4,
+                    fragment_readahead=1,
+                )
+                for batch in scanned:
+                    if batch.num_rows:
+                        yield path, self._with_moments(pa.Table.from_batches([batch]), path)
+
+    @contextmanager
+    def _watched(self, path: str) -> Iterator[None]:
+        """What Arrow raises as our error, and another if the file was changed meanwhile."""
+        try:
+            yield
+            now = stamp(path)
+        except (OSError, pa.ArrowException) as problem:
+            raise fault_of(path, self.format, self.schema, problem) from problem
+        if now != self.stamps[self.paths.index(path)]:
+            raise DataError(f"{path} was changed while it was read: run it again")
+
+    def _with_moments(self, table: pa.Table, path: str) -> pa.Table:
+        for name, kind in self.moments.items():
+            index = table.schema.get_field_index(name)
+            if index >= 0:
+                column = parsed(table.column(index), kind, name, path)
+                table = table.set_column(index, pa.field(name, kind), column)
+        return table
+
+
+def open_files(path: str | os.PathLike[str]) -> Files:
+    """The files that a path means, with the columns of all of them."""
+    found = find_files(path)
+    stamps = tuple(map(stamp, found.paths))
+    empty = [each for each, (size, _) in zip(found.paths, stamps, strict=True) if size == 0]
+    if empty:
+        raise DataError(f"{empty[0]} is empty: it has no columns")
+    schema = _schema(found.paths, found.format, found.base)
+    readable, strings = as_read(found.format, schema)
+    dataset = _dataset(found.paths, reader(found.format, strings), found.base, readable)
+    moments = _moments(dataset, strings or _strings(readable), found.paths[0], found.format)
+    shown = pa.schema(
+        [field.with_type(moments.get(field.name, field.type)) for field in dataset.schema]
+    )
+    return Files(found.paths, found.format, shown, dataset, moments, stamps)
+
+
+def _schema(paths: tuple[str, ...], format: str, base: str | None) -> pa.Schema:
+    """The columns of all files, of which some may lack a few."""
+    schemas = []
+    for path in paths:
+        try:
+            schemas.append(_dataset((path,), reader(format), base, None).schema)
+        except (OSError, pa.ArrowException) as problem:
+            raise fault_of(path, format, None, problem) from problem
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive")
+    except pa.ArrowException as problem:
+        raise SchemaError(f"the files have columns of different kinds: {problem}") from problem
+
+
+def _dataset(
+    paths: tuple[str, ...], format: Any, base: str | None, schema: pa.Schema | None
+) -> Any:
+    folders = None if base is None else pa.dataset.partitioning(flavor="hive")
+    return pa.dataset.dataset(
+        list(paths), schema, format, partitioning=folders, partition_base_dir=base
+    )
+
+
+def _strings(schema: pa.Schema) -> list[str]:
+    return [field.name for field in schema if pa.types.is_string(field.type)]
+
+
+def _moments(
+    dataset: Any, strings: Sequence[str], path: str, format: str
+) -> dict[str, pa.DataType]:
+    """The columns of strings that hold moments, by their first values."""
+    if not strings:
+        return {}
+    try:
+        return moments_among(dataset.head(SAMPLE, columns=list(strings)))
+    except (OSError, pa.ArrowException) as problem:
+        raise fault_of(path, format, dataset.schema, problem) from problem
+
+
+def stamp(path: str) -> tuple[int, int]:
+    """What changes when a file does: its size and when it was written."""
+    try:
+        status = os.stat(path)
+    except OSError as problem:
+        raise DataError(f"{path} cannot be read: {problem.strerror}") from problem
+    return status.st_size, status.st_mtime_ns
