@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -43,15 +43,21 @@ class Plan:
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     def run(
-        self, events: object, *, threads: int | None = None, max_matches: int | None = None
+        self,
+        events: object,
+        *,
+        threads: int | None = None,
+        max_matches: int | None = None,
+        watch: Callable[[int], object] = lambda rows: None,
     ) -> Matches:
         """The matches in events that are all there is; they are sorted if they are not.
 
-        The events are read at once, and searched when the matches are first asked for.
+        The events are read at once, and searched when the matches are first asked for. `watch` is
+        told how many rows have been searched, every now and then.
         """
         from sase.engine.running import run
 
-        return run(self._engine, events, threads=threads, most=max_matches)
+        return run(self._engine, events, threads=threads, most=max_matches, watch=watch)
 
     def open(self, *, streaming: bool = True) -> Matcher:
         """A matcher, to which events are pushed as they come."""

@@ -26,6 +26,7 @@ class Command(NamedTuple):
 COMMANDS = (
     Command("check", "sase.cli.check", "Check queries, and report every error with its place."),
     Command("format", "sase.cli.format", "Lay queries out well."),
+    Command("run", "sase.cli.run", "Find the matches of a query in files of events."),
 )
 
 # Exit statuses. An end from outside counts as shells do: 128 and the number of the signal.

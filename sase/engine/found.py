@@ -21,6 +21,8 @@ from sase.engine.operators.transformation import Results
 from sase.engine.returned import arrow_column, is_zoned, time_array
 
 Numbers = NDArray[np.int64]
+# The matches that results are made of at once.
+PIECE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +59,14 @@ class Found:
         return 8 * len(self.shape.components) + 16 * len(self.shape.columns or ())
 
     def pieces(self) -> Iterator[Found]:
-        """The same in pieces of a bounded size."""
-        return (replace(self, results=(each,)) for each in self.results)
+        """The same in pieces of a bounded size, none of them small without need."""
+        some: list[Results] = []
+        for each in self.results:
+            if some and sum(map(len, some)) + len(each) > PIECE:
+                yield replace(self, results=tuple(some))
+                some = []
+            some.append(each)
+        yield replace(self, results=tuple(some))
 
     def between(self, start: int, end: int) -> Found:
         """The matches from one place to another."""
@@ -198,16 +206,23 @@ class Made:
 Part: TypeAlias = Found | Made
 
 
-def gathered(parts: Iterable[Part]) -> list[Part]:
-    """Parts of the same input as one."""
-    found: list[Part] = []
-    for _, group in groupby(parts, key=_input_of):
+def gathered(parts: Iterable[Part], most: int | None = None) -> Iterator[Part]:
+    """Parts of the same input as one, as long as it has no more than so many matches."""
+    count = number = 0
+
+    def key(part: Part) -> tuple[int, int, int]:
+        nonlocal count, number
+        count += len(part)
+        if most is not None and count > most:
+            count, number = len(part), number + 1
+        return number, *_input_of(part)
+
+    for _, group in groupby(parts, key=key):
         first, *rest = group
         if isinstance(first, Found):
             of_rest = (each for part in rest if isinstance(part, Found) for each in part.results)
             first = replace(first, results=(*first.results, *of_rest))
-        found.append(first)
-    return found
+        yield first
 
 
 def _input_of(part: Part) -> tuple[int, int]:

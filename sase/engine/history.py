@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,7 @@ class History:
     """Pieces in stream order; results keep those that they were made from."""
 
     pieces: tuple[Piece, ...] = ()
+    _columns: dict[object, pa.ChunkedArray] = field(default_factory=dict)
 
     def with_piece(self, piece: Piece) -> History:
         """And what came next."""
@@ -92,9 +93,20 @@ class History:
     def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
         """A column at some places; NULL in the tables of other types, and in those without it."""
         begin = self.pieces[0].begin if self.pieces else 0
-        chunks = [chunk for piece in self.pieces for chunk in _chunks(piece.inputs, name, types)]
-        whole = pa.chunked_array(_alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
-        return whole.take(pa.array(places - begin))
+        return self._whole(name, types).take(pa.array(places - begin))
+
+    def _whole(self, name: str, types: Collection[str] | None) -> pa.ChunkedArray:
+        """A column of all pieces in one chunk, made once: Arrow would join them for every look."""
+        key = (name, None if types is None else frozenset(types))
+        if key not in self._columns:
+            chunks = [
+                chunk for piece in self.pieces for chunk in _chunks(piece.inputs, name, types)
+            ]
+            whole = pa.chunked_array(_alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
+            if whole.num_chunks > 1:
+                whole = pa.chunked_array([whole.unify_dictionaries().combine_chunks()])
+            self._columns[key] = whole
+        return self._columns[key]
 
     def type_of(self, name: str, types: Collection[str] | None) -> pa.DataType | None:
         """The type of a column where it is first found."""

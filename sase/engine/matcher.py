@@ -5,7 +5,7 @@ A batch is a stream that is pushed as one piece: both go through `_run`, block b
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import date
 from itertools import chain
 from typing import Any
@@ -44,8 +44,16 @@ class Matcher:
     Row numbers in what `push`, `advance` and `finish` return count from the first row pushed.
     """
 
-    def __init__(self, plan: EnginePlan, *, streaming: bool = True) -> None:
+    def __init__(
+        self,
+        plan: EnginePlan,
+        *,
+        streaming: bool = True,
+        watch: Callable[[int], object] = lambda rows: None,
+    ) -> None:
         self._plan = plan
+        # Is told, block by block, how many rows have been searched.
+        self._watch = watch
         components = (*plan.positives, *plan.negatives)
         mentioned = (name for component in components for name in component.types or ())
         self._types = KnownTypes(plan.schema, mentioned)
@@ -118,7 +126,7 @@ class Matcher:
         return inputs, self._loader.load(inputs)
 
     def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
-        """The matches in events that are all there is."""
+        """The matches in events that are all there is, after one part without any."""
         self._check_open()
         self._is_finished = True
         self._history = self._history.with_piece(Piece(0, events, inputs))
@@ -148,6 +156,7 @@ class Matcher:
                 self._note_types(block)
             yield from self._through("push", block)
             yield from self._pass(Clock(int(events.ts[block.stretch.end - 1]), block.end))
+            self._watch(self._front.at.events)
             if self._is_done():
                 return
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from sase.binding import Schema
-from sase.engine.found import Found, Made, Part, gathered
+from sase.engine.found import PIECE, Found, Made, Part, gathered
 from sase.engine.memory import available_memory
 from sase.engine.report import Report
 from sase.errors import BudgetError
@@ -111,7 +111,7 @@ class Matches(Sequence[dict[str, Any]]):
 
         If nothing was asked for before, they are searched for while this is read.
         """
-        parts = self._found(self._most) if self._parts is None else iter(self._parts)
+        parts = iter(self._parts or gathered(self._found(self._most), PIECE))
         first = next(parts)
         schema = first.between(0, 0).table().schema
         batches = (
@@ -128,6 +128,16 @@ class Matches(Sequence[dict[str, Any]]):
     def head(self, count: int = SHOWN) -> Matches:
         """The first matches."""
         return self._between(0, count)
+
+    def first(self, count: int, watch: Callable[[int], object]) -> Matches:
+        """The first matches, while all are counted, none held, and `watch` told the count."""
+        parts, seen = [], 0
+        for part in self._found(self._most) if self._parts is None else self._parts:
+            if seen < count:
+                parts.append(_made(part.between(0, count - seen)))
+            seen += len(part)
+            watch(seen)
+        return Matches.of(parts, self.report)
 
     def __repr__(self) -> str:
         from sase.engine.showing import as_text
@@ -146,7 +156,7 @@ class Matches(Sequence[dict[str, Any]]):
         """All that is found, which is searched for once."""
         if self._parts is None:
             found = self._found(-1 if self._most is None else self._most)
-            self._parts = list(map(_made, found)) if self._in_pieces else gathered(found)
+            self._parts = list(map(_made, found) if self._in_pieces else gathered(found))
         return self._parts
 
     def _found(self, most: int | None) -> Iterator[Part]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from typing import TypeAlias
 
 from sase.engine.events import opened
 from sase.engine.events.inputs import Input, Inputs
@@ -16,6 +17,8 @@ from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.errors import PlanError
 
+Watch: TypeAlias = Callable[[int], object]
+
 # The bytes of columns that are read as a whole; what is larger goes through in pieces.
 MOST_HELD = 1 << 30
 
@@ -26,45 +29,49 @@ def run(
     *,
     threads: int | None = None,
     most: int | None = None,
+    watch: Watch = lambda rows: None,
     held: int = MOST_HELD,
 ) -> Matches:
     """The matches, to be searched for when they are asked for; the events are read at once.
 
-    Files that take more than so many bytes to be `held` are read while matches are searched for.
+    `watch` is told, now and then, how many rows have been searched. Files that take more than so
+    many bytes to be `held` are read while matches are searched for.
     """
     if threads not in (None, 1):
         raise PlanError("this version runs a plan in one thread: leave out  threads=…")
     if is_path(events):
         events = open_files(events)  # type: ignore[arg-type]
     if not isinstance(events, Files):
-        return Matches(_in_memory(plan, events), most=most)
+        return Matches(_in_memory(plan, events, watch), most=most)
     names = _columns(plan, events)
     if events.weight(names) <= held:
         table, counts = events.table(names)
-        return Matches(_in_memory(plan, Inputs((Input(table, files=counts),))), most=most)
+        return Matches(_in_memory(plan, Inputs((Input(table, files=counts),)), watch), most=most)
     is_ordered = is_sorted(events, plan.schema)
     return Matches(
-        lambda: _in_pieces(plan, events, names, is_ordered=is_ordered), most=most, in_pieces=True
+        lambda: _in_pieces(plan, events, names, watch, is_ordered=is_ordered),
+        most=most,
+        in_pieces=True,
     )
 
 
-def _in_memory(plan: EnginePlan, events: object) -> Search:
+def _in_memory(plan: EnginePlan, events: object, watch: Watch) -> Search:
     """The search of events that are read and sorted at once."""
-    fresh = [Matcher(plan, streaming=False)]
+    fresh = [Matcher(plan, streaming=False, watch=watch)]
     inputs, loaded = fresh[0].load(events)
 
     def search() -> Generator[Part, None, Report]:
-        matcher = fresh.pop() if fresh else Matcher(plan, streaming=False)
+        matcher = fresh.pop() if fresh else Matcher(plan, streaming=False, watch=watch)
         return matcher.search(inputs, loaded)
 
     return search
 
 
 def _in_pieces(
-    plan: EnginePlan, files: Files, names: list[str], *, is_ordered: bool
+    plan: EnginePlan, files: Files, names: list[str], watch: Watch, *, is_ordered: bool
 ) -> Generator[Part, None, Report]:
     """The search of files that are read meanwhile; where they are not sorted, on disk first."""
-    matcher = Matcher(plan)
+    matcher = Matcher(plan, watch=watch)
     sorted_or_not = (table for _, table in files.batches(names))
     yield from matcher.push(files.schema.empty_table().select(names)).parts
     for table in sorted_or_not if is_ordered else in_order(files, names, plan.schema):

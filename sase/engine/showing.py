@@ -16,22 +16,26 @@ ROWS, WIDTH = 10, 100
 
 def as_text(matches: Matches) -> str:
     """A heading, and the first matches as a table."""
-    lines = [_heading(matches)]
-    if len(matches):
-        header, cells = _cells(matches)
-        widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-        rule = ["-" * width for width in widths]
-        for row in (header, rule, *cells):
-            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            line = "  ".join(padded).rstrip()
-            lines.append(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
-    lines += _footing(matches)
-    return "\n".join(lines)
+    table = table_of(matches, ROWS) if len(matches) else []
+    return "\n".join([_heading(matches), *table, *_footing(matches)])
+
+
+def table_of(matches: Matches, count: int) -> list[str]:
+    """The first matches as lines."""
+    header, cells = _cells(matches, count)
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    rule = ["-" * width for width in widths]
+    lines = []
+    for row in (header, rule, *cells):
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        line = "  ".join(padded).rstrip()
+        lines.append(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
+    return lines
 
 
 def as_html(matches: Matches) -> str:
     """The same as a table of HTML."""
-    header, cells = _cells(matches) if len(matches) else ([], [])
+    header, cells = _cells(matches, ROWS) if len(matches) else ([], [])
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
@@ -56,9 +60,9 @@ def _footing(matches: Matches) -> list[str]:
     return lines + [f"warning: {warning}" for warning in matches.report.warnings]
 
 
-def _cells(matches: Matches) -> tuple[list[str], list[list[str]]]:
+def _cells(matches: Matches, count: int) -> tuple[list[str], list[list[str]]]:
     """The first matches as text: of an event all attributes but its type."""
-    table = matches.head(ROWS).to_arrow()
+    table = matches.head(count).to_arrow()
     if not isinstance(table.schema.field(0).type, pa.StructType):
         table = table.drop_columns(["ts_start", "ts_end"])
     return table.column_names, [

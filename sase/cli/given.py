@@ -1,0 +1,115 @@
+"""What commands that look at events are told of them: where they are, and what the columns mean."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sase.cli.queries import Text, add_queries, read_queries
+
+if TYPE_CHECKING:
+    from sase.engine.files import Files
+
+
+def add_events(parser: ArgumentParser) -> None:
+    """The arguments that give the query and the events."""
+    add_queries(parser)
+    parser.add_argument(
+        "--events",
+        metavar="PATH",
+        required=True,
+        help="files of events: Parquet, CSV, JSON lines or Arrow; a file, a folder or a pattern",
+    )
+    parser.add_argument("--time", metavar="COLUMN", help="the time column (default: found by name)")
+    parser.add_argument("--type", metavar="COLUMN", help="the type column (default: found by name)")
+    parser.add_argument("--seq", metavar="COLUMN", help="what orders events of the same time")
+    parser.add_argument("--time-unit", metavar="UNIT", help="what integer time counts, such as ms")
+    parser.add_argument(
+        "--types",
+        metavar="FILE",
+        type=Path,
+        help="types, as TOML or JSON: each with the list of its attributes, or with the condition"
+        " that defines it",
+    )
+    parser.add_argument(
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="the value of :NAME in the query; may be given several times",
+    )
+    parser.add_argument("--plan", metavar="RECIPE", default="optimized", help="default: optimized")
+
+
+def one_query(arguments: Namespace) -> Text:
+    """The query, of which there is one."""
+    texts = read_queries(arguments)
+    if len(texts) > 1:
+        raise ValueError(f"one query is run at a time, and there are {len(texts)} files")
+    return texts[0]
+
+
+def keywords(arguments: Namespace, files: Files) -> dict[str, Any]:
+    """What was said of the events, as `sase.compile` takes it; says what it found out itself."""
+    from sase.engine.files import names_found
+
+    types = _types(arguments.types)
+    by_condition = isinstance(types, dict) and any(isinstance(t, str) for t in types.values())
+    names = names_found(files.schema.names, arguments.time, arguments.type, typed=by_condition)
+    say(names.notes)
+    return {
+        "time": names.time,
+        "type": names.type,
+        "seq": arguments.seq,
+        "types": types,
+        "time_unit": arguments.time_unit,
+        "params": dict(map(_parameter, arguments.param)),
+        "plan": arguments.plan,
+    }
+
+
+def say(lines: Sequence[str]) -> None:
+    """Tell the user beside the results."""
+    for line in lines:
+        print(f"sase: {line}", file=sys.stderr)
+
+
+def _types(path: Path | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except OSError as problem:
+        raise ValueError(f"{path} cannot be read: {problem.strerror}") from problem
+    except ValueError as problem:
+        raise ValueError(f"{path}: this is not valid: {problem}") from problem
+    if not isinstance(data, dict) or not data:
+        raise ValueError(f"{path}: types are a table of names, and this is none")
+    for name, given in data.items():
+        if not isinstance(given, str) and not _is_list_of_names(given):
+            raise ValueError(
+                f"{path}: `{name}` is {given!r}: a type has the list of its attributes, or the"
+                " condition that defines it"
+            )
+    return data
+
+
+def _is_list_of_names(given: object) -> bool:
+    return isinstance(given, list) and all(isinstance(name, str) for name in given)
+
+
+def _parameter(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ValueError(f"--param {text}: give it as NAME=VALUE")
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return name, value
+    return name, value if isinstance(found, list | dict) else found

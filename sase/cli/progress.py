@@ -1,0 +1,58 @@
+"""How far a run has come, on standard error, for whoever waits longer than two seconds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+
+PATIENCE, INTERVAL, WIDTH = 2.0, 0.2, 24
+
+
+class Progress:
+    """Counts rows and matches; a line shows them on a terminal, and is gone when all is done."""
+
+    def __init__(self, total: int | None) -> None:
+        self.rows = self.matches = 0
+        self._total = total
+        self._begin = time.monotonic()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._show, daemon=True)
+        self._shown = False
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: object, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes."""
+        return time.monotonic() - self._begin
+
+    def line(self) -> str:
+        """Rows, rate and matches."""
+        rate = self.rows / max(self.seconds, 1e-9)
+        text = f"{self.rows:,} rows, {rate:,.0f} a second, {self.matches:,} matches"
+        if not self._total:
+            return text
+        done = min(self.rows / self._total, 1.0)
+        bar = "█" * round(done * WIDTH)
+        return f"{bar:░<{WIDTH}} {done:4.0%}  {text}"
+
+    def _show(self) -> None:
+        self._stop.wait(PATIENCE)
+        while not self._stop.is_set():
+            print(f"\r\x1b[K{self.line()}", end="", file=sys.stderr, flush=True)
+            self._shown = True
+            self._stop.wait(INTERVAL)

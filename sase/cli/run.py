@@ -1,0 +1,167 @@
+"""`sase run`: the matches of a query in files of events, on the terminal or in a file."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from argparse import ArgumentParser, Namespace
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from sase.cli.given import add_events, keywords, one_query, say
+from sase.cli.progress import Progress
+from sase.cli.terminal import painted, wants_colour
+from sase.errors import PlanError, QueryError, SaseError, SchemaError
+
+if TYPE_CHECKING:
+    from sase.engine.matches import Matches
+
+SHOWN = 20
+TERMINATED = 143
+
+
+def configure(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    add_events(parser)
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="write all matches to a file: .parquet, .csv, .jsonl or .arrow",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("table", "csv", "jsonl"),
+        default="table",
+        help=f"what goes to standard output: a table of the first {SHOWN}, or all as CSV or JSON"
+        " lines (default: table)",
+    )
+    parser.add_argument("--limit", metavar="N", type=int, help="stop after so many matches")
+    parser.add_argument("--max-matches", metavar="N", type=int, help="fail if there are more")
+    parser.add_argument("--threads", metavar="N", type=int, help="default: as many as pay")
+    parser.add_argument(
+        "--on-bad-row",
+        choices=("error", "quarantine"),
+        default="error",
+        help="stop at a row that cannot be used, or put it aside and go on (default: error)",
+    )
+
+
+class _Terminated(BaseException):
+    """The process was asked to end."""
+
+
+def run(arguments: Namespace) -> int:
+    """Run the query; 1 if that fails, 2 if the query or the arguments are wrong."""
+    _end_when_asked()
+    try:
+        return _run(arguments)
+    except QueryError as problem:
+        colour = wants_colour(sys.stderr)
+        for diagnostic in problem.diagnostics:
+            print(painted(diagnostic) if colour else diagnostic, file=sys.stderr)
+        return 2
+    except (SchemaError, PlanError, ValueError) as problem:
+        return _failed(problem, 2)
+    except SaseError as problem:
+        return _failed(problem, 1)
+    except _Terminated:
+        return TERMINATED
+
+
+def _failed(problem: Exception, status: int) -> int:
+    print(f"sase run: error: {problem}", file=sys.stderr)
+    return status
+
+
+def _run(arguments: Namespace) -> int:
+    from sase.api import compile
+    from sase.engine.files import open_files
+    from sase.engine.sinks import writer_for
+
+    text = one_query(arguments)
+    if arguments.out is not None:
+        writer_for(arguments.out)  # before anything is read
+    files = open_files(arguments.events)
+    given = keywords(arguments, files)
+    plan = compile(text.content, files, limit=arguments.limit, **given)
+    with Progress(files.rows()) as progress:
+        matches = plan.run(
+            files,
+            threads=arguments.threads,
+            max_matches=arguments.max_matches,
+            watch=lambda rows: setattr(progress, "rows", rows),
+        )
+        where = _deliver(matches, arguments, progress)
+    report = matches.report
+    say([f"warning: {warning}" for warning in report.warnings])
+    if not report.is_complete:
+        say(["LIMIT was reached before the end of the events"])
+    seconds = progress.seconds
+    found = "1 match" if progress.matches == 1 else f"{progress.matches:,} matches"
+    rate = f"{report.rows / max(seconds, 1e-9) / 1e6:,.1f} million a second"
+    say([f"{found} in {report.rows:,} rows, {seconds:.2f} s, {rate}{where}"])
+    return 0
+
+
+def _deliver(matches: Matches, arguments: Namespace, progress: Progress) -> str:
+    """Write what is found; where it is, for the summary."""
+    if arguments.out is not None:
+        _write_file(matches, arguments.out, progress)
+        return f": {arguments.out}"
+    if arguments.format == "table":
+        _print_table(matches, progress)
+    else:
+        _print_all(matches, arguments.format, progress)
+    return ""
+
+
+def _write_file(matches: Matches, path: str, progress: Progress) -> None:
+    from sase.engine.sinks import FileSink
+
+    reader = matches.to_reader()
+    sink = FileSink(path, reader.schema)
+    try:
+        for batch in reader:
+            sink.write(batch)
+            progress.matches += batch.num_rows
+        sink.finish()
+    except BaseException:
+        is_valid = sink.abandon()
+        kept = "what was written so far is in" if is_valid else "what was written is not whole:"
+        say([f"{kept} {sink.partial}"])
+        raise
+
+
+def _print_all(matches: Matches, format: str, progress: Progress) -> None:
+    from sase.engine.sinks import CsvWriter, JsonWriter
+
+    reader = matches.to_reader()
+    writer: Any = CsvWriter if format == "csv" else JsonWriter
+    out = writer(sys.stdout.buffer, reader.schema)
+    for batch in reader:
+        out.write_batch(batch)
+        progress.matches += batch.num_rows
+    out.close()
+
+
+def _print_table(matches: Matches, progress: Progress) -> None:
+    from sase.engine.showing import table_of
+
+    def count(number: int) -> None:
+        progress.matches = number
+
+    first = matches.first(SHOWN, count)
+    if progress.matches:
+        print("\n".join(table_of(first, SHOWN)))
+    if progress.matches > SHOWN:
+        print(f"… and {progress.matches - SHOWN:,} more: write all of them with  -o FILE")
+
+
+def _end_when_asked() -> None:
+    """SIGTERM ends as Ctrl-C does: what was written stays valid."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, end)

@@ -1,0 +1,143 @@
+"""Where results are written: a file that is whole or called `.partial`, or a stream of text."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import IO, Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet
+
+from sase.engine.files.finding import SUFFIXES
+from sase.errors import DataError
+
+PARTIAL = ".partial"
+FORMATS = ("csv", "jsonl")
+
+
+class Writer(Protocol):
+    """What writes batches in some format."""
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+
+    def close(self) -> None:
+        """Write what is still to be written."""
+
+
+class FileSink:
+    """A file of results, which has its name once it is whole, and is a `.partial` until then."""
+
+    def __init__(self, path: str | os.PathLike[str], schema: pa.Schema) -> None:
+        self.path = os.fspath(path)
+        self.partial = self.path + PARTIAL
+        open_writer = writer_for(self.path)
+        self._file = open(self.partial, "wb")  # noqa: SIM115
+        try:
+            self._writer = open_writer(self._file, schema)
+        except BaseException:
+            self._file.close()
+            os.unlink(self.partial)
+            raise
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        self._writer.write_batch(batch)
+
+    def finish(self) -> None:
+        """All is written: the file gets its name."""
+        self._writer.close()
+        self._file.close()
+        os.replace(self.partial, self.path)
+
+    def abandon(self) -> bool:
+        """Close what was written, under the partial name; whether it is a valid file."""
+        try:
+            self._writer.close()
+            self._file.close()
+        except (OSError, pa.ArrowException):
+            with suppress(OSError):
+                self._file.close()
+            return False
+        return True
+
+
+def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
+    """What writes the format that a file's name says."""
+    suffix = os.path.splitext(path)[1].lower()
+    makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
+        "parquet": pa.parquet.ParquetWriter,
+        "csv": CsvWriter,
+        "json": JsonWriter,
+        "arrow": pa.ipc.new_file,
+    }
+    format = SUFFIXES.get(suffix)
+    if format not in makers:
+        raise DataError(
+            f"{path}: results are written to files that end in .parquet, .csv, .jsonl or .arrow"
+        )
+    return makers[format]
+
+
+class CsvWriter:
+    """Rows as CSV; the attributes of an event are columns of their own, such as `a.id`."""
+
+    def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
+        self._schema = flat(pa.Table.from_batches([], schema)).schema
+        self._writer = pa.csv.CSVWriter(file, self._schema)
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        self._writer.write_table(flat(pa.Table.from_batches([batch])))
+
+    def close(self) -> None:
+        """Write what is still to be written."""
+        self._writer.close()
+
+
+class JsonWriter:
+    """An object for each row; moments as ISO 8601 has them."""
+
+    def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
+        self._file = file
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        for row in batch.to_pylist():
+            line = json.dumps(row, default=_as_text, ensure_ascii=False)
+            self._file.write(line.encode() + b"\n")
+
+    def close(self) -> None:
+        """Write what is still to be written."""
+        self._file.flush()
+
+
+def _as_text(value: Any) -> str | float:
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def flat(table: pa.Table) -> pa.Table:
+    """Structs as columns of their own; dictionaries as the values they stand for."""
+    while any(pa.types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()
+    columns = {name: _plain(column) for name, column in _columns(table)}
+    return pa.table(columns)
+
+
+def _columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    return zip(table.column_names, table.columns, strict=True)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return column.cast(kind.value_type)
+    if pa.types.is_duration(kind):
+        return pc.cast(column, pa.int64())
+    return column
