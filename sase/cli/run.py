@@ -95,6 +95,7 @@ def _run(arguments: Namespace) -> int:
         where = _deliver(matches, arguments, progress)
     report = matches.report
     say([f"warning: {warning}" for warning in report.warnings])
+    say(report.notes)
     if not report.is_complete:
         say(["LIMIT was reached before the end of the events"])
     seconds = progress.seconds

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import date
-from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,6 +30,8 @@ from sase.engine.store import Store
 from sase.errors import DataError, SaseError, SchemaError
 from sase.nearest import did_you_mean
 
+Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
+
 END = 2**63 - 1
 _SORTED = (
     "push events in the order of time (with equal times, of `seq`), or give all of them at once to"
@@ -49,6 +50,7 @@ class Matcher:
         plan: EnginePlan,
         *,
         streaming: bool = True,
+        begin: int = 0,
         watch: Callable[[int], object] = lambda rows: None,
     ) -> None:
         self._plan = plan
@@ -73,14 +75,15 @@ class Matcher:
             self._context.store.keep("position")
         self._top: Any = self._operators[-1]
         self._front = Front(components, len(plan.positives), coding, plan.ranked, dense=self._keeps)
-        self._forgotten = 0
+        # The position of the first event, where those before are searched apart.
+        self._front.at.events = self._forgotten = begin
         seq = () if plan.schema.seq is None else (plan.schema.seq,)
         self._loader = Loader(
             plan.schema,
             (*plan.attributes, *seq),
             classify=lambda events: classified(events, plan.definitions, coding),
         )
-        self._shape = Shape(
+        self.shape = Shape(
             plan.positives,
             plan.returned.columns,
             plan.returned.type_name,
@@ -95,6 +98,8 @@ class Matcher:
         self._unseen = {name for component in components for name in component.types or ()}
         self._known_names: tuple[str, ...] = ()
         self._is_finished = False
+        # What the operators of others counted, which searched other events.
+        self._others: tuple[Counted, ...] = ()
         self._lacks = _lacking(plan)
 
     # ------------------------------------------------------------ what callers use
@@ -127,20 +132,42 @@ class Matcher:
 
     def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
         """The matches in events that are all there is, after one part without any."""
+        history = History((Piece(0, events, inputs),))
+        yield Found(self.shape, history)
+        for results in self.results(inputs, events):
+            yield Found(self.shape, history, (results,))
+        return self.report()
+
+    def results(self, inputs: Inputs, events: Events) -> Iterator[Results]:
+        """What is found in events that are all there is."""
         self._check_open()
         self._is_finished = True
-        self._history = self._history.with_piece(Piece(0, events, inputs))
-        yield Found(self._shape, self._history)
-        for results in chain(self._run(events), self._end()):
-            yield Found(self._shape, self._history, (results,))
-        return self._report()
+        self._history = History((Piece(self._front.at.events, events, inputs),))
+        yield from self._run(events)
+        yield from self._end()
+
+    def merged(self, other: Matcher) -> Matcher:
+        """This one, with what another one noted of other events of the same input."""
+        self._unseen &= other._unseen
+        self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
+        for mine, others in zip(self._context.overflows, other._context.overflows, strict=True):
+            mine.add(others)
+        self._others += (*other._others, other.counters)
+        return self
 
     @property
-    def counters(self) -> list[tuple[str, dict[str, object]]]:
+    def counters(self) -> Counted:
         """What each operator has counted, from the first on."""
-        return [
+        own = [
             (type(operator).__name__.removesuffix("State"), operator.counters())
             for operator in self._operators
+        ]
+        return [
+            (
+                name,
+                {key: _sum([each[number][1][key] for each in (own, *self._others)]) for key in of},
+            )
+            for number, (name, of) in enumerate(own)
         ]
 
     # ------------------------------------------------------------ the loop
@@ -271,12 +298,13 @@ class Matcher:
     # ------------------------------------------------------------ the report
 
     def _matches(self, results: Iterable[Results]) -> Matches:
-        found = Found(self._shape, self._history, tuple(results))
-        matches = Matches.of([found], self._report())
+        found = Found(self.shape, self._history, tuple(results))
+        matches = Matches.of([found], self.report())
         self._history = self._history.since(self._oldest)
         return matches
 
-    def _report(self) -> Report:
+    def report(self) -> Report:
+        """What there is to say of all that was searched so far."""
         return Report(
             rows=self._front.at.events,
             warnings=tuple(self._warnings()) if self._has_news else (),
@@ -314,3 +342,16 @@ def _lacking(plan: EnginePlan) -> str | None:
     if any(window.size is None for window in plan.windows):
         return "what time counts"
     return "the types" if plan.schema.type_names is None else None
+
+
+def _together(operators: tuple[tuple[str, dict[str, Any]], ...]) -> tuple[str, dict[str, Any]]:
+    """What an operator counted in several matchers."""
+    name, counted = operators[0]
+    return name, {key: _sum([each[key] for _, each in operators]) for key in counted}
+
+
+def _sum(counts: list[Any]) -> Any:
+    """Counts of several matchers together: numbers, or a list of a number for each level."""
+    if len(counts) > 1 and isinstance(counts[0], list):
+        return [sum(each) for each in zip(*counts, strict=True)]
+    return sum(counts) if len(counts) > 1 else counts[0]

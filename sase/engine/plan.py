@@ -28,6 +28,7 @@ from sase.planning.nodes import (
     chain,
     find,
 )
+from sase.planning.split import Split, split_of
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class EnginePlan:
             for negation in operator.negations
         ]
         return tuple(sorted(dict.fromkeys(found), key=lambda component: component.index))
+
+    @cached_property
+    def split(self) -> Split:
+        """How it may be cut."""
+        return split_of(self.operators)
 
     @cached_property
     def windows(self) -> tuple[BoundWindow, ...]:

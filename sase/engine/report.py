@@ -11,7 +11,7 @@ class Report:
     """Rows read, bad ones, warnings, and for each operator of the plan what it counted.
 
     `quarantined` will be a table of the bad rows; `is_complete` is false where LIMIT ended the
-    reading before the end of the input.
+    reading before the end of the input. `notes` say how the run went where that may surprise.
     """
 
     rows: int = 0
@@ -19,6 +19,7 @@ class Report:
     late: int = 0
     quarantined: Any = None
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     plan: str = ""
     counters: tuple[tuple[str, dict[str, Any]], ...] = ()
     is_complete: bool = True
@@ -28,6 +29,7 @@ class Report:
         if not self.is_complete:
             lines[0] += ", not to the end: LIMIT was reached"
         lines += [f"warning: {warning}" for warning in self.warnings]
+        lines += [f"note: {note}" for note in self.notes]
         for name, counters in self.counters:
             counted = ", ".join(f"{key} {value}" for key, value in counters.items())
             lines.append(f"{name}: {counted}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import TypeAlias
 
 from sase.engine.events import opened
@@ -15,12 +16,14 @@ from sase.engine.matcher import Matcher
 from sase.engine.matches import Matches, Search
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
+from sase.engine.threads import search_in_threads, slices_of, threads_that_pay
 from sase.errors import PlanError
 
 Watch: TypeAlias = Callable[[int], object]
 
 # The bytes of columns that are read as a whole; what is larger goes through in pieces.
 MOST_HELD = 1 << 30
+ONE_THREAD = "one thread searched: threads take slices of time, which need a window in all events"
 
 
 def run(
@@ -37,16 +40,17 @@ def run(
     `watch` is told, now and then, how many rows have been searched. Files that take more than so
     many bytes to be `held` are read while matches are searched for.
     """
-    if threads not in (None, 1):
-        raise PlanError("this version runs a plan in one thread: leave out  threads=…")
+    if threads is not None and threads < 1:
+        raise PlanError(f"threads={threads}: a run takes at least one thread")
     if is_path(events):
         events = open_files(events)  # type: ignore[arg-type]
     if not isinstance(events, Files):
-        return Matches(_in_memory(plan, events, watch), most=most)
+        return Matches(_in_memory(plan, events, threads, watch), most=most)
     names = _columns(plan, events)
     if events.weight(names) <= held:
         table, counts = events.table(names)
-        return Matches(_in_memory(plan, Inputs((Input(table, files=counts),)), watch), most=most)
+        inputs = Inputs((Input(table, files=counts),))
+        return Matches(_in_memory(plan, inputs, threads, watch), most=most)
     is_ordered = is_sorted(events, plan.schema)
     return Matches(
         lambda: _in_pieces(plan, events, names, watch, is_ordered=is_ordered),
@@ -55,14 +59,20 @@ def run(
     )
 
 
-def _in_memory(plan: EnginePlan, events: object, watch: Watch) -> Search:
+def _in_memory(plan: EnginePlan, events: object, threads: int | None, watch: Watch) -> Search:
     """The search of events that are read and sorted at once."""
     fresh = [Matcher(plan, streaming=False, watch=watch)]
     inputs, loaded = fresh[0].load(events)
+    count = threads_that_pay(len(loaded)) if threads is None else threads
+    slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
 
     def search() -> Generator[Part, None, Report]:
+        if len(slices) > 1:
+            return (yield from search_in_threads(plan, inputs, loaded, slices, count, watch))
         matcher = fresh.pop() if fresh else Matcher(plan, streaming=False, watch=watch)
-        return matcher.search(inputs, loaded)
+        report = yield from matcher.search(inputs, loaded)
+        is_cut = threads in (None, 1) or plan.split.before is not None
+        return report if is_cut else replace(report, notes=(ONE_THREAD,))
 
     return search
 
@@ -81,7 +91,8 @@ def _in_pieces(
             break
     rest = matcher.finish()
     yield from rest.parts
-    return rest.report
+    notes = () if is_ordered else ("the events were not sorted, and were sorted on disk",)
+    return replace(rest.report, notes=notes)
 
 
 def _columns(plan: EnginePlan, files: Files) -> list[str]:

@@ -33,6 +33,11 @@ class Column:
     def __post_init__(self) -> None:
         _freeze(self.values, self.valid)
 
+    def between(self, cut: slice) -> Column:
+        """The values of a range."""
+        valid = None if self.valid is None else self.valid[cut]
+        return replace(self, values=self.values[cut], valid=valid)
+
     def take(self, rows: Int64s) -> Column:
         """The values of some rows."""
         valid = None if self.valid is None else self.valid[rows]
@@ -67,6 +72,20 @@ class Events:
     def column(self, name: str, type_name: str) -> Column:
         """The column that holds an attribute of the events of one type."""
         return self.by_type.get((type_name, name)) or self.columns[name]
+
+    def between(self, begin: int, end: int) -> Events:
+        """The events from one position to another."""
+        cut = slice(begin, end)
+        taken = {column: column.between(cut) for column in self._distinct()}
+        return replace(
+            self,
+            ts=self.ts[cut],
+            types=self.types[cut],
+            columns={name: taken[column] for name, column in self.columns.items()},
+            by_type={key: taken[column] for key, column in self.by_type.items()},
+            order=None if self.order is None else self.order[cut],
+            tie=None if self.tie is None else self.tie[cut],
+        )
 
     def in_order(self, order: Int64s) -> Events:
         """The events by input row, brought into an order; `tie` is by position already."""

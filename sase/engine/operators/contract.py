@@ -83,6 +83,12 @@ class Overflows:
             seen[0] += int(notes[0])
             notes[:3] = 0
 
+    def add(self, other: Overflows) -> None:
+        """Count what another one counted of other events; of the examples the earlier."""
+        for operation, (count, place) in other.counts.items():
+            seen = self.counts.setdefault(operation, [0, place])
+            seen[:] = [seen[0] + count, min(seen[1], place)]
+
 
 class Checking:
     """Tests and conditions of an operator, and the arrays that kernels read to decide them."""

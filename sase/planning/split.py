@@ -1,0 +1,88 @@
+"""How a plan may be cut into parts that are run apart: the one source for threads and tasks.
+
+A match lies in one part of a cut by key, because all its events agree on the key, and so do the
+events that could forbid it. In a cut by time a slice owns the matches whose last event lies in it,
+and looks back as far as a match can reach; with a negated end it owns those whose first event does,
+and looks ahead as well. Neither changes the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sase.binding.bound import BoundWindow, EquivalenceTest, WindowKind
+from sase.planning.nodes import (
+    Negation,
+    NegativeComponent,
+    Operator,
+    SequenceConstruction,
+    SequenceScan,
+    Window,
+    chain,
+    find,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Tests by whose keys the events may be parted, and how far a slice of time looks around.
+
+    `before` is how far back, `after` how far ahead; with neither there are no slices. `reason`
+    says why there is no cut at all.
+    """
+
+    keys: tuple[EquivalenceTest, ...] = ()
+    before: BoundWindow | None = None
+    after: BoundWindow | None = None
+    reason: str = ""
+
+    @property
+    def needs_positions(self) -> bool:
+        """Whether events must be numbered before they are parted."""
+        return self.before is not None and self.before.kind is WindowKind.EVENTS
+
+    @property
+    def by_first(self) -> bool:
+        """Whether the first event decides which slice owns a match."""
+        return self.after is not None
+
+
+def split_of(plan: Operator) -> Split:
+    """How a plan may be cut."""
+    scan, window = find(plan, SequenceScan), window_of(plan)
+    if scan is None:
+        return Split(reason="plans with runs are not cut yet")
+    negations = negations_of(plan)
+    keys = _keys(scan, negations)
+    if window is None or window.kind is WindowKind.PARTITION_EVENTS:
+        why = "" if keys else "it has neither a window nor an attribute that all events agree on"
+        return Split(keys, reason=why)
+    has_end = any(negation.before is None for negation in negations)
+    return Split(keys, before=window, after=window if has_end else None)
+
+
+def window_of(plan: Operator) -> BoundWindow | None:
+    """The window of the query, wherever it was pushed."""
+    holders = Window | Negation | SequenceConstruction | SequenceScan
+    windows = (each.window for each in chain(plan) if isinstance(each, holders))
+    return next((window for window in windows if window is not None), None)
+
+
+def negations_of(plan: Operator) -> list[NegativeComponent]:
+    """The negative components, wherever they are decided."""
+    return [
+        negation
+        for operator in chain(plan)
+        if isinstance(operator, Negation | SequenceConstruction)
+        for negation in operator.negations
+    ]
+
+
+def _keys(scan: SequenceScan, negations: list[NegativeComponent]) -> tuple[EquivalenceTest, ...]:
+    """The tests that every type of every component declares: otherwise an event has no one key."""
+    every = [*scan.components, *(negation.component for negation in negations)]
+    return tuple(
+        test
+        for test in scan.tests
+        if test.value is None and all(test.declared[component.index] for component in every)
+    )
