@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sase.generate import arguments
 from sase.generate.types import TypeLayout, check_layout, type_column
@@ -92,4 +93,5 @@ def _tag(items: Int64s, tags: Tags) -> pa.Array:
     """The tags of items: their numbers, or a T and at least six digits."""
     if tags == "integer":
         return pa.array(items)
-    return pa.array([f"T{item:06}" for item in items.tolist()], pa.string())
+    digits = pc.utf8_lpad(pc.cast(pa.array(items), pa.string()), 6, "0")
+    return pc.binary_join_element_wise("T", digits, "")
