@@ -28,6 +28,10 @@ class Shop(NamedTuple):
     table: pa.Table
     stolen: frozenset[str] | frozenset[int]
 
+    def answers(self) -> pa.Table:
+        """The tags of the stolen items as the one column `tag_id`, sorted."""
+        return pa.table({"tag_id": pa.array(sorted(self.stolen), self.table["tag_id"].type)})
+
 
 def retail_events(
     *,

@@ -28,6 +28,7 @@ HOMES = {
     "numba": ("sase.engine.kernels",),
     "numpy": ("sase.engine", "sase.generate"),
     "pyarrow": (
+        "sase.cli.tables",
         "sase.engine.events",
         "sase.engine.files",
         "sase.engine.history",
