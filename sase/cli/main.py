@@ -27,6 +27,7 @@ COMMANDS = (
     Command("check", "sase.cli.check", "Check queries, and report every error with its place."),
     Command("format", "sase.cli.format", "Lay queries out well."),
     Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
+    Command("completion", "sase.cli.completion", "Print what makes a shell complete all this."),
 )
 
 # Exit statuses. An end from outside counts as shells do: 128 and the number of the signal.
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    program = _program()
+    program = program_parser()
     if not arguments:
         program.print_help(sys.stderr)
         return WRONG
@@ -68,7 +69,7 @@ def _run(arguments: Sequence[str]) -> int:
     return _run_command(commands[first], rest)
 
 
-def _program() -> argparse.ArgumentParser:
+def program_parser() -> argparse.ArgumentParser:
     """The parser of what stands before a command; of the commands it knows the names alone."""
     program = argparse.ArgumentParser(
         prog="sase",  # and not __main__.py
