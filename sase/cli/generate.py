@@ -83,10 +83,10 @@ def _shop(given: dict[str, Any], output: Path | None, answers: Path | None) -> N
     if answers is not None and output is not None and answers.resolve() == output.resolve():
         raise SaseError(f"-o and --answers both name {output}: give each a file of its own")
     shop = retail_events(**given)
-    _write(shop.table.to_reader(BATCH), output, "event")
-    if answers is not None:
+    if answers is not None:  # first, so that a wrong name is said before the events are out
         _write(shop.answers().to_reader(), answers, "theft")
-    else:
+    _write(shop.table.to_reader(BATCH), output, "event")
+    if answers is None:
         thefts = _counted(len(shop.stolen), "theft")
         print(f"{thefts} among them: --answers FILE tells which", file=sys.stderr)
 
