@@ -27,6 +27,8 @@ COMMANDS = (
     Command("check", "sase.cli.check", "Check queries, and report every error with its place."),
     Command("format", "sase.cli.format", "Lay queries out well."),
     Command("run", "sase.cli.run", "Find the matches of a query in files of events."),
+    Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
+    Command("completion", "sase.cli.completion", "Print what makes a shell complete all this."),
 )
 
 # Exit statuses. An end from outside counts as shells do: 128 and the number of the signal.
@@ -55,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    program = _program()
+    program = program_parser()
     if not arguments:
         program.print_help(sys.stderr)
         return WRONG
@@ -68,7 +70,7 @@ def _run(arguments: Sequence[str]) -> int:
     return _run_command(commands[first], rest)
 
 
-def _program() -> argparse.ArgumentParser:
+def program_parser() -> argparse.ArgumentParser:
     """The parser of what stands before a command; of the commands it knows the names alone."""
     program = argparse.ArgumentParser(
         prog="sase",  # and not __main__.py
@@ -92,13 +94,33 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
         allow_abbrev=False,
     )
     module.configure(parser)
+    status: int = module.run(_parse(parser, arguments))
+    return status
+
+
+def _parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse what stands after a command; a choice such as `generate retail` has its own parser."""
+    if below := parsers_below(parser):
+        if not arguments or arguments[0].startswith("-"):
+            parser.parse_args(arguments[:1])  # leaves with the help or an error
+        first, *rest = arguments
+        if first not in below:
+            parser.error(f"there is no {first!r} here; {_suggestion(first, below)}")
+        return _parse(below[first], rest)
     # Intermixed, because a file may also come after an option: `check a.sase --format json b.sase`.
     parsed, unknown = parser.parse_known_intermixed_args(arguments)
     if unknown:
         options = [option for action in parser._actions for option in action.option_strings]
         parser.error(f"{unknown[0]!r} means nothing here; {_suggestion(unknown[0], options)}")
-    status: int = module.run(parsed)
-    return status
+    return parsed
+
+
+def parsers_below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the choices that a parser hands on to, by name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:

@@ -14,11 +14,11 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
-from sase.engine.files.finding import SUFFIXES
 from sase.errors import DataError
+from sase.nearest import nearest
 
 PARTIAL = ".partial"
-FORMATS = ("csv", "jsonl")
+JSON_ROWS = 10_000
 
 
 class Writer(Protocol):
@@ -56,6 +56,12 @@ class FileSink:
         self._file.close()
         os.replace(self.partial, self.path)
 
+    def discard(self) -> None:
+        """Leave nothing of what was written."""
+        self.abandon()
+        with suppress(FileNotFoundError):
+            os.unlink(self.partial)
+
     def abandon(self) -> bool:
         """Close what was written, under the partial name; whether it is a valid file."""
         try:
@@ -70,19 +76,21 @@ class FileSink:
 
 def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
     """What writes the format that a file's name says."""
-    suffix = os.path.splitext(path)[1].lower()
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
-        "parquet": pa.parquet.ParquetWriter,
-        "csv": CsvWriter,
-        "json": JsonWriter,
-        "arrow": pa.ipc.new_file,
+        ".parquet": pa.parquet.ParquetWriter,
+        ".csv": CsvWriter,
+        ".jsonl": JsonWriter,
+        ".ndjson": JsonWriter,
+        ".arrow": pa.ipc.new_file,
     }
-    format = SUFFIXES.get(suffix)
-    if format not in makers:
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in makers:
+        near = nearest(suffix, makers) if suffix else None
+        hint = f"; did you mean {near}?" if near else ""
         raise DataError(
-            f"{path}: results are written to files that end in .parquet, .csv, .jsonl or .arrow"
+            f"{path}: the suffix names the format, and it can be {', '.join(makers)}{hint}"
         )
-    return makers[format]
+    return makers[suffix]
 
 
 class CsvWriter:
@@ -109,9 +117,10 @@ class JsonWriter:
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
-        for row in batch.to_pylist():
-            line = json.dumps(row, default=_as_text, ensure_ascii=False)
-            self._file.write(line.encode() + b"\n")
+        for first in range(0, batch.num_rows, JSON_ROWS):  # as Python objects they are large
+            rows = batch.slice(first, JSON_ROWS).to_pylist()
+            lines = (json.dumps(row, default=_as_text, ensure_ascii=False) for row in rows)
+            self._file.write("".join(f"{line}\n" for line in lines).encode())
 
     def close(self) -> None:
         """Write what is still to be written."""

@@ -2,9 +2,9 @@
 
 from sase.generate.arguments import GeneratorError
 from sase.generate.retail import Shop, retail_events
-from sase.generate.stock import stock_events
+from sase.generate.stock import stock_events, stock_reader
 from sase.generate.types import TypeLayout
-from sase.generate.uniform import uniform_events
+from sase.generate.uniform import uniform_events, uniform_reader
 
 __all__ = [
     "GeneratorError",
@@ -12,5 +12,7 @@ __all__ = [
     "TypeLayout",
     "retail_events",
     "stock_events",
+    "stock_reader",
     "uniform_events",
+    "uniform_reader",
 ]

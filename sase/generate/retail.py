@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sase.generate import arguments
 from sase.generate.types import TypeLayout, check_layout, type_column
@@ -26,6 +27,10 @@ class Shop(NamedTuple):
 
     table: pa.Table
     stolen: frozenset[str] | frozenset[int]
+
+    def answers(self) -> pa.Table:
+        """The tags of the stolen items as the one column `tag_id`, sorted."""
+        return pa.table({"tag_id": pa.array(sorted(self.stolen), self.table["tag_id"].type)})
 
 
 def retail_events(
@@ -92,4 +97,5 @@ def _tag(items: Int64s, tags: Tags) -> pa.Array:
     """The tags of items: their numbers, or a T and at least six digits."""
     if tags == "integer":
         return pa.array(items)
-    return pa.array([f"T{item:06}" for item in items.tolist()], pa.string())
+    digits = pc.utf8_lpad(pc.cast(pa.array(items), pa.string()), 6, "0")
+    return pc.binary_join_element_wise("T", digits, "")

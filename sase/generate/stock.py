@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from sase.generate import arguments
-from sase.generate.types import TypeLayout, check_layout, type_column
-
-Int64s = npt.NDArray[np.int64]
+from sase.generate.batches import ROWS, Draw, Int64s, drawn_columns
+from sase.generate.types import TypeLayout, check_layout, layout_type, type_column
 
 
 def stock_events(
@@ -28,6 +28,30 @@ def stock_events(
     probabilities `moves`, and goes round from `prices` to 1 and back; the symbols start evenly
     spread over that range. The time is the number of the row.
     """
+    return stock_reader(
+        events=events,
+        symbols=symbols,
+        prices=prices,
+        volumes=volumes,
+        moves=moves,
+        seed=seed,
+        type_layout=type_layout,
+        rows=max(arguments.whole("events", events), 1),
+    ).read_all()
+
+
+def stock_reader(
+    *,
+    events: int,
+    symbols: int = 2,
+    prices: int = 1000,
+    volumes: int = 1000,
+    moves: tuple[float, float, float] = (0.70, 0.15, 0.15),
+    seed: int = 0,
+    type_layout: TypeLayout = "int8",
+    rows: int = ROWS,
+) -> pa.RecordBatchReader:
+    """The events of `stock_events` in batches of so many rows, made as they are read."""
     events = arguments.whole("events", events)
     symbols = arguments.whole("symbols", symbols, 1, 2**31 - 1)
     prices = arguments.whole("prices", prices, 1, 2**31 - 1)
@@ -35,29 +59,38 @@ def stock_events(
     odds = arguments.shares("moves", moves, 3)
     check_layout(type_layout, 1)
     rng = np.random.default_rng(arguments.whole("seed", seed))
+    rows = arguments.whole("rows", rows, 1)
 
-    symbol = rng.integers(1, symbols + 1, size=events)
-    volume = rng.integers(1, volumes + 1, size=events)
-    step = rng.choice(np.array([1, -1, 0]), p=odds, size=events)
-    start = np.maximum((symbol - 1) * prices // symbols, 1)
-    price = (start - 1 + _walked(symbol, step)) % prices + 1
-    return pa.table(
-        {
-            "ts": np.arange(events, dtype=np.int64),
-            "type": type_column(np.zeros(events, dtype=np.int64), ["Stock"], type_layout),
-            "symbol": symbol.astype(np.int32),
-            "price": price.astype(np.int32),
-            "volume": volume.astype(np.int32),
-        }
-    )
+    draws: list[Draw] = [
+        lambda rng, count: rng.integers(1, symbols + 1, size=count),
+        lambda rng, count: rng.integers(1, volumes + 1, size=count),
+        lambda rng, count: rng.choice(np.array([1, -1, 0]), p=odds, size=count),
+    ]
+    numbers = [pa.field(name, pa.int32()) for name in ("symbol", "price", "volume")]
+    schema = pa.schema([("ts", pa.int64()), ("type", layout_type(type_layout)), *numbers])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        first = 0
+        walked: dict[int, int] = {}  # how far each symbol has come
+        for symbol, volume, step in drawn_columns(rng, draws, events, rows):
+            start = np.maximum((symbol - 1) * prices // symbols, 1)
+            price = (start - 1 + _walk(symbol, step, walked)) % prices + 1
+            ts = np.arange(first, first := first + len(symbol), dtype=np.int64)
+            column = type_column(np.zeros_like(symbol), ["Stock"], type_layout)
+            values = [each.astype(np.int32) for each in (symbol, price, volume)]
+            yield pa.record_batch([ts, column, *values], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _walked(symbol: Int64s, step: Int64s) -> Int64s:
+def _walk(symbol: Int64s, step: Int64s, walked: dict[int, int]) -> Int64s:
     """For each event the sum of the steps of its symbol so far, its own included."""
     order = np.argsort(symbol, kind="stable")
-    grouped, steps = symbol[order], step[order]
-    total = np.cumsum(steps)
-    first = np.searchsorted(grouped, grouped)  # the first row of the same symbol
-    walked = np.empty_like(total)
-    walked[order] = total - (total - steps)[first]
-    return walked
+    known, first, place = np.unique(symbol[order], return_index=True, return_inverse=True)
+    total = np.cumsum(step[order])
+    before = np.array([walked.get(each, 0) for each in known.tolist()], dtype=np.int64)
+    sums = np.empty_like(total)
+    sums[order] = total - (total - step[order])[first][place] + before[place]
+    last = np.append(first[1:], len(order)) - 1
+    walked.update(zip(known.tolist(), sums[order][last].tolist(), strict=True))
+    return sums

@@ -27,6 +27,13 @@ def check_layout(layout: str, count: int) -> None:
         )
 
 
+def layout_type(layout: str) -> pa.DataType:
+    """The type of the type column."""
+    if layout == "string":
+        return pa.string()
+    return pa.dictionary(pa.int8() if layout == "int8" else pa.int32(), pa.string())
+
+
 def type_column(codes: npt.NDArray[np.integer], names: Sequence[str], layout: str) -> pa.Array:
     """The names of the types of all events, from their places in the list of names."""
     if layout == "string":

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sase.generate import arguments
-from sase.generate.types import TypeLayout, check_layout, type_column
+from sase.generate.batches import ROWS, Draw, Int64s, drawn_columns
+from sase.generate.types import TypeLayout, check_layout, layout_type, type_column
 
 
 def uniform_events(
@@ -29,6 +30,30 @@ def uniform_events(
     a skew above 0 the k-th type, or the k-th value of each attribute, occurs in proportion to
     1 / k^skew (Zipf).
     """
+    return uniform_reader(
+        events=events,
+        types=types,
+        domains=domains,
+        seed=seed,
+        type_skew=type_skew,
+        value_skew=value_skew,
+        type_layout=type_layout,
+        rows=max(arguments.whole("events", events), 1),
+    ).read_all()
+
+
+def uniform_reader(
+    *,
+    events: int,
+    types: int = 20,
+    domains: Sequence[int] = (100, 20, 1000, 1000, 10),
+    seed: int = 0,
+    type_skew: float = 0,
+    value_skew: float = 0,
+    type_layout: TypeLayout = "int8",
+    rows: int = ROWS,
+) -> pa.RecordBatchReader:
+    """The events of `uniform_events` in batches of so many rows, made as they are read."""
     events = arguments.whole("events", events)
     types = arguments.whole("types", types, 1)
     sizes = arguments.wholes("domains", "a domain", domains, 1, 2**31)
@@ -36,27 +61,40 @@ def uniform_events(
     type_skew = arguments.skew("type_skew", type_skew)
     value_skew = arguments.skew("value_skew", value_skew)
     rng = np.random.default_rng(arguments.whole("seed", seed))
+    rows = arguments.whole("rows", rows, 1)
 
-    codes = _draw(rng, 1, types, events, type_skew) - 1
-    columns = {
-        "ts": pa.array(np.arange(events, dtype=np.int64)),
-        "type": type_column(codes, [f"E{k}" for k in range(1, types + 1)], type_layout),
-    }
-    for number, size in enumerate(sizes, 1):
-        values = _draw(rng, 0, size, events, value_skew)
-        columns[f"attr{number}"] = pa.array(values.astype(np.int32))
-    return pa.table(columns)
+    draws = [_drawing(1, types, type_skew), *(_drawing(0, size, value_skew) for size in sizes)]
+    names = [f"E{k}" for k in range(1, types + 1)]
+    schema = pa.schema(
+        [
+            pa.field("ts", pa.int64()),
+            pa.field("type", layout_type(type_layout)),
+            *(pa.field(f"attr{number}", pa.int32()) for number in range(1, len(sizes) + 1)),
+        ]
+    )
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        first = 0
+        for codes, *values in drawn_columns(rng, draws, events, rows):
+            ts = np.arange(first, first := first + len(codes), dtype=np.int64)
+            column = type_column(codes - 1, names, type_layout)
+            attributes = [value.astype(np.int32) for value in values]
+            yield pa.record_batch([ts, column, *attributes], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _draw(
-    rng: np.random.Generator, low: int, size: int, events: int, skew: float
-) -> npt.NDArray[np.int64]:
-    """A value for each event out of low, low + 1, …, low + size - 1."""
+def _drawing(low: int, size: int, skew: float) -> Draw:
+    """Draws values out of low, low + 1, …, low + size - 1."""
     if skew == 0:
-        return rng.integers(low, low + size, size=events)
+        return lambda rng, count: rng.integers(low, low + size, size=count)
     weights: npt.NDArray[np.float64] = np.arange(1, size + 1, dtype=np.float64) ** -skew
     bounds = np.cumsum(weights)
-    # Searched without the last bound, so that no rounding leads beyond the last value.
-    drawn = rng.random(events) * bounds[-1]
-    values: npt.NDArray[np.int64] = low + np.searchsorted(bounds[:-1], drawn, side="right")
-    return values
+
+    def draw(rng: np.random.Generator, count: int) -> Int64s:
+        # Searched without the last bound, so that no rounding leads beyond the last value.
+        drawn = rng.random(count) * bounds[-1]
+        values: Int64s = low + np.searchsorted(bounds[:-1], drawn, side="right")
+        return values
+
+    return draw

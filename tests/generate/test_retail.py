@@ -63,6 +63,7 @@ def test_an_empty_shop() -> None:
     assert len(shop.table) == 0
     assert shop.stolen == frozenset()
     assert shop.table.schema == retail_events(items=1, thefts=0).table.schema
+    assert shop.answers().schema == pa.schema([("tag_id", pa.string())])
 
 
 def test_time_goes_forward_and_every_item_leaves_within_three_hours() -> None:
@@ -88,6 +89,8 @@ def test_tags_are_strings_or_integers() -> None:
     tags = numbered.table["tag_id"].to_pylist()
     assert named.table["tag_id"].to_pylist() == [f"T{tag:06}" for tag in tags]
     assert named.stolen == {f"T{tag:06}" for tag in numbered.stolen}
+    for shop in named, numbered:
+        assert shop.answers().to_pydict() == {"tag_id": sorted(shop.stolen)}
 
 
 TAGS = ("string", "integer")

@@ -39,6 +39,9 @@ def loaded(program: str, *arguments: str, folder) -> list[str]:
         (PROGRAM, ("chekc",), []),
         (PROGRAM, ("check", "--help"), []),
         (PROGRAM, ("check", "-q", "EVENT A"), ["lark"]),
+        (PROGRAM, ("completion", "bash"), []),
+        (PROGRAM, ("generate", "--help"), []),
+        (PROGRAM, ("generate", "retail", "--help"), []),
     ],
 )
 def test_a_start_loads_only_what_it_needs(program, arguments, expected, tmp_path):

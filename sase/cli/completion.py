@@ -1,0 +1,75 @@
+"""`sase completion`: a script by which a shell completes commands, options and choices."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Literal
+
+from sase.cli import main, shells
+from sase.cli.shells import Option, Place
+
+
+def configure(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("shell", metavar="SHELL", choices=shells.SCRIPTS, help="bash, zsh or fish")
+    parser.epilog = "The first lines of the script say where to put it."
+
+
+def run(arguments: Namespace) -> int:
+    """Print the script."""
+    print(shells.SCRIPTS[arguments.shell](list(places())), end="")
+    return 0
+
+
+def places() -> Iterator[Place]:
+    """Every place of the command line, as the parsers of all commands have it."""
+    program = main.program_parser()
+    parsers = main.parsers_below(program)
+    for command in main.COMMANDS:
+        import_module(command.module).configure(parsers[command.name])
+    return _places(program, ())
+
+
+def _places(parser: ArgumentParser, words: tuple[str, ...]) -> Iterator[Place]:
+    yield Place(words, _options(parser), _choices(parser), _takes_files(parser))
+    for name, below in main.parsers_below(parser).items():
+        yield from _places(below, (*words, name))
+
+
+def _options(parser: ArgumentParser) -> tuple[Option, ...]:
+    return tuple(
+        Option(
+            tuple(action.option_strings),
+            (action.help or "") % (vars(action) | {"prog": parser.prog}),
+            _takes(action),
+            tuple(map(str, action.choices or ())),
+        )
+        for action in parser._actions
+        if action.option_strings and action.help != argparse.SUPPRESS
+    )
+
+
+def _takes(action: argparse.Action) -> Literal["nothing", "file", "choice", "other"]:
+    if action.nargs == 0:
+        return "nothing"
+    if action.choices is not None:
+        return "choice"
+    return "file" if action.type is Path or action.metavar == "FILE" else "other"
+
+
+def _choices(parser: ArgumentParser) -> dict[str, str]:
+    """The words that may come next, and what they are."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return {choice.dest: choice.help or "" for choice in action._choices_actions}
+        if not action.option_strings and action.choices is not None:
+            return dict.fromkeys(map(str, action.choices), "")
+    return {}
+
+
+def _takes_files(parser: ArgumentParser) -> bool:
+    return any(_takes(action) == "file" for action in parser._actions if not action.option_strings)

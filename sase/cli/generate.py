@@ -1,0 +1,259 @@
+"""`sase generate`: streams of events to try queries on, as CSV or in files."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sase.errors import SaseError
+
+# Every other option is a parameter of the same name of a generator.
+OURS = ("stream", "output", "answers")
+BATCH = 2**20  # rows
+
+
+class Stream(NamedTuple):
+    """A kind of stream: its name, what it is, an example, and what adds its options."""
+
+    name: str
+    summary: str
+    example: str
+    options: Callable[[ArgumentParser], None]
+
+
+def configure(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    streams = parser.add_subparsers(title="streams", metavar="STREAM", required=True)
+    for name, summary, example, options in STREAMS:
+        stream = streams.add_parser(
+            name,
+            help=summary,
+            description=summary,
+            epilog=f"Example: sase generate {name} {example}",
+            allow_abbrev=False,
+        )
+        stream.set_defaults(stream=name)
+        options(stream)
+        _add(stream, "seed", "N", _count, "0", "another seed, another stream")
+        stream.add_argument(
+            "-o",
+            dest="output",
+            metavar="FILE",
+            type=Path,
+            help=".parquet, .csv, .jsonl, .ndjson or .arrow; default: CSV to standard output",
+        )
+
+
+def run(arguments: Namespace) -> int:
+    """Make the stream, write it, and say on standard error how much it was."""
+    try:
+        return _generate(arguments)
+    except SaseError as problem:
+        said = str(problem)
+        name, _, rest = said.partition(" ")
+        if name in vars(arguments):  # the generators name their parameters
+            said = f"{_option(name)} {rest}"
+        print(f"sase generate {arguments.stream}: error: {said}", file=sys.stderr)
+        return 2
+
+
+def _generate(arguments: Namespace) -> int:
+    from sase.generate import stock_reader, uniform_reader
+
+    given = {name: value for name, value in vars(arguments).items() if name not in OURS}
+    match arguments.stream:
+        case "uniform":
+            # The layout that has room for any number of types.
+            _write(uniform_reader(**given, type_layout="int32"), arguments.output, "event")
+        case "stock":
+            _write(stock_reader(**given), arguments.output, "event")
+        case "retail":
+            _shop(given, arguments.output, arguments.answers)
+    return 0
+
+
+def _shop(given: dict[str, Any], output: Path | None, answers: Path | None) -> None:
+    from sase.generate import retail_events
+
+    if answers is not None and output is not None and answers.resolve() == output.resolve():
+        raise SaseError(f"-o and --answers both name {output}: give each a file of its own")
+    shop = retail_events(**given)
+    if answers is not None:  # first, so that a wrong name is said before the events are out
+        _write(shop.answers().to_reader(), answers, "theft")
+    _write(shop.table.to_reader(BATCH), output, "event")
+    if answers is None:
+        thefts = _counted(len(shop.stolen), "theft")
+        print(f"{thefts} among them: --answers FILE tells which", file=sys.stderr)
+
+
+def _write(rows: Any, path: Path | None, thing: str) -> None:
+    """Write an Arrow reader of batches, and say how many things it held."""
+    start = time.perf_counter()
+    count = _print(rows) if path is None else _write_file(rows, path)
+    if path is None:
+        sys.stdout.flush()  # or the summary could overtake what it sums up
+    seconds = time.perf_counter() - start
+    written = f"{_counted(count, thing)} written to {path or 'standard output'}"
+    print(f"{written} in {seconds:.1f} s", file=sys.stderr)
+
+
+def _print(rows: Any) -> int:
+    """As CSV to standard output."""
+    from sase.engine.sinks import CsvWriter
+
+    if sys.stdout is None:
+        raise SaseError("there is no standard output: name a file")
+    count, writer = 0, CsvWriter(sys.stdout.buffer, rows.schema)
+    for batch in rows:
+        writer.write_batch(batch)
+        count += len(batch)
+    writer.close()
+    return count
+
+
+def _write_file(rows: Any, path: Path) -> int:
+    """To a file, which is whole or not there: it can be made again."""
+    from sase.engine.sinks import FileSink
+
+    count, sink = 0, FileSink(path, rows.schema)
+    try:
+        for batch in rows:
+            sink.write(batch)
+            count += len(batch)
+        sink.finish()
+    except BaseException:
+        sink.discard()
+        raise
+    return count
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _uniform(parser: ArgumentParser) -> None:
+    _add_events(parser)
+    _add(parser, "types", "N", _count, "20", "how many types: E1, E2, ...")
+    domains = "how many values each attribute has"
+    _add(parser, "domains", "N,N,...", _counts, "100,20,1000,1000,10", domains)
+    skew = "the k-th type is drawn in proportion to 1 / k^SKEW"
+    _add(parser, "type_skew", "SKEW", float, "0", skew)
+    _add(parser, "value_skew", "SKEW", float, "0", "the same for the values of attributes")
+
+
+def _stock(parser: ArgumentParser) -> None:
+    _add_events(parser)
+    _add(parser, "symbols", "N", _count, "2", "how many symbols: 1, 2, ...")
+    _add(parser, "prices", "N", _count, "1000", "the highest price; after it comes 1")
+    _add(parser, "volumes", "N", _count, "1000", "the highest volume")
+    moves = "how often a price goes up by 1, down by 1, or stays"
+    _add(parser, "moves", "P,P,P", _shares, "0.7,0.15,0.15", moves)
+
+
+def _retail(parser: ArgumentParser) -> None:
+    _add(parser, "items", "N", _count, "10k", "how many items leave, each read two to four times")
+    _add(parser, "thefts", "N", _count, "8", "how many of them skip the counter")
+    _add(parser, "shelved_again", "N", _count, "0", "how many are read at a shelf twice")
+    _add(parser, "hours", "N", _count, "12", "the hours over which the first readings spread")
+    opening = "when the shop opens, in UTC unless it says otherwise"
+    _add(parser, "start", "TIME", _moment, "2026-01-01T08:00", opening)
+    parser.add_argument(
+        "--tags",
+        choices=("string", "integer"),
+        default="string",
+        help="what tags are, such as T000017 or 17; default: string",
+    )
+    parser.add_argument(
+        "--answers",
+        metavar="FILE",
+        type=Path,
+        help="write the tags of the stolen items, in a format as -o has them",
+    )
+
+
+# Examples in help texts are run by the tests.
+STREAMS = (
+    Stream(
+        "uniform",
+        "Types and attributes drawn independently (SASE, SIGMOD 2006, Table 1).",
+        "--events 1M --types 20 --domains 100,20 -o events.parquet",
+        _uniform,
+    ),
+    Stream(
+        "stock",
+        "Trades, the price of each symbol a random walk (SASE+, SIGMOD 2008).",
+        "--events 1M --symbols 100 -o trades.parquet",
+        _stock,
+    ),
+    Stream(
+        "retail",
+        "Items go from shelf to counter to exit; thieves skip the counter.",
+        "--items 50k --thefts 8 -o shop.parquet --answers stolen.csv",
+        _retail,
+    ),
+)
+
+
+def _add_events(parser: ArgumentParser) -> None:
+    _add(parser, "events", "N", _count, "100k", "how many events, such as 5000, 200k or 10M")
+
+
+def _add(
+    parser: ArgumentParser,
+    parameter: str,
+    metavar: str,
+    kind: Callable[[str], object],
+    default: str,
+    says: str,
+) -> None:
+    parser.add_argument(
+        _option(parameter),
+        metavar=metavar,
+        type=kind,
+        default=default,
+        help=f"{says}; default: {default}",
+    )
+
+
+def _option(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}"
+
+
+def _count(text: str) -> int:
+    """A whole number, where k stands for thousands and M for millions."""
+    digits, factor = text, 1
+    for letter, times in ("k", 1_000), ("M", 1_000_000):
+        if text.endswith(letter):
+            digits, factor = text.removesuffix(letter), times
+    try:
+        return int(digits) * factor
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text!r} is not a whole number, such as 5000, 200k or 10M"
+        ) from None
+
+
+def _counts(text: str) -> list[int]:
+    return [_count(each.strip()) for each in text.split(",") if text.strip()]
+
+
+def _shares(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(each) for each in text.split(","))
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text!r} is not three numbers with commas between them, such as 0.5,0.25,0.25"
+        ) from None
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a time such as 2026-01-01T08:00") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
