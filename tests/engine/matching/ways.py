@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet
 from hypothesis import strategies as st
 
 import sase
+from sase.engine import running
 from sase.engine.options import Options
 from sase.planning.recipes import recipe_names
 from tests import naive
@@ -37,6 +41,7 @@ class Way:
     options: Options
     manner: str
     pieces: tuple[Piece, ...] = (Piece(3, "table"),)
+    threads: int = 1
 
     def is_push(self, example: Example) -> bool:
         """Tables of different columns are not pushed."""
@@ -55,13 +60,15 @@ pieces = st.builds(
     st.sampled_from(["table", "slice", "encoded", "batch"]),
     st.booleans(),
 )
-manners = st.sampled_from(["records", "table", "chunks", "match", "push", "push", "push", "push"])
+PUSHES, FILES = ["push"] * 4, [".parquet", ".arrow", "in pieces"]
+manners = st.sampled_from(["records", "table", "chunks", "match", "threads", *FILES, *PUSHES])
 ways = st.builds(
     Way,
     st.sampled_from(recipe_names()),
     tiny,
     manners,
     st.lists(pieces, min_size=1, max_size=4).map(tuple),
+    st.integers(2, 7),
 )
 
 
@@ -141,7 +148,34 @@ def run(example: Example, way: Way) -> Found:
             return found(plan_of(example, way, example.records).run(example.records))
         case "chunks" if example.setting.layout != TABLES:
             return found(plan_of(example, way, table).run(in_chunks(table, way.pieces)))
+        case "threads":
+            return found(plan_of(example, way, table).run(table, threads=way.threads))
+        case ".parquet" | ".arrow" | "in pieces" if example.setting.layout != TABLES:
+            return _from_files(example, way, table)
     return found(plan_of(example, way, table).run(table))
+
+
+def _from_files(example: Example, way: Way, table: pa.Table) -> Found:
+    """From a folder of files, as a whole or piece by piece, where they are sorted on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        parts = [part for part, _ in cut(table, way.pieces) if len(part)] or [table]
+        suffix = ".arrow" if way.manner == "in pieces" else way.manner
+        for number, part in enumerate(parts):
+            # In the order of their names.
+            write(part, Path(folder) / f"{number:03}{suffix}")
+        plan = plan_of(example, way, folder)
+        if way.manner != "in pieces":
+            return found(plan.run(folder, threads=way.threads))
+        return found(running.run(plan._engine, folder, held=-1))
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """A table as a file, as the name says."""
+    if path.suffix == ".parquet":
+        pyarrow.parquet.write_table(table, path, row_group_size=3)
+        return
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=3)
 
 
 def found(matches: Any) -> Found:
