@@ -120,7 +120,7 @@ def match(
     the name of a recipe, or the path of one of your own.
     """
     _refuse_what_waits(output=output, on_bad_row=on_bad_row, stats=stats)
-    inputs = _readable(events)
+    inputs = _readable(events, time)
     compiled = compile(
         query,
         inputs,
@@ -173,7 +173,7 @@ def _schema(given: object, **keywords: Any) -> Schema:
     from sase.engine.events import describe
     from sase.engine.files import Files
 
-    readable = _readable(given)
+    readable = _readable(given, keywords["time"])
     if not isinstance(readable, Files):
         return describe(readable, **keywords)
     time, type, _ = named(readable, keywords["time"], keywords["type"], keywords["types"])
@@ -192,14 +192,14 @@ def named(files: Files, time: str | None, type: str | None, types: Any) -> Names
     return names_found(columns, time, type, typed=types is not None)
 
 
-def _readable(events: object) -> object:
+def _readable(events: object, time: str) -> object:
     """Events whose columns are known, and which can be read more than once."""
     from sase.engine.events import opened
     from sase.engine.files import Files, is_path, open_files
 
     if isinstance(events, Files):
         return events
-    return open_files(events) if is_path(events) else opened(events).drained()  # type: ignore[arg-type]
+    return open_files(events, time) if is_path(events) else opened(events).drained()  # type: ignore[arg-type]
 
 
 def _limited(plan: Operator, limit: int | None) -> Operator:

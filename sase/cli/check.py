@@ -72,7 +72,7 @@ def _schema_of_files(arguments: Namespace) -> Schema:
     from sase.engine.events.data_types import data_type
     from sase.engine.files import names_found, open_files
 
-    columns = open_files(arguments.events).schema
+    columns = open_files(arguments.events, arguments.time).schema
     time, type, _ = names_found(columns.names, arguments.time, arguments.type)
     return Schema(
         columns=tuple((field.name, data_type(field.type)) for field in columns),

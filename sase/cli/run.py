@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sase.engine.matches import Matches
 
 SHOWN = 20
+FEW = 1_000_000  # rows of which a rate says little
 TERMINATED = 143
 
 
@@ -82,7 +83,7 @@ def _run(arguments: Namespace) -> int:
     text = one_query(arguments)
     if arguments.out is not None:
         writer_for(arguments.out)  # before anything is read
-    files = open_files(arguments.events)
+    files = open_files(arguments.events, arguments.time)
     given = keywords(arguments, files)
     plan = compile(text.content, files, limit=arguments.limit, **given)
     with Progress(files.rows()) as progress:
@@ -100,8 +101,8 @@ def _run(arguments: Namespace) -> int:
         say(["LIMIT was reached before the end of the events"])
     seconds = progress.seconds
     found = "1 match" if progress.matches == 1 else f"{progress.matches:,} matches"
-    rate = f"{report.rows / max(seconds, 1e-9) / 1e6:,.1f} million a second"
-    say([f"{found} in {report.rows:,} rows, {seconds:.2f} s, {rate}{where}"])
+    rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
+    say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
     return 0
 
 

@@ -69,6 +69,13 @@ class EnginePlan:
         return tuple(sorted(dict.fromkeys(found), key=lambda component: component.index))
 
     @cached_property
+    def named(self) -> frozenset[str]:
+        """Every column that the plan reads."""
+        schema = self.schema
+        roles = (name for name in (schema.time, schema.type, schema.seq) if name is not None)
+        return frozenset((*roles, *self.attributes))
+
+    @cached_property
     def split(self) -> Split:
         """How it may be cut."""
         return split_of(self.operators)

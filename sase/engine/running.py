@@ -43,12 +43,12 @@ def run(
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
     if is_path(events):
-        events = open_files(events)  # type: ignore[arg-type]
+        events = open_files(events, plan.schema.time)  # type: ignore[arg-type]
     if not isinstance(events, Files):
         return Matches(_in_memory(plan, events, threads, watch), most=most)
     names = _columns(plan, events)
     if events.weight(names) <= held:
-        table, counts = events.table(names)
+        table, counts = events.table(names, plan.named)
         inputs = Inputs((Input(table, files=counts),))
         return Matches(_in_memory(plan, inputs, threads, watch), most=most)
     is_ordered = is_sorted(events, plan.schema)
@@ -82,9 +82,9 @@ def _in_pieces(
 ) -> Generator[Part, None, Report]:
     """The search of files that are read meanwhile; where they are not sorted, on disk first."""
     matcher = Matcher(plan, watch=watch)
-    sorted_or_not = (table for _, table in files.batches(names))
-    yield from matcher.push(files.schema.empty_table().select(names)).parts
-    for table in sorted_or_not if is_ordered else in_order(files, names, plan.schema):
+    sorted_or_not = files.batches(names, plan.named)
+    yield from matcher.push(files.empty(names, plan.named)).parts
+    for table in sorted_or_not if is_ordered else in_order(files, names, plan):
         matches = matcher.push(table)
         yield from matches.parts
         if not matches.report.is_complete:
@@ -97,9 +97,7 @@ def _in_pieces(
 
 def _columns(plan: EnginePlan, files: Files) -> list[str]:
     """The columns that are read: those that the plan names, or all where results show them."""
-    schema = plan.schema
-    resolve(opened(files.schema), schema, plan.attributes)
+    resolve(opened(files.schema), plan.schema, plan.attributes)
     if plan.returned.columns is None:
         return list(files.schema.names)
-    named = {schema.time, schema.type, schema.seq, *plan.attributes}
-    return [name for name in files.schema.names if name in named]
+    return [name for name in files.schema.names if name in plan.named]

@@ -13,7 +13,7 @@ from sase.errors import DataError
 _ROW = re.compile(r"Row #(\d+): ")
 _COLUMN = re.compile(r"In CSV column #(\d+): ")
 _VALUE = re.compile(r"invalid value '(.*)'", re.DOTALL)
-_NOT_UTF8 = "invalid UTF8 data"
+NOT_UTF8 = "invalid UTF8 data"
 
 
 def fault_of(path: str, format: str, schema: pa.Schema | None, problem: Exception) -> DataError:
@@ -28,6 +28,12 @@ def fault_of(path: str, format: str, schema: pa.Schema | None, problem: Exceptio
     return DataError(f"{path} cannot be read: it is truncated, or no {format} file: {message}")
 
 
+def text_fault(path: str, format: str, schema: pa.Schema) -> DataError:
+    """The error for CSV with bytes that are no text, of which Arrow makes binary columns."""
+    fields = [pa.field(f.name, pa.string()) if pa.types.is_binary(f.type) else f for f in schema]
+    return _csv_fault(path, format, pa.schema(fields), NOT_UTF8)
+
+
 def _csv_fault(path: str, format: str, schema: pa.Schema | None, message: str) -> DataError:
     """Read again in one thread Arrow counts the rows."""
     if _ROW.search(message) is None:
@@ -38,7 +44,7 @@ def _csv_fault(path: str, format: str, schema: pa.Schema | None, message: str) -
     name = None
     if column is not None and schema is not None:
         name = schema.names[int(column[1])]
-    if _NOT_UTF8 in message:
+    if NOT_UTF8 in message:
         why = "this is not UTF-8: convert the file, for example with  iconv -t UTF-8"
         return DataError(f"{where}: {why}", number, name)
     if value is not None and schema is not None and name is not None:

@@ -37,11 +37,15 @@ def reader(format: str, strings: Collection[str] = ()) -> Any:
     return pa.dataset.IpcFileFormat()
 
 
-def as_read(format: str, schema: pa.Schema) -> tuple[pa.Schema, list[str]]:
-    """The schema with dictionaries for strings, where the format can give them, and which."""
+def as_read(format: str, schema: pa.Schema, given: Collection[str]) -> tuple[pa.Schema, list[str]]:
+    """The schema with dictionaries for strings, where the format can give them, and which.
+
+    Columns that are `given` are not in the files.
+    """
     if format not in ("parquet", "csv", "tsv"):
         return schema, []
     strings = [field.name for field in schema if _is_string(field.type)]
+    strings = [name for name in strings if name not in given]
     fields = [field.with_type(DICTIONARY) if field.name in strings else field for field in schema]
     return pa.schema(fields), strings
 

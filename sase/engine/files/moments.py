@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -10,36 +12,41 @@ from sase.errors import DataError
 ZONED, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
-def moments_among(sample: pa.Table) -> dict[str, pa.DataType]:
-    """The columns of strings of which every value is a moment, and their types."""
+def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.DataType]:
+    """The columns of strings that hold moments, and their types: every value of the sample is one.
+
+    Of the columns that may be the time of events half of the values are enough: the others are in
+    bad rows.
+    """
     found = {}
     for name, column in zip(sample.column_names, sample.columns, strict=True):
-        values = _distinct(column)
-        if len(values):
-            kind = next((kind for kind in (LOCAL, ZONED) if _all_are(values, kind)), None)
-            if kind is not None:
-                found[name] = kind
+        values = pc.unique(_decoded(column)).drop_null()
+        kinds = [kind for kind in (LOCAL, ZONED) if len(values) and _all_are(values, kind)]
+        if not kinds and name in times:
+            kinds = [kind for kind in (LOCAL, ZONED) if _most_are(values, kind)]
+        if kinds:
+            found[name] = kinds[0]
     return found
 
 
 def parsed(column: pa.ChunkedArray, kind: pa.DataType, name: str, path: str) -> pa.ChunkedArray:
     """A column of text as moments; an error for the first value that is none."""
+    texts = _decoded(column)
     try:
-        return pc.cast(_decoded(column), kind)
+        return pc.cast(texts, kind)
     except pa.ArrowException as problem:
-        for row, value in enumerate(_decoded(column).to_pylist()):
-            if value is not None and not _all_are(pa.array([value]), kind):
-                why = f"`{name}` is {value!r}: this is no timestamp, which the values before are"
-                raise DataError(f"{path}: {why}", row, name, value) from problem
-        raise
+        row, value = next(
+            (row, value)
+            for row, value in enumerate(texts.to_pylist())
+            if value is not None and not _all_are(pa.array([value]), kind)
+        )
+        why = "this is no moment in the form of ISO 8601, such as 2026-01-31 12:00:00"
+        message = f"{path}, row {row} (from 0): `{name}` is {value!r}: {why}"
+        raise DataError(message, row, name, value) from problem
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
-
-
-def _distinct(column: pa.ChunkedArray) -> pa.Array:
-    return pc.unique(_decoded(column)).drop_null()
 
 
 def _all_are(values: pa.Array, kind: pa.DataType) -> bool:
@@ -48,3 +55,7 @@ def _all_are(values: pa.Array, kind: pa.DataType) -> bool:
     except pa.ArrowException:
         return False
     return True
+
+
+def _most_are(values: pa.Array, kind: pa.DataType) -> bool:
+    return 2 * sum(_all_are(values.slice(at, 1), kind) for at in range(len(values))) >= len(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset
 
-from sase.engine.files.faults import fault_of
-from sase.engine.files.finding import find_files
+from sase.engine.files.faults import fault_of, text_fault
+from sase.engine.files.finding import FoundFiles, find_files
 from sase.engine.files.formats import as_read, reader
 from sase.engine.files.moments import moments_among, parsed
+from sase.engine.files.names import TIME_NAMES
 from sase.errors import DataError, SchemaError
 
 # What is looked at to find out what strings hold.
@@ -25,9 +26,10 @@ BATCH = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """Files of one format and their columns; strings that hold moments are read as those.
+    """Files of one format and their columns.
 
-    `schema` has the columns that folders give, such as `day=1/`, behind those of the files.
+    `schema` has the columns that folders give, such as `day=1/`, behind those of the files. The
+    text of `moments` can be parsed: it is where a query names the column, and otherwise left.
     """
 
     paths: tuple[str, ...]
@@ -53,21 +55,25 @@ class Files:
             return 2 * self.size
         return rows * sum(16 if pa.types.is_string(self.schema.field(n).type) else 8 for n in names)
 
-    def table(self, names: Iterable[str]) -> tuple[pa.Table, tuple[tuple[str, int], ...]]:
-        """Some columns of all files, and how many rows each file has."""
+    def table(
+        self, names: Iterable[str], named: Collection[str] | None = None
+    ) -> tuple[pa.Table, tuple[tuple[str, int], ...]]:
+        """Some columns of all files, and how many rows each file has; `named` ones are parsed."""
         wanted = list(names)
         parts = []
         for path, fragment in zip(self.paths, self.dataset.get_fragments(), strict=True):
             with self._watched(path):
                 part = fragment.to_table(schema=self.dataset.schema, columns=wanted)
-            parts.append(self._with_moments(part, path))
+            parts.append(self._parsed(part, path, named))
         whole = pa.concat_tables(parts) if parts else self.schema.empty_table().select(wanted)
         return whole, tuple(
             (path, part.num_rows) for path, part in zip(self.paths, parts, strict=True)
         )
 
-    def batches(self, names: Iterable[str], size: int = BATCH) -> Iterator[tuple[str, pa.Table]]:
-        """Some columns of all files piece by piece, with the file of each."""
+    def batches(
+        self, names: Iterable[str], named: Collection[str] | None = None, *, size: int = BATCH
+    ) -> Iterator[pa.Table]:
+        """Some columns of all files, piece by piece."""
         wanted = list(names)
         for path, fragment in zip(self.paths, self.dataset.get_fragments(), strict=True):
             with self._watched(path):
@@ -80,7 +86,7 @@ class Files:
                 )
                 for batch in scanned:
                     if batch.num_rows:
-                        yield path, self._with_moments(pa.Table.from_batches([batch]), path)
+                        yield self._parsed(pa.Table.from_batches([batch]), path, named)
 
     @contextmanager
     def _watched(self, path: str) -> Iterator[None]:
@@ -93,30 +99,44 @@ class Files:
         if now != self.stamps[self.paths.index(path)]:
             raise DataError(f"{path} was changed while it was read: run it again")
 
-    def _with_moments(self, table: pa.Table, path: str) -> pa.Table:
+    def empty(self, names: Iterable[str], named: Collection[str] | None = None) -> pa.Table:
+        """Some columns without any row."""
+        table = self.dataset.schema.empty_table().select(list(names))
+        return self._parsed(table, self.paths[0], named)
+
+    def _parsed(self, table: pa.Table, path: str, named: Collection[str] | None) -> pa.Table:
         for name, kind in self.moments.items():
             index = table.schema.get_field_index(name)
-            if index >= 0:
+            if index >= 0 and (named is None or name in named):
                 column = parsed(table.column(index), kind, name, path)
                 table = table.set_column(index, pa.field(name, kind), column)
         return table
 
 
-def open_files(path: str | os.PathLike[str]) -> Files:
-    """The files that a path means, with the columns of all of them."""
+def open_files(path: str | os.PathLike[str], time: str | None = None) -> Files:
+    """The files that a path means, with the columns of all of them; `time` may be the time's."""
     found = find_files(path)
     stamps = tuple(map(stamp, found.paths))
     empty = [each for each, (size, _) in zip(found.paths, stamps, strict=True) if size == 0]
     if empty:
         raise DataError(f"{empty[0]} is empty: it has no columns")
     schema = _schema(found.paths, found.format, found.base)
-    readable, strings = as_read(found.format, schema)
+    readable, strings = as_read(found.format, schema, _given_by_folders(found))
     dataset = _dataset(found.paths, reader(found.format, strings), found.base, readable)
-    moments = _moments(dataset, strings or _strings(readable), found.paths[0], found.format)
+    times = [name for name in schema.names if name == time or name.lower() in TIME_NAMES]
+    moments = _moments(dataset, strings or _strings(readable), times, found.paths[0], found.format)
     shown = pa.schema(
         [field.with_type(moments.get(field.name, field.type)) for field in dataset.schema]
     )
     return Files(found.paths, found.format, shown, dataset, moments, stamps)
+
+
+def _given_by_folders(found: FoundFiles) -> frozenset[str]:
+    """The columns that the names of folders give, such as `day=1`."""
+    if found.base is None:
+        return frozenset()
+    within = (os.path.relpath(path, found.base).split(os.sep)[:-1] for path in found.paths)
+    return frozenset(part.partition("=")[0] for parts in within for part in parts if "=" in part)
 
 
 def _schema(paths: tuple[str, ...], format: str, base: str | None) -> pa.Schema:
@@ -124,9 +144,12 @@ def _schema(paths: tuple[str, ...], format: str, base: str | None) -> pa.Schema:
     schemas = []
     for path in paths:
         try:
-            schemas.append(_dataset((path,), reader(format), base, None).schema)
+            schema = _dataset((path,), reader(format), base, None).schema
         except (OSError, pa.ArrowException) as problem:
             raise fault_of(path, format, None, problem) from problem
+        if format in ("csv", "tsv") and any(pa.types.is_binary(kind) for kind in schema.types):
+            raise text_fault(path, format, schema)
+        schemas.append(schema)
     try:
         return pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as problem:
@@ -147,13 +170,13 @@ def _strings(schema: pa.Schema) -> list[str]:
 
 
 def _moments(
-    dataset: Any, strings: Sequence[str], path: str, format: str
+    dataset: Any, strings: Sequence[str], times: Sequence[str], path: str, format: str
 ) -> dict[str, pa.DataType]:
     """The columns of strings that hold moments, by their first values."""
     if not strings:
         return {}
     try:
-        return moments_among(dataset.head(SAMPLE, columns=list(strings)))
+        return moments_among(dataset.head(SAMPLE, columns=list(strings)), times)
     except (OSError, pa.ArrowException) as problem:
         raise fault_of(path, format, dataset.schema, problem) from problem
 

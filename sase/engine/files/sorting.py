@@ -24,6 +24,7 @@ from sase.engine.events.reading import read
 from sase.engine.events.times import read_times, time_type
 from sase.engine.files.reading import Files
 from sase.engine.history import ROW
+from sase.engine.plan import EnginePlan
 
 Int64s = NDArray[np.int64]
 TIME, SEQUENCE = "\0ts", "\0seq"
@@ -36,7 +37,7 @@ def is_sorted(files: Files, schema: Schema) -> bool:
     """Whether the rows of files come in the order of their time and sequence."""
     last: tuple[int, int] | None = None
     names = [schema.time] if schema.seq is None else [schema.time, schema.seq]
-    for _, table in files.batches(names):
+    for table in files.batches(names):
         ts, seq = _keys(table, schema)
         if stream_order(ts, seq).rows is not None:
             return False
@@ -48,29 +49,29 @@ def is_sorted(files: Files, schema: Schema) -> bool:
 
 
 def in_order(
-    files: Files, names: list[str], schema: Schema, *, piece: int = PIECE, rows: int = ROWS
+    files: Files, names: list[str], plan: EnginePlan, *, piece: int = PIECE, rows: int = ROWS
 ) -> Iterator[pa.Table]:
     """The rows of files in stream order, in tables of some thousand."""
     with tempfile.TemporaryDirectory(prefix="sase-sort-") as folder:
         paths = [
             _written(table, Path(folder) / f"{number}.arrow", rows)
-            for number, table in enumerate(_pieces(files, names, schema, piece))
+            for number, table in enumerate(_pieces(files, names, plan, piece))
         ]
         yield from _merged([_Run(path) for path in paths])
 
 
-def _pieces(files: Files, names: list[str], schema: Schema, most: int) -> Iterator[pa.Table]:
+def _pieces(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iterator[pa.Table]:
     """Sorted tables of a bounded size."""
     parts: list[pa.Table] = []
     begin = 0
-    for _, table in files.batches(names):
+    for table in files.batches(names, plan.named):
         parts.append(table)
         if sum(part.nbytes for part in parts) >= most:
-            yield _sorted(pa.concat_tables(parts), begin, schema)
+            yield _sorted(pa.concat_tables(parts), begin, plan.schema)
             begin += sum(part.num_rows for part in parts)
             parts = []
     if parts:
-        yield _sorted(pa.concat_tables(parts), begin, schema)
+        yield _sorted(pa.concat_tables(parts), begin, plan.schema)
 
 
 def _sorted(table: pa.Table, begin: int, schema: Schema) -> pa.Table:

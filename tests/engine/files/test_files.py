@@ -1,0 +1,280 @@
+"""Files of events: which they are, what their columns are, and that nothing of them is lost."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import sase
+from sase.engine.files import names_found, open_files
+from sase.engine.running import run
+
+ROWS = [
+    {"ts": 1, "type": "A", "id": 7, "note": "x"},
+    {"ts": 2, "type": "B", "id": 7, "note": None},
+    {"ts": 2, "type": "C", "id": 8, "note": 'a "quoted", note\nof two lines'},
+    {"ts": 5, "type": "C", "id": 7, "note": ""},
+]
+QUERY = "EVENT SEQ(A a, B b, C c) WHERE [id] WITHIN 10"
+
+
+def parquet(path: Path, rows: list[dict[str, object]]) -> None:
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=2)
+
+
+def arrow(path: Path, rows: list[dict[str, object]]) -> None:
+    table = pa.Table.from_pylist(rows)
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+
+
+def csv(path: Path, rows: list[dict[str, object]]) -> None:
+    with pa.output_stream(path) as file:  # which compresses as the name says
+        pyarrow.csv.write_csv(pa.Table.from_pylist(rows), file)
+
+
+def jsonl(path: Path, rows: list[dict[str, object]]) -> None:
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text, encoding="utf-8")
+
+
+WRITERS = {
+    "e.parquet": parquet, "e.arrow": arrow, "e.feather": arrow, "e.csv": csv, "e.csv.gz": csv,
+    "e.jsonl": jsonl, "e.ndjson": jsonl, "e.jsonl.gz": jsonl,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_matches(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name, ROWS)
+    found = sase.match(QUERY, tmp_path / name)
+    assert found.rows.to_pylist() == [{"a": 0, "b": 1, "c": 3}]
+    assert found.to_pylist() == sase.match(QUERY, ROWS).to_pylist()
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_only_the_columns_that_are_needed_are_read(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name, ROWS)
+    plan = sase.compile(f"{QUERY} RETURN c.ts AS t", tmp_path / name)
+    (part,) = plan.run(tmp_path / name).parts
+    (table,) = part.history.pieces[0].inputs.tables  # type: ignore[union-attr]
+    assert table.names == ["ts", "type", "id"]
+
+
+@pytest.mark.parametrize("write", [parquet, arrow, csv, jsonl])
+def test_a_folder_and_a_pattern_are_read_in_the_order_of_their_names(
+    write: Callable[[Path, object], None], tmp_path: Path
+) -> None:
+    suffix = {parquet: ".parquet", arrow: ".arrow", csv: ".csv", jsonl: ".jsonl"}[write]
+    for number, row in enumerate(ROWS):
+        (tmp_path / f"part{number}").mkdir()
+        write(tmp_path / f"part{number}" / f"e{suffix}", [row])
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / f"e{suffix}.partial").write_text("left by a run that failed", encoding="utf-8")
+    for path in (tmp_path, tmp_path / "*" / f"e{suffix}", tmp_path / "**" / f"*{suffix}"):
+        assert sase.match(QUERY, path).rows.to_pylist() == [{"a": 0, "b": 1, "c": 3}]
+
+
+def test_folders_may_be_columns(tmp_path: Path) -> None:
+    for row in ROWS:
+        folder = tmp_path / f"shop={row['id']}" / f"kind={row['type']}"
+        folder.mkdir(parents=True)
+        csv(folder / "e.csv", [{"ts": row["ts"]}])
+    found = sase.match("EVENT SEQ(A a, C c) WHERE [shop] WITHIN 10", tmp_path, type="kind")
+    assert [(row["a"]["ts"], row["c"]["ts"], row["c"]["shop"]) for row in found] == [(1, 5, 7)]
+
+
+def test_files_may_lack_columns_and_have_wider_ones(tmp_path: Path) -> None:
+    parquet(tmp_path / "1.parquet", [{"ts": 1, "type": "A", "v": 1}])
+    parquet(tmp_path / "2.parquet", [{"ts": 2, "type": "B"}])
+    parquet(tmp_path / "3.parquet", [{"ts": 3, "type": "B", "v": 1.5}])
+    found = sase.match("EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 9", tmp_path)
+    assert found.rows.to_pylist() == [{"a": 0, "b": 2}]
+
+
+def test_tables_of_several_types_may_be_files(tmp_path: Path) -> None:
+    csv(tmp_path / "a.csv", [{"ts": 1, "x": 1}])
+    parquet(tmp_path / "b.parquet", [{"ts": 2, "y": 1}])
+    events = {"A": tmp_path / "a.csv", "B": str(tmp_path / "b.parquet")}
+    found = sase.match("EVENT SEQ(A a, B b) WHERE a.x = b.y WITHIN 9", events)
+    assert found.rows.to_pylist() == [{"a": 0, "b": 1}]
+
+
+# ---------------------------------------------------------------- what is found out
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        (["ts", "type"], ("ts", "type")),
+        (["Timestamp", "Activity", "case"], ("Timestamp", "Activity")),
+        (["case:x", "concept:name", "time:timestamp"], ("time:timestamp", "concept:name")),
+        (["time", "ts", "event", "type"], ("ts", "type")),
+        (["time", "price"], ("time", None)),
+    ],
+)
+def test_columns_with_usual_names(columns: list[str], found: tuple[str, str | None]) -> None:
+    names = names_found(columns, None, None)
+    assert (names.time, names.type) == found
+    told = " ".join(names.notes)
+    assert all(f"`{name}`" in told for name in found if name not in ("ts", "type", None))
+
+
+def test_a_name_that_is_given_must_be_there() -> None:
+    with pytest.raises(sase.SchemaError, match="no time column `tsx`: did you mean `ts`"):
+        names_found(["ts", "type"], "tsx", None)
+    with pytest.raises(sase.SchemaError, match="say which of a, b it is"):
+        names_found(["a", "b"], None, None)
+
+
+def test_text_of_moments_is_parsed_where_it_is_named(tmp_path: Path) -> None:
+    days = {"sold": "2026-01-01", "made": "2025-01-01"}
+    first = {"time": "2026-01-01T00:00:00.5Z", "type": "A", **days}
+    last = {"time": "2026-01-01T00:00:03Z", "type": "B", **days, "sold": "2026-01-02"}
+    jsonl(tmp_path / "e.jsonl", [first, last])
+    query = "EVENT SEQ(A a, B b) WHERE b.sold - a.sold = 1 day WITHIN 3 seconds"
+    (found,) = sase.match(query, tmp_path / "e.jsonl")
+    assert found["ts_end"].isoformat() == "2026-01-01T00:00:03+00:00"
+    assert found["a"]["made"] == "2025-01-01"
+
+
+# ---------------------------------------------------------------- more than memory holds
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_files_in_pieces_and_sorted_on_disk(shuffled: bool, tmp_path: Path) -> None:
+    rows = [
+        {"ts": number // 3, "seq": number, "type": "ABC"[number % 3], "id": number % 7}
+        for number in range(500)
+    ]
+    if shuffled:
+        rows = rows[250:] + rows[100:250] + rows[:100]
+    for number in range(5):
+        parquet(tmp_path / f"{number}.parquet", rows[number * 100 : number * 100 + 100])
+    plan = sase.compile("EVENT SEQ(A a, C c) WHERE [id] WITHIN 40", tmp_path, seq="seq")
+    whole, pieces = plan.run(tmp_path), run(plan._engine, tmp_path, held=0)
+    assert len(whole) > 100
+    assert pieces.rows.equals(whole.rows)
+    assert pieces.to_pylist() == whole.to_pylist()
+    told = " ".join(pieces.report.notes)
+    assert ("sorted on disk" in told) == shuffled
+
+
+def test_limit_ends_the_reading(tmp_path: Path) -> None:
+    rows = [{"ts": number, "type": "A"} for number in range(100)]
+    for number in range(10):
+        parquet(tmp_path / f"{number}.parquet", rows[number * 10 : number * 10 + 10])
+    found = run(sase.compile("EVENT A a LIMIT 12", tmp_path)._engine, tmp_path, held=0)
+    assert len(found) == 12
+    assert not found.report.is_complete
+    assert found.report.rows < 100
+
+
+# ---------------------------------------------------------------- a file that cannot be used
+
+
+def fault(path: Path, query: str = "EVENT A a WHERE a.id > 0") -> str:
+    with pytest.raises(sase.SaseError) as problem:
+        assert len(sase.match(query, path)) >= 0
+    return str(problem.value)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    csv(tmp_path / "events.csv", ROWS)
+    assert "did you mean `events.csv`" in fault(tmp_path / "event.csv")
+    assert "no file matches this pattern" in fault(tmp_path / "*.parquet")
+    (tmp_path / "empty").mkdir()
+    assert "no files of events in this folder" in fault(tmp_path / "empty")
+
+
+def test_files_of_no_known_format_or_of_several(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
+    assert "events are read from files of Parquet" in fault(tmp_path / "notes.txt")
+    assert "events are read from files of Parquet" in fault(tmp_path)
+    (tmp_path / "notes.txt").unlink()
+    csv(tmp_path / "a.csv", ROWS)
+    parquet(tmp_path / "b.parquet", ROWS)
+    assert "all files must have one format" in fault(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.jsonl", "e.parquet", "e.arrow"])
+def test_an_empty_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    assert f"{name} is empty" in fault(tmp_path / name)
+
+
+def test_a_truncated_file(tmp_path: Path) -> None:
+    for name in ("e.parquet", "e.arrow"):
+        WRITERS[name](tmp_path / name, ROWS)
+        content = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(content[: len(content) // 2])
+        assert f"{name} cannot be read: it is truncated" in fault(tmp_path / name)
+
+
+def many(line: str) -> str:
+    """CSV in which the types are clear before an odd line comes."""
+    lines = [f"{number},A,{number}" for number in range(100_000)]
+    return "\n".join(["ts,type,id", *lines, line, "100001,A,1"]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("x,A,1", "line 100002: `ts` is 'x': the values before are of the type int64"),
+        ("100000,A,abc", "line 100002: `id` is 'abc': the values before are of the type int64"),
+        ("100000,A", "line 100002: expected 3 columns, got 2: 100000,A"),
+    ],
+)
+def test_a_broken_row_of_csv(line: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(many(line), encoding="utf-8")
+    assert message in fault(tmp_path / "e.csv")
+
+
+def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
+    for content, line in (("ts,type,id\n1,café,1\n", 2), (many("100000,café,1"), 100_002)):
+        (tmp_path / "e.csv").write_bytes(content.encode("latin-1"))
+        assert f"line {line}: this is not UTF-8" in fault(tmp_path / "e.csv")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"ts": 2, "type":', "line 2: this is no JSON"),
+        ('{"ts": 2, "type": "A", "id": "x"}', "line 2: `id` is 'x', and was of another kind"),
+        ("[1, 2]", "line 2: every line is an object, and this is [1, 2]"),
+    ],
+)
+def test_a_broken_line_of_json(line: str, message: str, tmp_path: Path) -> None:
+    text = '{"ts": 1, "type": "A", "id": 1}\n' + line + "\n"
+    (tmp_path / "e.jsonl").write_text(text, encoding="utf-8")
+    assert message in fault(tmp_path / "e.jsonl")
+
+
+def test_a_moment_that_is_none(tmp_path: Path) -> None:
+    text = "timestamp,type,id\n2026-01-01 00:00:00,A,1\nyesterday,A,1\n2026-01-02 00:00:00,A,1\n"
+    (tmp_path / "e.csv").write_text(text, encoding="utf-8")
+    assert "row 1 (from 0): `timestamp` is 'yesterday': this is no moment" in fault(
+        tmp_path / "e.csv"
+    )
+
+
+def test_a_file_that_vanishes_or_changes(tmp_path: Path) -> None:
+    for number in range(3):
+        parquet(tmp_path / f"{number}.parquet", ROWS)
+    files = open_files(tmp_path)
+    parquet(tmp_path / "1.parquet", ROWS + ROWS)
+    with pytest.raises(sase.DataError, match=r"1\.parquet was changed while it was read"):
+        files.table(["ts"])
+    (tmp_path / "1.parquet").unlink()
+    with pytest.raises(sase.DataError, match=r"1\.parquet is not there any more"):
+        files.table(["ts"])
