@@ -253,7 +253,7 @@ class Matcher:
     def _opened(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""
         inputs = opened(events).drained()
-        if self._lacks is not None and (inputs.typed or not inputs.tables[0].is_open):
+        if self._lacks is not None and not all(table.is_open for table in inputs.tables):
             self._check_known(inputs)
         return inputs
 

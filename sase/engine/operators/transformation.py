@@ -86,10 +86,9 @@ class TransformationState:
                 return
 
     def _result(self, sequences: Sequences) -> Results:
-        if not self._store.is_needed:
-            return Results(sequences.copy())
         places = sequences & self._store.mask
-        positions = self._store.numbers("position")[places]
+        kept = self._store.is_needed  # otherwise the columns are constants
+        positions = self._store.numbers("position")[places] if kept else sequences.copy()
         return Results(positions, tuple(column.of(places) for column in self._columns))
 
     def horizon(self) -> int | None:

@@ -138,14 +138,14 @@ def test_a_name_that_is_given_must_be_there() -> None:
 
 
 def test_text_of_moments_is_parsed_where_it_is_named(tmp_path: Path) -> None:
-    days = {"sold": "2026-01-01", "made": "2025-01-01"}
+    days = {"sold": "2026-01-01", "made": "2025-01-01T00:00:00.5"}
     first = {"time": "2026-01-01T00:00:00.5Z", "type": "A", **days}
     last = {"time": "2026-01-01T00:00:03Z", "type": "B", **days, "sold": "2026-01-02"}
     jsonl(tmp_path / "e.jsonl", [first, last])
     query = "EVENT SEQ(A a, B b) WHERE b.sold - a.sold = 1 day WITHIN 3 seconds"
     (found,) = sase.match(query, tmp_path / "e.jsonl")
     assert found["ts_end"].isoformat() == "2026-01-01T00:00:03+00:00"
-    assert found["a"]["made"] == "2025-01-01"
+    assert found["a"]["made"] == "2025-01-01T00:00:00.5"
 
 
 # ---------------------------------------------------------------- more than memory holds

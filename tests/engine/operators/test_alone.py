@@ -36,3 +36,12 @@ def test_a_single_event(query: str, recipe: str, rows: list[int]) -> None:
     """But with a negative component there are two, and without the value there is no rank."""
     found = sase.compile(query, EVENTS, plan=recipe).run(EVENTS)
     assert found.rows["a"].to_pylist() == rows
+
+
+def test_constants_are_returned_where_nothing_is_kept_of_events() -> None:
+    found = sase.match("EVENT A a RETURN 'x' AS name, 1 + 1 AS two", EVENTS)
+    assert [(row["name"], row["two"]) for row in found] == [("x", 2)] * 3
+
+
+def test_a_unit_of_time_means_nothing_where_there_is_no_event() -> None:
+    assert len(sase.match("EVENT A a WITHIN 7 minutes", {"A": [], "B": []}, type=None)) == 0
