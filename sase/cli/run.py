@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from argparse import ArgumentParser, Namespace
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sase.cli.given import add_events, keywords, one_query, say
 from sase.cli.progress import Progress
+from sase.cli.signals import TERMINATED, Ending, Terminated
 from sase.cli.terminal import painted, wants_colour
 from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 FEW = 1_000_000  # rows of which a rate says little
-TERMINATED = 143
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -48,15 +46,11 @@ def configure(parser: ArgumentParser) -> None:
     )
 
 
-class _Terminated(BaseException):
-    """The process was asked to end."""
-
-
 def run(arguments: Namespace) -> int:
     """Run the query; 1 if that fails, 2 if the query or the arguments are wrong."""
-    _end_when_asked()
     try:
-        return _run(arguments)
+        with Ending() as ending:
+            return _run(arguments, ending)
     except QueryError as problem:
         colour = wants_colour(sys.stderr)
         for diagnostic in problem.diagnostics:
@@ -66,7 +60,7 @@ def run(arguments: Namespace) -> int:
         return _failed(problem, 2)
     except SaseError as problem:
         return _failed(problem, 1)
-    except _Terminated:
+    except Terminated:
         return TERMINATED
 
 
@@ -75,7 +69,7 @@ def _failed(problem: Exception, status: int) -> int:
     return status
 
 
-def _run(arguments: Namespace) -> int:
+def _run(arguments: Namespace, ending: Ending) -> int:
     from sase.api import compile
     from sase.engine.files import open_files
     from sase.engine.sinks import writer_for
@@ -93,7 +87,7 @@ def _run(arguments: Namespace) -> int:
             max_matches=arguments.max_matches,
             watch=lambda rows: setattr(progress, "rows", rows),
         )
-        where = _deliver(matches, arguments, progress)
+        where = _deliver(matches, arguments, progress, ending)
     report = matches.report
     say([f"warning: {warning}" for warning in report.warnings])
     say(report.notes)
@@ -106,10 +100,10 @@ def _run(arguments: Namespace) -> int:
     return 0
 
 
-def _deliver(matches: Matches, arguments: Namespace, progress: Progress) -> str:
+def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending: Ending) -> str:
     """Write what is found; where it is, for the summary."""
     if arguments.out is not None:
-        _write_file(matches, arguments.out, progress)
+        _write_file(matches, arguments.out, progress, ending)
         return f": {arguments.out}"
     if arguments.format == "table":
         _print_table(matches, progress)
@@ -118,16 +112,18 @@ def _deliver(matches: Matches, arguments: Namespace, progress: Progress) -> str:
     return ""
 
 
-def _write_file(matches: Matches, path: str, progress: Progress) -> None:
+def _write_file(matches: Matches, path: str, progress: Progress, ending: Ending) -> None:
     from sase.engine.sinks import FileSink
 
-    reader = matches.to_reader()
-    sink = FileSink(path, reader.schema)
+    schema, batches = matches.to_batches()
+    sink = FileSink(path, schema)
     try:
-        for batch in reader:
-            sink.write(batch)
+        for batch in batches:
+            with ending.whole():
+                sink.write(batch)
             progress.matches += batch.num_rows
-        sink.finish()
+        with ending.whole():
+            sink.finish()
     except BaseException:
         is_valid = sink.abandon()
         kept = "what was written so far is in" if is_valid else "what was written is not whole:"
@@ -138,10 +134,10 @@ def _write_file(matches: Matches, path: str, progress: Progress) -> None:
 def _print_all(matches: Matches, format: str, progress: Progress) -> None:
     from sase.engine.sinks import CsvWriter, JsonWriter
 
-    reader = matches.to_reader()
+    schema, batches = matches.to_batches()
     writer: Any = CsvWriter if format == "csv" else JsonWriter
-    out = writer(sys.stdout.buffer, reader.schema)
-    for batch in reader:
+    out = writer(sys.stdout.buffer, schema)
+    for batch in batches:
         out.write_batch(batch)
         progress.matches += batch.num_rows
     out.close()
@@ -158,12 +154,3 @@ def _print_table(matches: Matches, progress: Progress) -> None:
         print("\n".join(table_of(first, SHOWN)))
     if progress.matches > SHOWN:
         print(f"… and {progress.matches - SHOWN:,} more: write all of them with  -o FILE")
-
-
-def _end_when_asked() -> None:
-    """SIGTERM ends as Ctrl-C does: what was written stays valid."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise _Terminated
-
-    signal.signal(signal.SIGTERM, end)

@@ -56,7 +56,7 @@ class Matches(Sequence[dict[str, Any]]):
         return self._between(place, place + 1).to_arrow().to_pylist()[0]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for batch in self.to_reader():
+        for batch in self.to_batches()[1]:
             yield from batch.to_pylist()
 
     @property
@@ -111,16 +111,19 @@ class Matches(Sequence[dict[str, Any]]):
 
         If nothing was asked for before, they are searched for while this is read.
         """
+        return pa.RecordBatchReader.from_batches(*self.to_batches())
+
+    def to_batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The same as Python iterates: the schema, and the batches."""
         parts = iter(self._parts or gathered(self._found(self._most), PIECE))
         first = next(parts)
         schema = first.between(0, 0).table().schema
-        batches = (
+        return schema, (
             batch
             for part in chain([first], parts)
             for piece in part.pieces()
             for batch in _as(piece.table(), schema).to_batches()
         )
-        return pa.RecordBatchReader.from_batches(schema, batches)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)

@@ -1,0 +1,50 @@
+"""An end from outside: at once, or when what must stay whole is done."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+TERMINATED = 143
+
+
+class Terminated(BaseException):
+    """The process was asked to end, with SIGTERM."""
+
+
+class Ending:
+    """Takes SIGINT and SIGTERM: they raise an exception, which waits for what is done `whole`."""
+
+    def __init__(self) -> None:
+        self._asked: int | None = None
+        self._is_held = False
+
+    def __enter__(self) -> Ending:
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        self._before = {number: signal.signal(number, self._take) for number in numbers}
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """What is done in here is done to its end."""
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+        if self._asked is not None:
+            self._end(self._asked)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self._asked = number
+        if not self._is_held:
+            self._end(number)
+
+    def _end(self, number: int) -> None:
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated

@@ -1,0 +1,285 @@
+"""`sase run`: from files to results, and what is left when it does not get to the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import sase
+from sase.cli.main import main
+from sase.cli.progress import Progress
+
+EVENTS = pa.table(
+    {
+        "ts": range(60),
+        "type": ["A", "B", "C"] * 20,
+        "id": [number * 7 // 5 % 4 for number in range(60)],
+        "s": ["x", None, 'y, "z"'] * 20,
+    }
+)
+QUERY = "EVENT SEQ(A a, !(B b), C c) WHERE [id] WITHIN 30"
+# More matches than anyone waits for.
+ENDLESS = "EVENT SEQ(A a, A b, A c, A d)"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pyarrow.parquet.write_table(EVENTS, "events.parquet")
+
+
+def run(*arguments: str) -> int:
+    return main(["run", "--events", "events.parquet", *arguments])
+
+
+def read(path: str) -> pa.Table:
+    match Path(path).suffix:
+        case ".parquet":
+            return pyarrow.parquet.read_table(path)
+        case ".csv":
+            return pyarrow.csv.read_csv(path)
+    return pa.ipc.open_file(path).read_all()
+
+
+# ---------------------------------------------------------------- results
+
+
+def test_a_table_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-q", QUERY) == 0
+    out, err = capsys.readouterr()
+    matches = sase.match(QUERY, EVENTS)
+    lines = out.splitlines()
+    assert lines[0].split() == ["a", "c", "ts_start", "ts_end", "detected_at"]
+    assert len(lines) == 2 + min(20, len(matches)) + (len(matches) > 20)
+    assert f"{len(matches)} matches in 60 rows" in err
+
+
+def test_more_than_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-q", "EVENT SEQ(A a, C c)") == 0
+    out, err = capsys.readouterr()
+    assert "… and 190 more: write all of them with  -o FILE" in out
+    assert "210 matches in 60 rows" in err
+
+
+def test_no_match_and_a_type_that_never_occurs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-q", "EVENT SEQ(A a, D d) WITHIN 5") == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "sase: warning: no event of type `D` occurred" in err
+    assert "0 matches in 60 rows" in err
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_a_file_of_all_matches(suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-q", QUERY, "-o", f"found{suffix}") == 0
+    assert read(f"found{suffix}").to_pylist() == sase.match(QUERY, EVENTS).to_pylist()
+    assert f": found{suffix}" in capsys.readouterr().err
+    assert not Path(f"found{suffix}.partial").exists()
+
+
+def test_csv_has_a_column_for_every_attribute(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run("-q", QUERY, "-o", "found.csv") == 0
+    assert run("-q", QUERY, "--format", "csv") == 0
+    assert capsysbinary.readouterr().out == Path("found.csv").read_bytes()
+    rows = read("found.csv").to_pylist()
+    expected = sase.match(QUERY, EVENTS).to_pylist()
+    assert [(row["a.ts"], row["c.s"], row["ts_end"]) for row in rows] == [
+        (match["a"]["ts"], match["c"]["s"], match["ts_end"]) for match in expected
+    ]
+
+
+def test_json_lines(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run("-q", QUERY, "-o", "found.jsonl") == 0
+    assert run("-q", QUERY, "--format", "jsonl") == 0
+    text = Path("found.jsonl").read_bytes()
+    assert capsysbinary.readouterr().out == text
+    assert [json.loads(line) for line in text.splitlines()] == sase.match(QUERY, EVENTS).to_pylist()
+
+
+@pytest.mark.parametrize("recipe", ["basic", "ais_windows", "optimized"])
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_plans_and_threads(recipe: str, threads: str) -> None:
+    assert run("-q", QUERY, "--plan", recipe, "--threads", threads, "-o", "found.parquet") == 0
+    assert read("found.parquet").to_pylist() == sase.match(QUERY, EVENTS).to_pylist()
+
+
+def test_what_is_said_of_the_events(capsys: pytest.CaptureFixture[str]) -> None:
+    renamed = EVENTS.rename_columns(["when", "kind", "id", "s"])
+    pyarrow.parquet.write_table(renamed, "events.parquet")
+    Path("types.toml").write_text('Low = "id < 2"\nHigh = "id >= :least"\n', encoding="utf-8")
+    query = "EVENT SEQ(Low a, High b) WHERE a.s = :s WITHIN 2 seconds LIMIT 1"
+    said = ["--time", "when", "--time-unit", "s", "--types", "types.toml"]
+    values = ["--param", "s=x", "--param", "least=2"]
+    assert run("-q", query, *said, *values) == 0
+    out, err = capsys.readouterr()
+    assert "when=9 kind=A id=0 s=x" in out
+    assert "LIMIT was reached before the end of the events" in err
+
+
+def test_names_that_were_found_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    pyarrow.parquet.write_table(
+        EVENTS.rename_columns(["time", "event", "id", "s"]), "events.parquet"
+    )
+    assert run("-q", QUERY, "--limit", "1") == 0
+    err = capsys.readouterr().err
+    assert "the time of events is taken from the column `time`" in err
+    assert "the type of events is taken from the column `event`" in err
+
+
+# ---------------------------------------------------------------- what is wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-q", "EVENT SEQ(A a B b)"], "error[missing-comma]"),
+        (["-q", "EVENT A a WHERE a.di = 1"], "did you mean `id`"),
+        (["-q", QUERY, "--plan", "pias"], "pais"),
+        (["-q", QUERY, "--time", "tss"], "did you mean `ts`"),
+        (["-q", QUERY, "--param", "x"], "NAME=VALUE"),
+        (["-q", QUERY, "--types", "none.toml"], "none.toml cannot be read"),
+        (["-q", QUERY, "--threads", "0"], "at least one thread"),
+        (["-q", QUERY, "--limit", "-1"], "not negative"),
+        ([], "there is no query"),
+        (["a.sase", "b.sase"], "cannot be read"),
+    ],
+)
+def test_wrong_arguments(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--events", "event.parquet"], "did you mean `events.parquet`"),
+        (["-o", "found.xlsx"], "the suffix names the format"),
+        (["-o", "nowhere/found.csv"], "nowhere/found.csv"),
+    ],
+)
+def test_files_that_cannot_be_used(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("-q", QUERY, *arguments) == 1
+    assert message in capsys.readouterr().err
+    assert not list(Path().glob("found*"))
+
+
+# ---------------------------------------------------------------- an end before the end
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl", ".arrow"])
+def test_too_many_matches_leave_a_valid_partial_file(
+    suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(f"found{suffix}").write_text("of an earlier run", encoding="utf-8")
+    pyarrow.parquet.write_table(
+        pa.table({"ts": range(3000), "type": ["A"] * 3000}), "events.parquet"
+    )
+    assert run("-q", "EVENT SEQ(A a, A b)", "--max-matches", "200000", "-o", f"found{suffix}") == 1
+    err = capsys.readouterr().err
+    assert "more than 200,000 matches" in err
+    assert f"what was written so far is in found{suffix}.partial" in err
+    assert Path(f"found{suffix}").read_text(encoding="utf-8") == "of an earlier run"
+    Path(f"found{suffix}.partial").rename(f"partial{suffix}")
+    if suffix == ".jsonl":
+        lines = Path("partial.jsonl").read_text(encoding="utf-8").splitlines()
+        assert json.loads(lines[-1])["a"]["type"] == "A"
+    else:
+        assert 0 < read(f"partial{suffix}").num_rows <= 200_000
+
+
+def started(*arguments: str, limit: int | None = None) -> subprocess.Popen[bytes]:
+    """The command as a process of its own, whose files may be limited in size."""
+
+    def limited() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "sase", "run", "--events", "events.parquet", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=limited,  # noqa: PLW1509
+    )
+
+
+def many_events() -> None:
+    pyarrow.parquet.write_table(
+        pa.table({"ts": range(5000), "type": ["A"] * 5000}), "events.parquet"
+    )
+
+
+def wait_for(path: str, size: int) -> None:
+    deadline = time.monotonic() + 60
+    while not (Path(path).exists() and os.path.getsize(path) > size):
+        assert time.monotonic() < deadline, f"{path} was not written"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"]
+)
+def test_a_signal_leaves_a_valid_partial_file(number: int, status: int) -> None:
+    many_events()
+    process = started("-q", ENDLESS, "-o", "found.parquet")
+    wait_for("found.parquet.partial", 100_000)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == status, err
+    assert b"what was written so far is in found.parquet.partial" in err
+    assert b"Traceback" not in err
+    assert not Path("found.parquet").exists()
+    Path("found.parquet.partial").rename("partial.parquet")
+    assert read("partial.parquet").num_rows > 0
+
+
+def test_a_full_disk() -> None:
+    many_events()
+    process = started("-q", ENDLESS, "-o", "found.csv", limit=1 << 20)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"found.csv.partial" in err
+    assert b"Traceback" not in err
+    assert not Path("found.csv").exists()
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "jsonl"])
+def test_a_closed_pipe(format: str) -> None:
+    if format != "table":
+        many_events()
+    process = started("-q", ENDLESS, "--format", format, "--limit", "10000000")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stderr:
+        with process.stdout:
+            process.stdout.readline()
+        err = process.stderr.read()
+    assert process.wait(timeout=60) in (0, 141)
+    assert b"Traceback" not in err
+
+
+# ---------------------------------------------------------------- progress
+
+
+def test_progress_is_a_line_of_what_was_done() -> None:
+    progress = Progress(total=4_000_000)
+    progress.rows, progress.matches = 1_000_000, 12
+    assert progress.line().startswith("██████░░░░░░░░░░░░░░░░░░  25%  1,000,000 rows, ")
+    assert progress.line().endswith(" a second, 12 matches")
+    assert Progress(None).line().startswith("0 rows, ")
