@@ -11,6 +11,7 @@ from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery, Condition
 from sase.engine.options import Options
 from sase.errors import Diagnostic, PlanError
+from sase.nearest import did_you_mean
 from sase.planning.basic import basic_plan
 from sase.planning.nodes import Operator, Transformation, exchanged, find, shown
 from sase.planning.recipes import Step, cooked, read_recipe
@@ -22,14 +23,16 @@ if TYPE_CHECKING:
 
 DEFAULT_PLAN = "optimized"
 # What a plan holds beside the operators and the schema.
-_REST = ("query", "definitions", "recipe", "steps", "options")
+_REST = ("query", "definitions", "recipe", "steps", "options", "on_bad_row")
+_ON_BAD_ROW = ("error", "quarantine")
 
 
 @dataclass(frozen=True)
 class Plan:
     """A compiled query: a frozen value, which can be printed, compared, pickled, sent as JSON.
 
-    `steps` are the rewrites of the recipe, each with whether it applied.
+    `steps` are the rewrites of the recipe, each with whether it applied. A bad row is an "error",
+    or goes to "quarantine": `on_bad_row` says which.
     """
 
     query: str
@@ -39,7 +42,11 @@ class Plan:
     recipe: str = DEFAULT_PLAN
     steps: tuple[Step, ...] = ()
     options: Options = Options()
+    on_bad_row: str = "error"
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_on_bad_row(self.on_bad_row)
 
     def run(self, events: object, *, threads: int | None = None) -> Matches:
         """The matches in events that are all there is; they are sorted if they are not."""
@@ -57,7 +64,9 @@ class Plan:
     def _engine(self) -> EnginePlan:
         from sase.engine.plan import EnginePlan
 
-        return EnginePlan(self.operators, self.schema, self.definitions, self.options)
+        return EnginePlan(
+            self.operators, self.schema, self.definitions, self.options, self.on_bad_row
+        )
 
     def to_json(self) -> str:
         """The plan as text, from which `from_json` makes an equal one."""
@@ -103,12 +112,15 @@ def match(
     """The matches of a query in events: compile and run.
 
     `events` are a pyarrow Table, RecordBatch or reader, a data frame, a list of dicts, or a dict of
-    type name → any of these. `plan` is the name of a recipe, or the path of one of your own.
+    type name → any of these. `plan` is the name of a recipe, or the path of one of your own. A row
+    is bad whose time, type, `seq` or a column that the query names cannot be read: an error, or
+    with `on_bad_row="quarantine"` left out and put into `Matches.report.quarantined`.
     """
     from sase.engine.events import opened
 
-    _refuse_what_waits(output=output, on_bad_row=on_bad_row, max_matches=max_matches, stats=stats)
-    inputs = opened(events).drained()
+    _refuse_what_waits(output=output, max_matches=max_matches, stats=stats)
+    _check_on_bad_row(on_bad_row)
+    inputs = opened(events, keeps_rows=on_bad_row == "quarantine").drained()
     compiled = compile(
         query,
         inputs,
@@ -120,6 +132,7 @@ def match(
         params=params,
         plan=plan,
         limit=limit,
+        on_bad_row=on_bad_row,
     )
     return compiled.run(inputs, threads=threads)
 
@@ -136,6 +149,7 @@ def compile(
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
     limit: int | None = None,
+    on_bad_row: str = "error",
     lateness: object = None,
     stats: object = None,
 ) -> Plan:
@@ -145,22 +159,32 @@ def compile(
     keywords say what its columns are.
     """
     _refuse_what_waits(lateness=lateness, stats=stats)
-    known = _schema(schema, time=time, type=type, seq=seq, types=types, time_unit=time_unit)
+    _check_on_bad_row(on_bad_row)
+    mends = on_bad_row == "quarantine"
+    columns = {"time": time, "type": type, "seq": seq}
+    known = _schema(schema, mends=mends, types=types, time_unit=time_unit, **columns)
     bound = bind_text(query, known, parameters=dict(params or {}))
     recipe = read_recipe(plan)
     operators, steps = cooked(recipe, _limited(basic_plan(bound), limit))
     _check_runs(bound)
     return Plan(
-        query, operators, known, bound.definitions, recipe.name, steps, warnings=bound.warnings
+        query,
+        operators,
+        known,
+        bound.definitions,
+        recipe.name,
+        steps,
+        on_bad_row=on_bad_row,
+        warnings=bound.warnings,
     )
 
 
-def _schema(given: object, **keywords: Any) -> Schema:
+def _schema(given: object, *, mends: bool, **keywords: Any) -> Schema:
     if isinstance(given, Schema):
         return given
     from sase.engine.events import describe
 
-    return describe(given, **keywords)
+    return describe(given, mends=mends, **keywords)
 
 
 def _limited(plan: Operator, limit: int | None) -> Operator:
@@ -183,9 +207,16 @@ def _check_runs(bound: BoundQuery) -> None:
         raise runs_refused()
 
 
+def _check_on_bad_row(given: str) -> None:
+    if given not in _ON_BAD_ROW:
+        hint = did_you_mean(str(given), _ON_BAD_ROW) or ("",)
+        known = " or ".join(f'"{name}"' for name in _ON_BAD_ROW)
+        raise PlanError(f"on_bad_row={given!r}: it is {known}; {hint[0]}".removesuffix("; "))
+
+
 def _refuse_what_waits(**given: object) -> None:
     """Say of options that are part of the interface and not of this version that they are not."""
-    usual = {"output": "all", "on_bad_row": "error"}
+    usual = {"output": "all"}
     for name, value in given.items():
         if value != usual.get(name):
             raise PlanError(f"{name}={value!r} is not supported by this version")

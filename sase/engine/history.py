@@ -16,11 +16,16 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Events that came together, from a position of the stream on, and the tables they came in."""
+    """Events that came together, from a position of the stream on, and the tables they came in.
+
+    The rows of the tables are numbered from `first_row` on; there are more of them than events
+    where bad ones were taken out.
+    """
 
     begin: int
     events: Events
     inputs: Inputs
+    first_row: int
 
     @property
     def end(self) -> int:
@@ -46,13 +51,13 @@ class History:
 
     def rows(self, positions: Numbers) -> Numbers:
         """The row of the input, counted from the first, of events by position."""
-        if all(piece.events.order is None for piece in self.pieces):
+        if all(p.events.order is None and p.first_row == p.begin for p in self.pieces):
             return positions
         found = np.empty(len(positions), np.int64)
         for piece, at in self._shared(positions):
             order = piece.events.order
             local = positions[at] - piece.begin
-            found[at] = piece.begin + (local if order is None else order[local])
+            found[at] = piece.first_row + (local if order is None else order[local])
         return found
 
     def times(self, positions: Numbers) -> Numbers:
@@ -75,7 +80,7 @@ class History:
 
     def column(self, name: str, rows: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
         """A column at some rows; NULL in the tables of other types, and in those without it."""
-        begin = self.pieces[0].begin if self.pieces else 0
+        begin = self.pieces[0].first_row if self.pieces else 0
         chunks = [chunk for piece in self.pieces for chunk in _chunks(piece.inputs, name, types)]
         whole = pa.chunked_array(_alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
         return whole.take(pa.array(rows - begin))

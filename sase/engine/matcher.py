@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from sase.binding.bound import Operation
 from sase.engine.block import Block, Clock
 from sase.engine.coding import KnownTypes, PlanCoding
-from sase.engine.events import Events, Loader, opened
+from sase.engine.events import Events, Loader
 from sase.engine.events.inputs import Inputs
+from sase.engine.events.quarantine import Quarantine
 from sase.engine.events.times import raw_time
 from sase.engine.expressions import Interner
 from sase.engine.front import Front, classified
@@ -69,7 +71,9 @@ class Matcher:
             plan.schema,
             (*plan.attributes, *seq),
             classify=lambda events: classified(events, plan.definitions, coding),
+            on_bad_row=plan.on_bad_row,
         )
+        self._quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self._shape = Shape(
             plan.positives,
             plan.returned.columns,
@@ -79,12 +83,14 @@ class Matcher:
             coding.texts,
         )
         self._history, self._oldest = History(), 0
+        self._rows = 0  # of the input, bad ones included
         # The order key of the last event, and how far time has come.
         self._last: tuple[int, ...] | None = None
         self._time = -END - 1
         self._unseen = {name for component in components for name in component.types or ()}
         self._known_names: tuple[str, ...] = ()
         self._is_finished = False
+        self._examples: dict[tuple[int, Operation], int] = {}
         self._lacks = _lacking(plan)
 
     # ------------------------------------------------------------ what callers use
@@ -128,7 +134,11 @@ class Matcher:
 
     def _run(self, inputs: Inputs, events: Events) -> Iterator[Results]:
         """The results of events that follow those before, block by block."""
-        self._history = self._history.with_piece(Piece(self._front.at.events, events, inputs))
+        piece = Piece(self._front.at.events, events, inputs, self._rows)
+        self._history = self._history.with_piece(piece)
+        self._rows += inputs.num_rows
+        if self._quarantine is not None:
+            self._quarantine.take(inputs, events.refused, piece.first_row)
         if self._is_done():
             return
         for block in self._front.blocks(events, self._plan.options.block):
@@ -206,7 +216,7 @@ class Matcher:
 
     def _opened(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""
-        inputs = opened(events).drained()
+        inputs = self._loader.opened(events).drained()
         if self._lacks is not None and (inputs.typed or not inputs.tables[0].is_open):
             self._check_known(inputs)
         return inputs
@@ -233,10 +243,10 @@ class Matcher:
         if not len(events.ts):
             return
         first, last = self._order_key(events, 0), self._order_key(events, -1)
-        if events.order is not None:
+        if not events.is_given_sorted:
             raise DataError(f"the events of a push are not sorted: {_SORTED}")
         if first[0] < self._time or (self._last is not None and first < self._last):
-            row = self._front.at.events
+            row = self._rows + (0 if events.order is None else int(events.order[0]))
             raise DataError(
                 f"row {row} is at {first[0]}, and time has come to {self._time}: {_SORTED}", row
             )
@@ -257,8 +267,11 @@ class Matcher:
         return matches
 
     def _report(self) -> Report:
+        total, bad, table = (0, 0, None) if self._quarantine is None else self._quarantine.news()
         return Report(
-            rows=self._front.at.events,
+            rows=self._front.at.events + total,
+            bad=total if self._is_finished else bad,
+            quarantined=table,
             warnings=tuple(self._warnings()) if self._has_news else (),
             counters=tuple(self.counters) if self._is_finished else (),
             is_complete=not self._is_done(),
@@ -280,9 +293,12 @@ class Matcher:
             for name in sorted(self._unseen):
                 hint = did_you_mean(name, self._known_names)
                 yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
-        for overflows in self._context.overflows:
+        for number, overflows in enumerate(self._context.overflows):
             for operation, (count, position) in overflows.counts.items():
-                (row,) = self._history.rows(np.array([position]))
+                row = self._examples.get((number, operation))
+                if row is None:  # found while the event is remembered
+                    row = int(self._history.rows(np.array([position]))[0])
+                    self._examples[number, operation] = row
                 yield (
                     f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
                     f" times and was NULL there, for example in row {row}"

@@ -5,9 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-import numpy as np
-
-from sase.engine.events.stream import Mask
 from sase.errors import DataError
 
 
@@ -30,9 +27,3 @@ class Origin:
         if self.starts[at] == 0:
             return f"row {row} (from 0){of}"
         return f"row {row} (from 0), which is row {row - self.starts[at]}{of}"
-
-
-def first(bad: Mask) -> int | None:
-    """The first row that is bad."""
-    row = int(np.argmax(bad)) if len(bad) else 0
-    return row if len(bad) and bad[row] else None

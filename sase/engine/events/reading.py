@@ -9,6 +9,7 @@ from itertools import accumulate
 
 import pyarrow as pa
 
+from sase.engine.events.faults import Faults
 from sase.engine.events.inputs import Chunks, Inputs
 from sase.engine.events.origin import Origin
 from sase.engine.events.pieces import Piece, pieces
@@ -27,6 +28,21 @@ class Reading:
         """Where each table begins."""
         starts = accumulate(self.counts[:-1], initial=0)
         return Origin(tuple(table.type_name for table in self.inputs.tables), tuple(starts))
+
+    @cached_property
+    def faults(self) -> Faults:
+        """What is found to be wrong with the rows while their columns are read."""
+        return Faults(self.origin)
+
+    def note_misfits(self) -> None:
+        """Note the rows whose values are none of their columns."""
+        if not any(table.misfits for table in self.inputs.tables):
+            return
+        for start, table in zip(self.origin.starts, self.inputs.tables, strict=True):
+            for name, misfits in table.misfits.items():
+                for why, rows in misfits:
+                    value = table.texts[name][int(rows[0])]
+                    self.faults.refuse(name, rows + start, why, value)
 
     def pieces(self, name: str, within: Collection[int] | None = None) -> list[Piece]:
         """A column through all tables; NULLs for those without it, and those not in `within`."""

@@ -12,6 +12,8 @@ import pyarrow as pa
 from sase.errors import DataError
 
 Row = Mapping[str, Any]
+# What Arrow raises for values of which it makes no array; the last for half of a pair of UTF-16.
+UNREADABLE = (pa.ArrowException, OverflowError, UnicodeEncodeError)
 
 
 def table_of_rows(
@@ -23,8 +25,8 @@ def table_of_rows(
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
         try:
-            columns[name] = _array(values)
-        except (pa.ArrowException, OverflowError) as problem:
+            columns[name] = array_of(values)
+        except UNREADABLE as problem:
             unreadable[name] = _unreadable(name, values, type_name, problem)
     if not columns and rows:
         # A batch without columns has no rows, but these have.
@@ -32,11 +34,15 @@ def table_of_rows(
     return pa.RecordBatch.from_pydict(columns), unreadable
 
 
-def _array(values: list[Any]) -> pa.Array:
+def array_of(values: list[Any]) -> pa.Array:
     """The values as Arrow takes them, and dates beside moments as the moments they begin with."""
+    types = set(map(type, values)) - {type(None)}
+    if bool in types and float in types:  # of which Arrow would make 0.0 and 1.0
+        raise pa.ArrowTypeError("there are booleans beside floats")
     # Arrow would cut the moments down to dates, or refuse the dates, whichever comes first.
-    moments = any(isinstance(value, datetime) for value in values)
-    if moments and any(type(value) is date for value in values):
+    if date in types and any(issubclass(each, datetime) for each in types):
+        if not all(issubclass(each, date) for each in types):  # numbers would become moments
+            raise pa.ArrowTypeError("there are dates beside what is none")
         midnight = datetime.min.time()
         return pa.array(
             [datetime.combine(v, midnight) if type(v) is date else v for v in values],
@@ -49,19 +55,27 @@ def _unreadable(
     name: str, values: list[Any], type_name: str | None, problem: Exception
 ) -> DataError:
     """The error that names the first row with which the values have no type in common."""
-    row = bisect_left(range(len(values)), True, key=lambda last: not _fits(values[: last + 1]))
+    row = first_misfit(values)
     of = "" if type_name is None else f" of `{type_name}`"
     if isinstance(problem, OverflowError):
         why = "is beyond the integers of 64 bits: leave it out, or give a float"
+    elif isinstance(problem, UnicodeEncodeError):
+        why = "is no text in Unicode: replace the surrogates in it"
     else:
         why = "does not go with the values before it: give a column values of one type"
     message = f"row {row} (from 0){of}: `{name}` is {values[row]!r}, which {why}"
     return DataError(message, row, name, values[row])
 
 
-def _fits(values: list[Any]) -> bool:
+def first_misfit(values: list[Any]) -> int:
+    """The first row with which the values have no type in common."""
+    return bisect_left(range(len(values)), True, key=lambda last: not fits(values[: last + 1]))
+
+
+def fits(values: list[Any]) -> bool:
+    """Whether Arrow makes an array of the values."""
     try:
-        _array(values)
-    except (pa.ArrowException, OverflowError):
+        array_of(values)
+    except UNREADABLE:
         return False
     return True
