@@ -291,7 +291,9 @@ class Matcher:
     def _warnings(self) -> Iterator[str]:
         if self._is_finished and not self._is_done():
             for name in sorted(self._unseen):
-                hint = did_you_mean(name, self._known_names)
+                # A bad row may have had the name itself.
+                known = [each for each in self._known_names if each not in self._unseen]
+                hint = did_you_mean(name, known)
                 yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
         for number, overflows in enumerate(self._context.overflows):
             for operation, (count, position) in overflows.counts.items():
