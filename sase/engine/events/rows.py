@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sase.errors import DataError
 
 Row = Mapping[str, Any]
-# What Arrow raises for values of which it makes no array; the last for half of a pair of UTF-16.
-UNREADABLE = (pa.ArrowException, OverflowError, UnicodeEncodeError)
+# What is raised for values of which Arrow makes no array, by it or by Python below.
+UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
 
 
 def table_of_rows(
@@ -34,15 +36,30 @@ def table_of_rows(
     return pa.RecordBatch.from_pydict(columns), unreadable
 
 
+# Python types whose values go together. Arrow would make moments of numbers that stand beside some,
+# 1.0 of True, and bytes of text.
+_FAMILIES: tuple[tuple[type, ...], ...] = (
+    (bool, np.bool_),
+    (timedelta, np.timedelta64),
+    (int, float, Decimal, np.number),
+    (str,),
+    (bytes,),
+    (date, np.datetime64),
+)
+
+
+def family(kind: type) -> int | None:
+    """Which of the families a type is of; None for what Arrow may judge."""
+    return next((n for n, members in enumerate(_FAMILIES) if issubclass(kind, members)), None)
+
+
 def array_of(values: list[Any]) -> pa.Array:
     """The values as Arrow takes them, and dates beside moments as the moments they begin with."""
     types = set(map(type, values)) - {type(None)}
-    if bool in types and float in types:  # of which Arrow would make 0.0 and 1.0
-        raise pa.ArrowTypeError("there are booleans beside floats")
+    if len({family(each) for each in types} - {None}) > 1:
+        raise pa.ArrowTypeError("there are values of several kinds")
     # Arrow would cut the moments down to dates, or refuse the dates, whichever comes first.
     if date in types and any(issubclass(each, datetime) for each in types):
-        if not all(issubclass(each, date) for each in types):  # numbers would become moments
-            raise pa.ArrowTypeError("there are dates beside what is none")
         midnight = datetime.min.time()
         return pa.array(
             [datetime.combine(v, midnight) if type(v) is date else v for v in values],

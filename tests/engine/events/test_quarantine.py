@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -253,6 +253,8 @@ def test_dicts_of_unknown_kinds(rows: list[Any]) -> None:
         ([Decimal("1.5"), 1, 0.5], [2]),
         ([date(2020, 1, 1), datetime(2020, 1, 2, 3), 5], [2]),
         (["a", "\ud800"], [1]),
+        (["a", b"b"], [1]),
+        ([timedelta(1), 5, None], [1]),
         ([[1], "a", 1], [0, 2]),
     ],
 )
