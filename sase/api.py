@@ -11,6 +11,7 @@ from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery, Condition
 from sase.engine.options import Options
 from sase.errors import Diagnostic, PlanError
+from sase.nearest import did_you_mean
 from sase.planning.basic import basic_plan
 from sase.planning.nodes import Operator, Transformation, exchanged, find, shown
 from sase.planning.recipes import Step, cooked, read_recipe
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
 
 DEFAULT_PLAN, TIME, TYPE = "optimized", "ts", "type"
 # What a plan holds beside the operators and the schema.
-_REST = ("query", "definitions", "recipe", "steps", "options")
+_REST = ("query", "definitions", "recipe", "steps", "options", "on_bad_row")
+_ON_BAD_ROW = ("error", "quarantine")
 
 
 @dataclass(frozen=True)
 class Plan:
     """A compiled query: a frozen value, which can be printed, compared, pickled, sent as JSON.
 
-    `steps` are the rewrites of the recipe, each with whether it applied.
+    `steps` are the rewrites of the recipe, each with whether it applied. A bad row is an "error",
+    or goes to "quarantine": `on_bad_row` says which.
     """
 
     query: str
@@ -40,7 +43,11 @@ class Plan:
     recipe: str = DEFAULT_PLAN
     steps: tuple[Step, ...] = ()
     options: Options = Options()
+    on_bad_row: str = "error"
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_on_bad_row(self.on_bad_row)
 
     def run(
         self,
@@ -69,7 +76,9 @@ class Plan:
     def _engine(self) -> EnginePlan:
         from sase.engine.plan import EnginePlan
 
-        return EnginePlan(self.operators, self.schema, self.definitions, self.options)
+        return EnginePlan(
+            self.operators, self.schema, self.definitions, self.options, self.on_bad_row
+        )
 
     def to_json(self) -> str:
         """The plan as text, from which `from_json` makes an equal one."""
@@ -117,10 +126,13 @@ def match(
     `events` are the path of files (Parquet, CSV, JSON lines, Arrow; a file, a folder or a pattern),
     a pyarrow Table, RecordBatch or reader, a data frame, a list of dicts, or a dict of type name →
     any of these. In files the columns of time and type are found by their usual names. `plan` is
-    the name of a recipe, or the path of one of your own.
+    the name of a recipe, or the path of one of your own. A row is bad whose time, type, `seq` or a
+    column that the query names cannot be read: an error, or with `on_bad_row="quarantine"` left out
+    and put into `Matches.report.quarantined`.
     """
-    _refuse_what_waits(output=output, on_bad_row=on_bad_row, stats=stats)
-    inputs = _readable(events, time)
+    _refuse_what_waits(output=output, stats=stats)
+    _check_on_bad_row(on_bad_row)
+    inputs = _readable(events, time, keeps_rows=on_bad_row == "quarantine")
     compiled = compile(
         query,
         inputs,
@@ -132,6 +144,7 @@ def match(
         params=params,
         plan=plan,
         limit=limit,
+        on_bad_row=on_bad_row,
     )
     return compiled.run(inputs, threads=threads, max_matches=max_matches)
 
@@ -148,6 +161,7 @@ def compile(
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
     limit: int | None = None,
+    on_bad_row: str = "error",
     lateness: object = None,
     stats: object = None,
 ) -> Plan:
@@ -157,27 +171,37 @@ def compile(
     keywords say what its columns are.
     """
     _refuse_what_waits(lateness=lateness, stats=stats)
-    known = _schema(schema, time=time, type=type, seq=seq, types=types, time_unit=time_unit)
+    _check_on_bad_row(on_bad_row)
+    mends = on_bad_row == "quarantine"
+    columns = {"time": time, "type": type, "seq": seq}
+    known = _schema(schema, mends=mends, types=types, time_unit=time_unit, **columns)
     bound = bind_text(query, known, parameters=dict(params or {}))
     recipe = read_recipe(plan)
     operators, steps = cooked(recipe, _limited(basic_plan(bound), limit))
     _check_runs(bound)
     return Plan(
-        query, operators, known, bound.definitions, recipe.name, steps, warnings=bound.warnings
+        query,
+        operators,
+        known,
+        bound.definitions,
+        recipe.name,
+        steps,
+        on_bad_row=on_bad_row,
+        warnings=bound.warnings,
     )
 
 
-def _schema(given: object, **keywords: Any) -> Schema:
+def _schema(given: object, *, mends: bool, **keywords: Any) -> Schema:
     if isinstance(given, Schema):
         return given
     from sase.engine.events import describe
     from sase.engine.files import Files
 
-    readable = _readable(given, keywords["time"])
+    readable = _readable(given, keywords["time"], keeps_rows=mends)
     if not isinstance(readable, Files):
-        return describe(readable, **keywords)
+        return describe(readable, mends=mends, **keywords)
     time, type, _ = named(readable, keywords["time"], keywords["type"], keywords["types"])
-    return describe(readable.schema, **{**keywords, "time": time, "type": type})
+    return describe(readable.schema, mends=mends, **{**keywords, "time": time, "type": type})
 
 
 def named(files: Files, time: str | None, type: str | None, types: Any) -> Names:
@@ -192,14 +216,16 @@ def named(files: Files, time: str | None, type: str | None, types: Any) -> Names
     return names_found(columns, time, type, typed=types is not None)
 
 
-def _readable(events: object, time: str) -> object:
+def _readable(events: object, time: str, *, keeps_rows: bool) -> object:
     """Events whose columns are known, and which can be read more than once."""
     from sase.engine.events import opened
     from sase.engine.files import Files, is_path, open_files
 
     if isinstance(events, Files):
         return events
-    return open_files(events, time) if is_path(events) else opened(events).drained()  # type: ignore[arg-type]
+    if is_path(events):
+        return open_files(events, time)
+    return opened(events, keeps_rows=keeps_rows).drained()
 
 
 def _limited(plan: Operator, limit: int | None) -> Operator:
@@ -222,9 +248,16 @@ def _check_runs(bound: BoundQuery) -> None:
         raise runs_refused()
 
 
+def _check_on_bad_row(given: str) -> None:
+    if given not in _ON_BAD_ROW:
+        hint = did_you_mean(str(given), _ON_BAD_ROW) or ("",)
+        known = " or ".join(f'"{name}"' for name in _ON_BAD_ROW)
+        raise PlanError(f"on_bad_row={given!r}: it is {known}; {hint[0]}".removesuffix("; "))
+
+
 def _refuse_what_waits(**given: object) -> None:
     """Say of options that are part of the interface and not of this version that they are not."""
-    usual = {"output": "all", "on_bad_row": "error"}
+    usual = {"output": "all"}
     for name, value in given.items():
         if value != usual.get(name):
             raise PlanError(f"{name}={value!r} is not supported by this version")

@@ -14,6 +14,7 @@ from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
 if TYPE_CHECKING:
     from sase.engine.matches import Matches
+    from sase.engine.report import Report
 
 SHOWN = 20
 FEW = 1_000_000  # rows of which a rate says little
@@ -43,6 +44,9 @@ def configure(parser: ArgumentParser) -> None:
         choices=("error", "quarantine"),
         default="error",
         help="stop at a row that cannot be used, or put it aside and go on (default: error)",
+    )
+    parser.add_argument(
+        "--quarantine", metavar="FILE", help="write the rows put aside to a file, with the reasons"
     )
 
 
@@ -77,9 +81,13 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     text = one_query(arguments)
     if arguments.out is not None:
         writer_for(arguments.out)  # before anything is read
+    if arguments.quarantine is not None:
+        writer_for(arguments.quarantine)
     files = open_files(arguments.events, arguments.time)
     given = keywords(arguments, files)
-    plan = compile(text.content, files, limit=arguments.limit, **given)
+    plan = compile(
+        text.content, files, limit=arguments.limit, on_bad_row=_on_bad_row(arguments), **given
+    )
     with Progress(files.rows()) as progress:
         matches = plan.run(
             files,
@@ -89,6 +97,8 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         )
         where = _deliver(matches, arguments, progress, ending)
     report = matches.report
+    if report.bad:
+        _put_aside(report, arguments.quarantine)
     say([f"warning: {warning}" for warning in report.warnings])
     say(report.notes)
     if not report.is_complete:
@@ -98,6 +108,22 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
     return 0
+
+
+def _on_bad_row(arguments: Namespace) -> str:
+    return "quarantine" if arguments.quarantine is not None else str(arguments.on_bad_row)
+
+
+def _put_aside(report: Report, path: str | None) -> None:
+    """Say how many rows could not be used, and write them where the user wants them."""
+    from sase.engine.sinks import write_table
+
+    rows = "1 row" if report.bad == 1 else f"{report.bad:,} rows"
+    if path is None:
+        say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
+        return
+    write_table(report.quarantined, path)
+    say([f"{rows} could not be used: {path}"])
 
 
 def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending: Ending) -> str:

@@ -10,20 +10,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.events import Events, Inputs
+from sase.engine.events.inputs import ROW
 
 Numbers = NDArray[np.int64]
-
-# A column with the row numbers of the input, where rows come in another order than there.
-ROW = "\0row"
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Events that came together, from a position of the stream on, and the tables they came in."""
+    """Events that came together, from a position of the stream on, and the tables they came in.
+
+    The rows of the tables are numbered from `first_row` on; there are more of them than events
+    where bad ones were taken out.
+    """
 
     begin: int
     events: Events
     inputs: Inputs
+    first_row: int
 
     @property
     def end(self) -> int:
@@ -63,13 +66,13 @@ class History:
 
     def places(self, positions: Numbers) -> Numbers:
         """The row among those that were pushed, counted from the first, of events by position."""
-        if all(piece.events.order is None for piece in self.pieces):
+        if all(p.events.order is None and p.first_row == p.begin for p in self.pieces):
             return positions
         found = np.empty(len(positions), np.int64)
         for piece, at in self._shared(positions):
             order = piece.events.order
             local = positions[at] - piece.begin
-            found[at] = piece.begin + (local if order is None else order[local])
+            found[at] = piece.first_row + (local if order is None else order[local])
         return found
 
     def times(self, positions: Numbers) -> Numbers:
@@ -92,7 +95,7 @@ class History:
 
     def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
         """A column at some places; NULL in the tables of other types, and in those without it."""
-        begin = self.pieces[0].begin if self.pieces else 0
+        begin = self.pieces[0].first_row if self.pieces else 0
         return self._whole(name, types).take(pa.array(places - begin))
 
     def _whole(self, name: str, types: Collection[str] | None) -> pa.ChunkedArray:

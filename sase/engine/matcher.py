@@ -11,10 +11,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sase.binding.bound import Operation
 from sase.engine.block import Block, Clock
 from sase.engine.coding import KnownTypes, PlanCoding
-from sase.engine.events import Events, Loader, opened
+from sase.engine.events import Events, Loader
 from sase.engine.events.inputs import Inputs
+from sase.engine.events.quarantine import Quarantine
 from sase.engine.events.times import raw_time
 from sase.engine.expressions import Interner
 from sase.engine.found import Found, Part, Shape
@@ -82,7 +84,9 @@ class Matcher:
             plan.schema,
             (*plan.attributes, *seq),
             classify=lambda events: classified(events, plan.definitions, coding),
+            on_bad_row=plan.on_bad_row,
         )
+        self._quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self.shape = Shape(
             plan.positives,
             plan.returned.columns,
@@ -92,6 +96,7 @@ class Matcher:
             coding.texts,
         )
         self._history, self._oldest = History(), 0
+        self._rows = 0  # of the input, bad ones included
         # The order key of the last event, and how far time has come.
         self._last: tuple[int, ...] | None = None
         self._time = -END - 1
@@ -100,6 +105,7 @@ class Matcher:
         self._is_finished = False
         # What the operators of others counted, which searched other events.
         self._others: tuple[Counted, ...] = ()
+        self._examples: dict[tuple[int, Operation], int] = {}
         self._lacks = _lacking(plan)
 
     # ------------------------------------------------------------ what callers use
@@ -110,7 +116,7 @@ class Matcher:
         inputs = self._opened(batch)
         events = self._loader.load(inputs)
         self._check_order(events)
-        self._history = self._history.with_piece(Piece(self._front.at.events, events, inputs))
+        self._take(inputs, events)
         return self._matches(self._run(events))
 
     def advance(self, to: int | date) -> Matches:
@@ -132,28 +138,31 @@ class Matcher:
 
     def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
         """The matches in events that are all there is, after one part without any."""
-        history = History((Piece(0, events, inputs),))
+        history = self._take(inputs, events)
         yield Found(self.shape, history)
-        for results in self.results(inputs, events):
+        for results in self.results(events):
             yield Found(self.shape, history, (results,))
         return self.report()
 
-    def results(self, inputs: Inputs, events: Events) -> Iterator[Results]:
-        """What is found in events that are all there is."""
+    def results(self, events: Events) -> Iterator[Results]:
+        """What is found in events that are all there is, of which a caller has the input."""
         self._check_open()
         self._is_finished = True
-        self._history = History((Piece(self._front.at.events, events, inputs),))
         yield from self._run(events)
         yield from self._end()
 
-    def merged(self, other: Matcher) -> Matcher:
-        """This one, with what another one noted of other events of the same input."""
+    def take(self, inputs: Inputs, events: Events) -> History:
+        """Remember events that others will search, and put the bad rows among them aside."""
+        self._is_finished = True
+        return self._take(inputs, events)
+
+    def merge(self, other: Matcher) -> None:
+        """Take over what another one noted of other events of the same input."""
         self._unseen &= other._unseen
         self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
         for mine, others in zip(self._context.overflows, other._context.overflows, strict=True):
             mine.add(others)
-        self._others += (*other._others, other.counters)
-        return self
+        self._others += (other.counters,)
 
     @property
     def counters(self) -> Counted:
@@ -162,15 +171,18 @@ class Matcher:
             (type(operator).__name__.removesuffix("State"), operator.counters())
             for operator in self._operators
         ]
-        return [
-            (
-                name,
-                {key: _sum([each[number][1][key] for each in (own, *self._others)]) for key in of},
-            )
-            for number, (name, of) in enumerate(own)
-        ]
+        return [_together(operators) for operators in zip(own, *self._others, strict=True)]
 
     # ------------------------------------------------------------ the loop
+
+    def _take(self, inputs: Inputs, events: Events) -> History:
+        """Remember what is now searched, and put the bad rows of it aside."""
+        piece = Piece(self._front.at.events, events, inputs, self._rows)
+        self._history = self._history.with_piece(piece)
+        self._rows += inputs.num_rows
+        if self._quarantine is not None:
+            self._quarantine.take(inputs, events.refused, piece.first_row)
+        return self._history
 
     def _run(self, events: Events) -> Iterator[Results]:
         """The results of events that follow those before, block by block."""
@@ -252,7 +264,7 @@ class Matcher:
 
     def _opened(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""
-        inputs = opened(events).drained()
+        inputs = self._loader.opened(events).drained()
         if self._lacks is not None and not all(table.is_open for table in inputs.tables):
             self._check_known(inputs)
         return inputs
@@ -279,10 +291,10 @@ class Matcher:
         if not len(events.ts):
             return
         first, last = self._order_key(events, 0), self._order_key(events, -1)
-        if events.order is not None:
+        if not events.is_given_sorted:
             raise DataError(f"the events of a push are not sorted: {_SORTED}")
         if first[0] < self._time or (self._last is not None and first < self._last):
-            row = self._front.at.events
+            row = self._rows + (0 if events.order is None else int(events.order[0]))
             raise DataError(
                 f"row {row} is at {first[0]}, and time has come to {self._time}: {_SORTED}", row
             )
@@ -305,8 +317,11 @@ class Matcher:
 
     def report(self) -> Report:
         """What there is to say of all that was searched so far."""
+        total, bad, table = (0, 0, None) if self._quarantine is None else self._quarantine.news()
         return Report(
-            rows=self._front.at.events,
+            rows=self._front.at.events + total,
+            bad=total if self._is_finished else bad,
+            quarantined=table,
             warnings=tuple(self._warnings()) if self._has_news else (),
             counters=tuple(self.counters) if self._is_finished else (),
             is_complete=not self._is_done(),
@@ -326,11 +341,16 @@ class Matcher:
     def _warnings(self) -> Iterator[str]:
         if self._is_finished and not self._is_done():
             for name in sorted(self._unseen):
-                hint = did_you_mean(name, self._known_names)
+                # A bad row may have had the name itself.
+                known = [each for each in self._known_names if each not in self._unseen]
+                hint = did_you_mean(name, known)
                 yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
-        for overflows in self._context.overflows:
+        for number, overflows in enumerate(self._context.overflows):
             for operation, (count, position) in overflows.counts.items():
-                (row,) = self._history.rows(np.array([position]))
+                row = self._examples.get((number, operation))
+                if row is None:  # found while the event is remembered
+                    row = int(self._history.rows(np.array([position]))[0])
+                    self._examples[number, operation] = row
                 yield (
                     f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
                     f" times and was NULL there, for example in row {row}"

@@ -33,12 +33,16 @@ from sase.planning.split import Split, split_of
 
 @dataclass(frozen=True)
 class EnginePlan:
-    """Operators, the schema they were made for, the conditions that define types, and sizes."""
+    """Operators, the schema they were made for, the conditions that define types, and sizes.
+
+    `on_bad_row` is "error" or "quarantine".
+    """
 
     operators: Operator
     schema: Schema
     definitions: tuple[tuple[str, Condition], ...] = ()
     options: Options = Options()
+    on_bad_row: str = "error"
 
     def text_of(self, operation: Operation) -> str:
         """A part of the query as text."""

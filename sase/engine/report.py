@@ -10,8 +10,11 @@ from typing import Any
 class Report:
     """Rows read, bad ones, warnings, and for each operator of the plan what it counted.
 
-    `quarantined` will be a table of the bad rows; `is_complete` is false where LIMIT ended the
-    reading before the end of the input. `notes` say how the run went where that may surprise.
+    `rows` are all that a matcher has read, the bad ones among them. `quarantined` is the pyarrow
+    table of the bad rows, None where a bad row is an error, and `bad` their number; in a stream
+    those of the last push, and in the report of `finish` the number of all there were.
+    `is_complete` is false where LIMIT ended the reading before the end of the input. `notes`
+    say how the run went where that may surprise.
     """
 
     rows: int = 0
@@ -28,6 +31,8 @@ class Report:
         lines = [f"{self.rows:,} rows read"]
         if not self.is_complete:
             lines[0] += ", not to the end: LIMIT was reached"
+        if self.bad:
+            lines.append(f"{self.bad:,} bad rows in quarantine")
         lines += [f"warning: {warning}" for warning in self.warnings]
         lines += [f"note: {note}" for note in self.notes]
         for name, counters in self.counters:

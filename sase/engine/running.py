@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import TypeAlias
+
+import pyarrow as pa
 
 from sase.engine.events import opened
 from sase.engine.events.inputs import Input, Inputs
@@ -43,7 +45,7 @@ def run(
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
     if is_path(events):
-        events = open_files(events, plan.schema.time)  # type: ignore[arg-type]
+        events = open_files(events, plan.schema.time)
     if not isinstance(events, Files):
         return Matches(_in_memory(plan, events, threads, watch), most=most)
     names = _columns(plan, events)
@@ -81,18 +83,26 @@ def _in_pieces(
     plan: EnginePlan, files: Files, names: list[str], watch: Watch, *, is_ordered: bool
 ) -> Generator[Part, None, Report]:
     """The search of files that are read meanwhile; where they are not sorted, on disk first."""
-    matcher = Matcher(plan, watch=watch)
-    sorted_or_not = files.batches(names, plan.named)
+    matcher, aside = Matcher(plan, watch=watch), list[pa.Table]()
     yield from matcher.push(files.empty(names, plan.named)).parts
-    for table in sorted_or_not if is_ordered else in_order(files, names, plan):
-        matches = matcher.push(table)
+    for piece in _as_read(files, names, plan) if is_ordered else in_order(files, names, plan):
+        matches = matcher.push(piece)
         yield from matches.parts
+        if matches.report.bad:
+            aside.append(matches.report.quarantined)
         if not matches.report.is_complete:
             break
     rest = matcher.finish()
     yield from rest.parts
     notes = () if is_ordered else ("the events were not sorted, and were sorted on disk",)
-    return replace(rest.report, notes=notes)
+    quarantined = pa.concat_tables(aside, promote_options="permissive") if aside else None
+    return replace(rest.report, notes=notes, quarantined=quarantined)
+
+
+def _as_read(files: Files, names: list[str], plan: EnginePlan) -> Iterator[Inputs]:
+    """Some columns of files in pieces that know where they come from."""
+    for part, table in files.batches(names, plan.named):
+        yield Inputs((Input(table, files=(part,)),))
 
 
 def _columns(plan: EnginePlan, files: Files) -> list[str]:

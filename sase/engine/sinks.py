@@ -74,6 +74,18 @@ class FileSink:
         return True
 
 
+def write_table(table: pa.Table, path: str) -> None:
+    """A whole table as a file."""
+    sink = FileSink(path, table.schema)
+    try:
+        for batch in table.to_batches():
+            sink.write(batch)
+        sink.finish()
+    except BaseException:
+        sink.discard()
+        raise
+
+
 def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
     """What writes the format that a file's name says."""
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {

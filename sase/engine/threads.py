@@ -14,7 +14,6 @@ from sase.binding.bound import BoundWindow, WindowKind
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
 from sase.engine.found import Found, Part
-from sase.engine.history import History, Piece
 from sase.engine.matcher import Matcher
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
@@ -102,15 +101,14 @@ def search_in_threads(
     left = top.limit
     assert left is None or isinstance(left, int)
     unlimited = replace(plan, operators=exchanged(plan.operators, replace(top, limit=None)))
-    history = History((Piece(0, events, inputs),))
-    by_first = plan.split.by_first
-    done: Matcher | None = None
-    ended = Matcher(plan, streaming=False)
-    yield Found(ended.shape, history)
+    by_first, searched_rows = plan.split.by_first, 0
+    whole = Matcher(plan, streaming=False)
+    history = whole.take(inputs, events)
+    yield Found(whole.shape, history)
 
     def searched(part: Slice) -> tuple[Matcher, list[Results]]:
         matcher = Matcher(unlimited, streaming=False, begin=part.first)
-        found = matcher.results(inputs, events.between(part.first, part.last))
+        found = matcher.results(events.between(part.first, part.last))
         return matcher, list(_owned(found, part, by_first=by_first))
 
     with ThreadPoolExecutor(threads) as pool:
@@ -128,13 +126,14 @@ def search_in_threads(
                     if len(results):
                         yield Found(matcher.shape, history, (results,))
                 watch(part.end)
-                done = matcher if done is None else done.merged(matcher)
+                whole.merge(matcher)
+                searched_rows = part.end
                 if left == 0:
-                    return replace(done.report(), rows=part.end, is_complete=False)
+                    break
         finally:
             pool.shutdown(cancel_futures=True)
-    assert done is not None
-    return replace(done.report(), rows=len(events))
+    report = whole.report()
+    return replace(report, rows=report.rows + searched_rows, is_complete=left != 0)
 
 
 def _owned(found: Iterator[Results], part: Slice, *, by_first: bool) -> Iterator[Results]:

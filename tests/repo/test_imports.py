@@ -34,6 +34,7 @@ HOMES = {
         "sase.engine.found",
         "sase.engine.matches",
         "sase.engine.returned",
+        "sase.engine.running",
         "sase.engine.showing",
         "sase.engine.sinks",
         "sase.generate",

@@ -10,6 +10,7 @@ from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.events.data_types import finest
 from sase.engine.events.declaring import Declaration, Types, declaration
 from sase.engine.events.inputs import Input, Inputs, opened
+from sase.engine.events.mending import mended_to_describe
 from sase.engine.events.roles import missing, require
 from sase.engine.events.times import time_type
 from sase.errors import SchemaError
@@ -23,9 +24,16 @@ def describe(
     seq: str | None = None,
     types: Types = None,
     time_unit: str | None = None,
+    mends: bool = False,
 ) -> Schema:
-    """The schema of events: their types, the columns, and what time counts."""
-    inputs = opened(events)
+    """The schema of events: their types, the columns, and what time counts.
+
+    Columns of dicts that hold values of several types have none, or if `mends` that which counts
+    where the rows of the others go into quarantine.
+    """
+    inputs = opened(events, keeps_rows=mends)
+    if mends:
+        inputs = mended_to_describe(inputs, time=time, type=type, seq=seq)
     clock = _clock(inputs, time, time_unit)
     if seq is not None:
         require(inputs, seq, "seq")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sase.engine.events.origin import first
 from sase.engine.events.reading import Reading
 from sase.engine.events.stream import TypeCodes
 from sase.engine.events.strings import Dictionaries, encoded
@@ -37,10 +36,8 @@ def types_by_column(reading: Reading, column: str, known: Dictionaries) -> Typed
     codes, values = encoded(reading.pieces(column), np.int16, known)
     _check(len(values), f"`{column}`")
     if len(codes) and codes.min() < 0:
-        row = first(codes < 0)
-        assert row is not None
         why = "every event needs a type; fill it in, or leave the row out"
-        raise reading.origin.error(row, column, None, why)
+        reading.faults.refuse(column, np.flatnonzero(codes < 0), why)
     return codes, values.names
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.events.data_types import data_type
-from sase.engine.events.rows import table_of_rows
+from sase.engine.events.origin import FilePart
+from sase.engine.events.rows import Row, table_of_rows
 from sase.errors import DataError, SchemaError
 
 Chunks = list[pa.Array]
+# A column with the row numbers of the input, where rows come in another order than there.
+ROW = "\0row"
+# Reasons why values of a column are none of it, each with the rows of the table.
+Misfits = tuple[tuple[str, NDArray[np.int64]], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +32,13 @@ class Input:
     type_name: str | None = None
     # Columns of which Arrow could make nothing: an error only for those that are asked for.
     unreadable: Mapping[str, DataError] = field(default_factory=dict)
-    # The files that it was read from, and how many rows each has.
-    files: tuple[tuple[str, int], ...] = ()
+    # The files that it was read from.
+    files: tuple[FilePart, ...] = ()
+    # Dicts as they were given, where columns are to be mended; once they are, in which rows they
+    # do not hold what was given, and of all such columns what was.
+    rows: Sequence[Row] | None = None
+    misfits: Mapping[str, Misfits] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -119,6 +131,11 @@ class Inputs:
         return replace(self, tables=tuple(map(_in_memory, self.tables)))
 
     @property
+    def num_rows(self) -> int:
+        """How many rows there are; a reader must have been drained."""
+        return sum(table.source.num_rows for table in self.tables)
+
+    @property
     def columns(self) -> list[object]:
         """What inputs have in common whose columns are the same; comparable, not hashable."""
         return [(t.type_name, t.source.schema, t.is_open, t.unreadable) for t in self.tables]
@@ -133,19 +150,23 @@ def _in_memory(table: Input) -> Input:
         raise DataError(f"{table.where}the events cannot be read: {problem}") from problem
 
 
-def opened(events: object) -> Inputs:
-    """Events of any kind; opened ones come back as they are."""
+def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
+    """Events of any kind; opened ones come back as they are.
+
+    Columns of dicts can be mended later if the dicts are kept.
+    """
     if isinstance(events, Inputs):
         return events
     if not isinstance(events, Mapping):
-        return Inputs((_input(events, None),))
+        return Inputs((_input(events, None, keeps_rows),))
     for name in events:
         if not isinstance(name, str):
             raise DataError(f"a dict of events names their types, and {name!r} is no name")
-    return Inputs(tuple(_input(table, name) for name, table in events.items()), typed=True)
+    tables = tuple(_input(table, name, keeps_rows) for name, table in events.items())
+    return Inputs(tables, typed=True)
 
 
-def _input(events: object, type_name: str | None) -> Input:
+def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
     if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return Input(events, type_name)
     if isinstance(events, pa.Schema):
@@ -154,7 +175,7 @@ def _input(events: object, type_name: str | None) -> Input:
         return _of_files(events, type_name)
     if isinstance(events, list | tuple) and all(isinstance(row, Mapping) for row in events):
         batch, unreadable = table_of_rows(events, type_name)
-        return Input(batch, type_name, unreadable)
+        return Input(batch, type_name, unreadable, rows=events if keeps_rows else None)
     try:
         if hasattr(events, "__arrow_c_stream__"):
             # What has a length is in memory, a data frame: its dictionaries are known at once.

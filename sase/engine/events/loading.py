@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from sase.binding import Schema
@@ -17,10 +18,11 @@ from sase.engine.events.event_types import (
     types_by_column,
     types_by_table,
 )
+from sase.engine.events.faults import Refused
 from sase.engine.events.inputs import Inputs, opened
+from sase.engine.events.mending import mended_to_load
 from sase.engine.events.numbers import number_column
 from sase.engine.events.order import stream_order
-from sase.engine.events.origin import first
 from sase.engine.events.quick import Quick
 from sase.engine.events.reading import Reading, read
 from sase.engine.events.resolving import Resolved, resolve
@@ -31,33 +33,51 @@ from sase.errors import SchemaError
 
 
 def load(
-    events: object, schema: Schema, columns: Iterable[str], *, classify: Classify | None = None
+    events: object,
+    schema: Schema,
+    columns: Iterable[str],
+    *,
+    classify: Classify | None = None,
+    on_bad_row: str = "error",
 ) -> Events:
     """The events of an input with the columns named, sorted where they are not.
 
-    `classify` gives the types where conditions define them. A reader is read to its end.
+    `classify` gives the types where conditions define them. A reader is read to its end. A bad row
+    is an error, or with "quarantine" left out and named in `refused`.
     """
-    return Loader(schema, columns, classify=classify).load(events)
+    return Loader(schema, columns, classify=classify, on_bad_row=on_bad_row).load(events)
 
 
 class Loader:
     """Loads one input after the other, and finds out about equal columns and dictionaries once."""
 
     def __init__(
-        self, schema: Schema, columns: Iterable[str], *, classify: Classify | None = None
+        self,
+        schema: Schema,
+        columns: Iterable[str],
+        *,
+        classify: Classify | None = None,
+        on_bad_row: str = "error",
     ) -> None:
         if schema.definitions and classify is None:
             raise ValueError("conditions define the types of events: loading needs `classify`")
         self.schema = schema
         self.names = tuple(dict.fromkeys(columns))
+        self.quarantines = on_bad_row == "quarantine"
         self._classify = classify if schema.definitions else None
         self._resolved: tuple[list[object], Resolved] | None = None
         self._quick: Quick | None = None
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
+    def opened(self, events: object) -> Inputs:
+        """The tables of events, the columns of dicts mended if bad rows are to be left out."""
+        if not self.quarantines:
+            return opened(events)
+        return mended_to_load(opened(events, keeps_rows=True), self.schema, self.names)
+
     def load(self, events: object) -> Events:
         """The events of an input."""
-        inputs = opened(events)
+        inputs = self.opened(events)
         source = inputs.tables[0].source if len(inputs.tables) == 1 else None
         if self._quick is not None and isinstance(source, pa.RecordBatch):
             loaded = self._quick.load(source)
@@ -87,16 +107,20 @@ class Loader:
         """The events of an input, by the long way."""
         resolved = self._resolve(inputs)
         reading = read(inputs, resolved.indexes)
+        reading.note_misfits()
         ts = read_times(reading, self.schema.time, resolved.time)
         types, type_names = self._types(reading)
-        order, tie = stream_order(ts, self._sequence(reading))
+        seq = self._sequence(reading)
+        columns = self._columns(reading, resolved, ts)
+        refused = self._judged(reading) if reading.faults else None
+        if refused is None:
+            order, tie = stream_order(ts, seq)
+        else:
+            good = refused.others(len(ts))
+            order, tie = stream_order(ts[good], None if seq is None else seq[good])
+            order = good if order is None else good[order]
         loaded = Events(
-            ts,
-            resolved.resolution_ns,
-            types,
-            type_names,
-            *self._columns(reading, resolved, ts),
-            tie=tie,
+            ts, resolved.resolution_ns, types, type_names, *columns, tie=tie, refused=refused
         )
         if order is not None:
             loaded = loaded.in_order(order)
@@ -111,6 +135,15 @@ class Loader:
         if self._resolved is None or self._resolved[0] != key:
             self._resolved = (key, resolve(inputs, self.schema, self.names))
         return self._resolved[1]
+
+    def _judged(self, reading: Reading) -> Refused:
+        """The bad rows, if they may be left out."""
+        schema = self.schema
+        keys = [name for name in (schema.time, schema.type, schema.seq) if name is not None]
+        columns = list(dict.fromkeys([*keys, *self.names]))
+        if not self.quarantines:
+            raise reading.faults.error(columns)
+        return reading.faults.refused(columns, sum(reading.counts))
 
     def _types(self, reading: Reading) -> Typed:
         """The type of each row, by whichever of the ways there are."""
@@ -133,11 +166,10 @@ class Loader:
         name = self.schema.seq
         if name is None:
             return None
-        column = number_column(name, reading.pieces(name), INTEGER, reading.origin)
-        row = None if column.valid is None else first(~column.valid)
-        if row is not None:
+        column = number_column(name, reading.pieces(name), INTEGER, reading.faults)
+        if column.valid is not None:
             why = "every event needs one beside its time; fill it in, or leave the row out"
-            raise reading.origin.error(row, name, None, why)
+            reading.faults.refuse(name, np.flatnonzero(~column.valid), why)
         return column.values
 
     def _columns(
@@ -151,7 +183,7 @@ class Loader:
             if wanted.type.kind is Kind.STRING:
                 column = string_column(pieces, self._dictionaries[wanted])
             else:
-                column = number_column(wanted.name, pieces, wanted.type, reading.origin)
+                column = number_column(wanted.name, pieces, wanted.type, reading.faults)
             if wanted.type_names:
                 by_type |= dict.fromkeys(((t, wanted.name) for t in wanted.type_names), column)
             else:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sase.binding.types import INTEGER, DataType, Kind
 from sase.engine.events.data_types import data_type, factor
 from sase.engine.events.decimals import MOST_DIGITS, unscaled
-from sase.engine.events.origin import Origin, first
+from sase.engine.events.faults import Faults
 from sase.engine.events.pieces import INTEGERS, Piece, all_valid, bits, joined, storage, valid
 from sase.engine.events.stream import Column, Mask
 
@@ -21,21 +21,21 @@ MOST_EXACT = 2**53  # every integer up to here is a float64
 DAY_MS = 86_400_000
 
 
-def number_column(name: str, column: Sequence[Piece], target: DataType, origin: Origin) -> Column:
+def number_column(name: str, column: Sequence[Piece], target: DataType, faults: Faults) -> Column:
     """A column of numbers or times as `target` says."""
     if target.kind is Kind.FLOAT:
-        return Column(target, *_without_nan(*raw_floats(name, column, origin)))
+        return Column(target, *_without_nan(*raw_floats(name, column, faults)))
     column = _decoded(column)
-    values = joined([_integers(name, piece, target, origin) for piece in column], np.int64)
+    values = joined([_integers(name, piece, target, faults) for piece in column], np.int64)
     return Column(target, values, all_valid(column))
 
 
 def raw_floats(
-    name: str, column: Sequence[Piece], origin: Origin
+    name: str, column: Sequence[Piece], faults: Faults
 ) -> tuple[NDArray[np.float64], Mask | None]:
     """The floats of a column with the NaN among them, and where there are any."""
     column = _decoded(column)
-    parts = [_floats(name, piece, origin) for piece in column]
+    parts = [_floats(name, piece, faults) for piece in column]
     return joined(parts, np.float64), all_valid(column)
 
 
@@ -50,7 +50,7 @@ def _decoded(column: Sequence[Piece]) -> list[Piece]:
 _DICTIONARY = pa.dictionary(pa.int8(), pa.int8()).id
 
 
-def _integers(name: str, piece: Piece, target: DataType, origin: Origin) -> NDArray[Any]:
+def _integers(name: str, piece: Piece, target: DataType, faults: Faults) -> NDArray[Any]:
     """A chunk as integers of some width, in the unit of the target."""
     array, row = piece
     known = _STORED.get(array.type.id)
@@ -64,13 +64,13 @@ def _integers(name: str, piece: Piece, target: DataType, origin: Origin) -> NDAr
         values = storage(array, np.int64) // DAY_MS
     elif pa.types.is_uint64(array.type):
         values = storage(array, np.int64)
-        _refuse(name, Piece(array, row), values < 0, origin, _TOO_GREAT)
+        _refuse(name, Piece(array, row), values < 0, faults, _TOO_GREAT)
     else:
         values, bad = unscaled(array)
-        _refuse(name, Piece(array, row), bad, origin, _TOO_LONG)
+        _refuse(name, Piece(array, row), bad, faults, _TOO_LONG)
     if target.resolution is None and target.scale is None:
         return values
-    return _scaled(name, Piece(array, row), values, target, origin)
+    return _scaled(name, Piece(array, row), values, target, faults)
 
 
 # What is stored as the integers that it stands for; uint64 may be more than fits.
@@ -84,7 +84,7 @@ _TOO_LONG = f"at most {MOST_DIGITS} digits can be read; round it, or give it as 
 
 
 def _scaled(
-    name: str, piece: Piece, values: NDArray[Any], target: DataType, origin: Origin
+    name: str, piece: Piece, values: NDArray[Any], target: DataType, faults: Faults
 ) -> NDArray[Any]:
     """Values brought to a finer unit, exactly."""
     own = data_type(piece.array.type)
@@ -94,18 +94,18 @@ def _scaled(
     most = 10**MOST_DIGITS - 1 if own.kind is Kind.DECIMAL else INT64.max
     bad = (values > most // times) | (values < -(most // times))
     why = f"it does not fit beside columns of {target.described()}; give all the same resolution"
-    _refuse(name, piece, bad, origin, why)
+    _refuse(name, piece, bad, faults, why)
     # Beyond int64 nothing but zeros is left.
     return values.astype(np.int64) * np.int64(times if times <= INT64.max else 1)
 
 
-def _floats(name: str, piece: Piece, origin: Origin) -> NDArray[Any]:
+def _floats(name: str, piece: Piece, faults: Faults) -> NDArray[Any]:
     array = piece.array
     if pa.types.is_floating(array.type):
         return storage(array, f"f{array.type.bit_width // 8}")
-    values = _integers(name, piece, INTEGER, origin)
+    values = _integers(name, piece, INTEGER, faults)
     bad = (values > MOST_EXACT) | (values < -MOST_EXACT)
-    _refuse(name, piece, bad, origin, "no float has this value; give the column as floats")
+    _refuse(name, piece, bad, faults, "no float has this value; give the column as floats")
     return values
 
 
@@ -119,14 +119,14 @@ def _without_nan(values: NDArray[Any], known: Mask | None) -> tuple[NDArray[Any]
     return np.where(number, values, 0.0), both
 
 
-def _refuse(name: str, piece: Piece, bad: Mask, origin: Origin, why: str) -> None:
-    """An error for the first of the bad values, if there is one that is not NULL."""
+def _refuse(name: str, piece: Piece, bad: Mask, faults: Faults, why: str) -> None:
+    """Note the rows of the bad values that are not NULL."""
     if not bad.any():
         return
     present = valid(piece.array)
-    row = first(bad if present is None else bad & present)
-    if row is not None:
-        scalar = piece.array[row]
+    rows = np.flatnonzero(bad if present is None else bad & present)
+    if len(rows):
+        scalar = piece.array[int(rows[0])]
         # Python has no moments as fine, or as far, as Arrow's.
         value = scalar.value if pa.types.is_temporal(scalar.type) else scalar.as_py()
-        raise origin.error(piece.row + row, name, value, why)
+        faults.refuse(name, piece.row + rows, why, value)

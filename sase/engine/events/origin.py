@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-
-from sase.engine.events.stream import Mask
 from sase.errors import DataError
+
+
+class FilePart(NamedTuple):
+    """Rows of a file, from one of its rows on."""
+
+    path: str
+    rows: int
+    first: int = 0
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The inputs by their type names, and the row at which each begins."""
+    """The inputs by their type names, those of files file by file, and where each begins."""
 
     names: tuple[str | None, ...]
     starts: tuple[int, ...]
+    files: tuple[FilePart | None, ...]
 
     def error(self, row: int, column: str, value: object, why: str) -> DataError:
         """The error for a bad row: which it is, what is wrong, and what would be right."""
@@ -27,12 +34,9 @@ class Origin:
         at = bisect_right(self.starts, row) - 1
         name = self.names[at]
         of = "" if name is None else f" of `{name}`"
+        file = self.files[at]
+        if file is not None:
+            return f"{file.path}, row {row - self.starts[at] + file.first} (from 0){of}"
         if self.starts[at] == 0:
             return f"row {row} (from 0){of}"
         return f"row {row} (from 0), which is row {row - self.starts[at]}{of}"
-
-
-def first(bad: Mask) -> int | None:
-    """The first row that is bad."""
-    row = int(np.argmax(bad)) if len(bad) else 0
-    return row if len(bad) and bad[row] else None

@@ -27,7 +27,7 @@ def pieces(chunks: Sequence[pa.Array], row: int) -> list[Piece]:
     found = []
     for chunk in chunks:
         if len(chunk):
-            found.append(Piece(_unrolled(chunk) if chunk.type.id == _RUNS else chunk, row))
+            found.append(Piece(unrolled(chunk) if chunk.type.id == _RUNS else chunk, row))
             row += len(chunk)
     return found
 
@@ -35,7 +35,7 @@ def pieces(chunks: Sequence[pa.Array], row: int) -> list[Piece]:
 _RUNS = pa.run_end_encoded(pa.int32(), pa.int8()).id
 
 
-def _unrolled(array: pa.Array) -> pa.Array:
+def unrolled(array: pa.Array) -> pa.Array:
     """A run-end encoded array value by value; Arrow's own way does not know every type of value."""
     rows = np.arange(array.offset, array.offset + len(array))
     runs = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sase.binding.types import INTEGER, DataType, Kind
 from sase.engine.events.data_types import data_type
+from sase.engine.events.numbers import MOST_EXACT
 from sase.engine.events.pieces import INTEGERS
 from sase.engine.events.resolving import Resolved
 from sase.engine.events.stream import Column, Events, Int64s
@@ -81,11 +82,13 @@ class Quick:
         assert self._type.known is not None
         columns = {}
         for place in self._columns:
-            values: NDArray[np.signedinteger] | None
+            values: NDArray[Any] | None
             if place.known is not None:
                 values = _codes(batch, place, np.int32)
             else:
                 values = _numbers(batch, place)
+                if place.type.kind is Kind.FLOAT and values is not None:
+                    values = _as_floats(values)
             if values is None:
                 return None
             dictionary = None if place.known is None else place.known.values.dictionary
@@ -119,6 +122,13 @@ def _numbers(batch: pa.RecordBatch, place: _Place) -> Int64s | None:
 
 def _whole(values: NDArray[Any]) -> Int64s:
     return values.view(np.int64) if values.dtype.kind == "M" else values.astype(np.int64)
+
+
+def _as_floats(values: Int64s) -> NDArray[np.float64] | None:
+    """Integers where floats are expected, if floats have all these values."""
+    if len(values) and (values.max() > MOST_EXACT or values.min() < -MOST_EXACT):
+        return None
+    return values.astype(np.float64)
 
 
 def _codes(

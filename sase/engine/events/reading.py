@@ -9,6 +9,7 @@ from itertools import accumulate
 
 import pyarrow as pa
 
+from sase.engine.events.faults import Faults
 from sase.engine.events.inputs import Chunks, Inputs
 from sase.engine.events.origin import Origin
 from sase.engine.events.pieces import Piece, pieces
@@ -24,9 +25,29 @@ class Reading:
 
     @cached_property
     def origin(self) -> Origin:
-        """Where each table begins."""
-        starts = accumulate(self.counts[:-1], initial=0)
-        return Origin(tuple(table.type_name for table in self.inputs.tables), tuple(starts))
+        """Where each table begins, and each file of it."""
+        parts = [
+            (table.type_name, file, count if file is None else file.rows)
+            for table, count in zip(self.inputs.tables, self.counts, strict=True)
+            for file in table.files or [None]
+        ]
+        names, files, counts = zip(*parts, strict=True)
+        return Origin(names, tuple(accumulate(counts[:-1], initial=0)), files)
+
+    @cached_property
+    def faults(self) -> Faults:
+        """What is found to be wrong with the rows while their columns are read."""
+        return Faults(self.origin)
+
+    def note_misfits(self) -> None:
+        """Note the rows whose values are none of their columns."""
+        if not any(table.misfits for table in self.inputs.tables):
+            return
+        for start, table in zip(self.origin.starts, self.inputs.tables, strict=True):
+            for name, misfits in table.misfits.items():
+                for why, rows in misfits:
+                    value = table.texts[name][int(rows[0])]
+                    self.faults.refuse(name, rows + start, why, value)
 
     def pieces(self, name: str, within: Collection[int] | None = None) -> list[Piece]:
         """A column through all tables; NULLs for those without it, and those not in `within`."""

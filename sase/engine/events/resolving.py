@@ -107,7 +107,7 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
             f"{table.where}`{name}` has the type {table.arrow_type(name)}, which no condition can"
             " read: leave it out of the query, or cast it to numbers or strings"
         )
-    expected = _expected(schema, table, name)
+    expected = type_expected(schema, table, name)
     if UNKNOWN in (expected, found):
         return found if expected == UNKNOWN else expected
     if (found.kind, expected.kind) == (Kind.INTEGER, Kind.FLOAT):
@@ -121,7 +121,7 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
     )
 
 
-def _expected(schema: Schema, table: Input, name: str) -> DataType:
+def type_expected(schema: Schema, table: Input, name: str) -> DataType:
     """The type of a column for which the query was compiled."""
     everywhere: Iterable[str] = schema.type_names or ("",)
     types = everywhere if table.type_name is None else (table.type_name,)

@@ -11,7 +11,7 @@ from sase.nearest import did_you_mean
 
 Role = Literal["time", "type", "seq"]
 
-_ALLOWED = {
+ALLOWED = {
     "time": (Kind.INTEGER, Kind.FLOAT, Kind.TIMESTAMP),
     "type": (Kind.STRING,),
     "seq": (Kind.INTEGER,),
@@ -43,7 +43,7 @@ def _required(table: Input, column: str, role: Role) -> DataType:
         )
     if column in table.unreadable:
         raise table.unreadable[column]
-    if data_type.kind not in (*_ALLOWED[role], Kind.UNKNOWN):
+    if data_type.kind not in (*ALLOWED[role], Kind.UNKNOWN):
         held = data_type if data_type.kind is not Kind.OTHER else table.arrow_type(column)
         raise SchemaError(
             f"{table.where}the {role} column `{column}` has the type {held}, and should hold"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sase.errors import DataError
 
 Row = Mapping[str, Any]
+# What is raised for values of which Arrow makes no array, by it or by Python below.
+UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
 
 
 def table_of_rows(
@@ -23,8 +27,8 @@ def table_of_rows(
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
         try:
-            columns[name] = _array(values)
-        except (pa.ArrowException, OverflowError) as problem:
+            columns[name] = array_of(values)
+        except UNREADABLE as problem:
             unreadable[name] = _unreadable(name, values, type_name, problem)
     if not columns and rows:
         # A batch without columns has no rows, but these have.
@@ -32,11 +36,30 @@ def table_of_rows(
     return pa.RecordBatch.from_pydict(columns), unreadable
 
 
-def _array(values: list[Any]) -> pa.Array:
+# Python types whose values go together. Arrow would make moments of numbers that stand beside some,
+# 1.0 of True, and bytes of text.
+_FAMILIES: tuple[tuple[type, ...], ...] = (
+    (bool, np.bool_),
+    (timedelta, np.timedelta64),
+    (int, float, Decimal, np.number),
+    (str,),
+    (bytes,),
+    (date, np.datetime64),
+)
+
+
+def family(kind: type) -> int | None:
+    """Which of the families a type is of; None for what Arrow may judge."""
+    return next((n for n, members in enumerate(_FAMILIES) if issubclass(kind, members)), None)
+
+
+def array_of(values: list[Any]) -> pa.Array:
     """The values as Arrow takes them, and dates beside moments as the moments they begin with."""
+    types = set(map(type, values)) - {type(None)}
+    if len({family(each) for each in types} - {None}) > 1:
+        raise pa.ArrowTypeError("there are values of several kinds")
     # Arrow would cut the moments down to dates, or refuse the dates, whichever comes first.
-    moments = any(isinstance(value, datetime) for value in values)
-    if moments and any(type(value) is date for value in values):
+    if date in types and any(issubclass(each, datetime) for each in types):
         midnight = datetime.min.time()
         return pa.array(
             [datetime.combine(v, midnight) if type(v) is date else v for v in values],
@@ -49,19 +72,27 @@ def _unreadable(
     name: str, values: list[Any], type_name: str | None, problem: Exception
 ) -> DataError:
     """The error that names the first row with which the values have no type in common."""
-    row = bisect_left(range(len(values)), True, key=lambda last: not _fits(values[: last + 1]))
+    row = first_misfit(values)
     of = "" if type_name is None else f" of `{type_name}`"
     if isinstance(problem, OverflowError):
         why = "is beyond the integers of 64 bits: leave it out, or give a float"
+    elif isinstance(problem, UnicodeEncodeError):
+        why = "is no text in Unicode: replace the surrogates in it"
     else:
         why = "does not go with the values before it: give a column values of one type"
     message = f"row {row} (from 0){of}: `{name}` is {values[row]!r}, which {why}"
     return DataError(message, row, name, values[row])
 
 
-def _fits(values: list[Any]) -> bool:
+def first_misfit(values: list[Any]) -> int:
+    """The first row with which the values have no type in common."""
+    return bisect_left(range(len(values)), True, key=lambda last: not fits(values[: last + 1]))
+
+
+def fits(values: list[Any]) -> bool:
+    """Whether Arrow makes an array of the values."""
     try:
-        _array(values)
-    except (pa.ArrowException, OverflowError):
+        array_of(values)
+    except UNREADABLE:
         return False
     return True

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.types import DataType
+
+if TYPE_CHECKING:
+    from sase.engine.events.faults import Refused
 
 Int64s: TypeAlias = NDArray[np.int64]
 TypeCodes: TypeAlias = NDArray[np.int16]
@@ -51,7 +54,8 @@ class Events:
     `order` gives the input row of each position, None where they are the same; `tie` the rank of
     its order key, None where every event has its own. Types are codes into `type_names`, −1 for
     an event without a type. Where the tables of several types have columns of one name and
-    different kinds, `by_type` holds them by type and name, and `columns` does not.
+    different kinds, `by_type` holds them by type and name, and `columns` does not. `refused` are
+    the bad rows that were taken out: no position is theirs, and `order` steps over them.
     """
 
     ts: Int64s
@@ -62,12 +66,18 @@ class Events:
     by_type: Mapping[tuple[str, str], Column] = field(default_factory=dict)
     order: Int64s | None = None
     tie: Int64s | None = None
+    refused: Refused | None = None
 
     def __post_init__(self) -> None:
         _freeze(self.ts, self.types, self.order, self.tie)
 
     def __len__(self) -> int:
         return len(self.ts)
+
+    @property
+    def is_given_sorted(self) -> bool:
+        """Whether the rows, without the bad ones, were given in the order of the stream."""
+        return self.order is None or bool((self.order[1:] > self.order[:-1]).all())
 
     def column(self, name: str, type_name: str) -> Column:
         """The column that holds an attribute of the events of one type."""

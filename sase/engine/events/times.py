@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import NoReturn
 
+import numpy as np
 import pyarrow as pa
 
 from sase.binding import Schema
@@ -13,7 +14,6 @@ from sase.engine.events.data_types import finest, nanoseconds
 from sase.engine.events.inputs import Inputs
 from sase.engine.events.microseconds import in_range, microseconds
 from sase.engine.events.numbers import number_column, raw_floats
-from sase.engine.events.origin import first
 from sase.engine.events.reading import Reading
 from sase.engine.events.roles import require
 from sase.engine.events.stream import Int64s
@@ -76,20 +76,20 @@ def read_times(reading: Reading, name: str, time: DataType) -> Int64s:
     """The times of all rows."""
     if time.kind is Kind.FLOAT:
         return _from_floats(reading, name)
-    column = number_column(name, reading.pieces(name), time, reading.origin)
-    row = None if column.valid is None else first(~column.valid)
-    if row is not None:
-        raise reading.origin.error(row, name, None, _MISSING)
+    column = number_column(name, reading.pieces(name), time, reading.faults)
+    if column.valid is not None:
+        reading.faults.refuse(name, np.flatnonzero(~column.valid), _MISSING)
     return column.values
 
 
 def _from_floats(reading: Reading, name: str) -> Int64s:
-    seconds, present = raw_floats(name, reading.pieces(name), reading.origin)
+    seconds, present = raw_floats(name, reading.pieces(name), reading.faults)
     good = in_range(seconds)
-    row = first(~good if present is None else ~(good & present))
-    if row is None:
+    if present is not None:
+        reading.faults.refuse(name, np.flatnonzero(~present), _MISSING)
+    if good.all():
         return microseconds(seconds)
-    if present is not None and not present[row]:
-        raise reading.origin.error(row, name, None, _MISSING)
+    bad = np.flatnonzero(~good if present is None else ~good & present)
     why = f"floats are seconds, and this is no time of 64 bits in microseconds; {_MISSING}"
-    raise reading.origin.error(row, name, float(seconds[row]), why)
+    reading.faults.refuse(name, bad, why, float(seconds[bad[0]]) if len(bad) else None)
+    return microseconds(np.where(good, seconds, 0.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from sase.errors import DataError
 from sase.nearest import did_you_mean
@@ -38,7 +38,7 @@ class FoundFiles(NamedTuple):
     base: str | None
 
 
-def is_path(events: object) -> bool:
+def is_path(events: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether events are given as the path of files."""
     return isinstance(events, str | os.PathLike)
 

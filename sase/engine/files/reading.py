@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset
 
+from sase.engine.events.origin import FilePart
 from sase.engine.files.faults import fault_of, text_fault
 from sase.engine.files.finding import FoundFiles, find_files
 from sase.engine.files.formats import as_read, reader
@@ -57,7 +58,7 @@ class Files:
 
     def table(
         self, names: Iterable[str], named: Collection[str] | None = None
-    ) -> tuple[pa.Table, tuple[tuple[str, int], ...]]:
+    ) -> tuple[pa.Table, tuple[FilePart, ...]]:
         """Some columns of all files, and how many rows each file has; `named` ones are parsed."""
         wanted = list(names)
         parts = []
@@ -67,15 +68,16 @@ class Files:
             parts.append(self._parsed(part, path, named))
         whole = pa.concat_tables(parts) if parts else self.schema.empty_table().select(wanted)
         return whole, tuple(
-            (path, part.num_rows) for path, part in zip(self.paths, parts, strict=True)
+            FilePart(path, part.num_rows) for path, part in zip(self.paths, parts, strict=True)
         )
 
     def batches(
         self, names: Iterable[str], named: Collection[str] | None = None, *, size: int = BATCH
-    ) -> Iterator[pa.Table]:
+    ) -> Iterator[tuple[FilePart, pa.Table]]:
         """Some columns of all files, piece by piece."""
         wanted = list(names)
         for path, fragment in zip(self.paths, self.dataset.get_fragments(), strict=True):
+            first = 0
             with self._watched(path):
                 scanned = fragment.to_batches(
                     schema=self.dataset.schema,
@@ -86,7 +88,9 @@ class Files:
                 )
                 for batch in scanned:
                     if batch.num_rows:
-                        yield self._parsed(pa.Table.from_batches([batch]), path, named)
+                        table = self._parsed(pa.Table.from_batches([batch]), path, named)
+                        yield FilePart(path, batch.num_rows, first), table
+                        first += batch.num_rows
 
     @contextmanager
     def _watched(self, path: str) -> Iterator[None]:

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.types import INTEGER
-from sase.engine.events.inputs import opened
+from sase.engine.events.inputs import ROW, opened
 from sase.engine.events.numbers import number_column
 from sase.engine.events.order import stream_order
 from sase.engine.events.reading import read
 from sase.engine.events.times import read_times, time_type
 from sase.engine.files.reading import Files
-from sase.engine.history import ROW
 from sase.engine.plan import EnginePlan
 
 Int64s = NDArray[np.int64]
@@ -37,7 +36,7 @@ def is_sorted(files: Files, schema: Schema) -> bool:
     """Whether the rows of files come in the order of their time and sequence."""
     last: tuple[int, int] | None = None
     names = [schema.time] if schema.seq is None else [schema.time, schema.seq]
-    for table in files.batches(names):
+    for _, table in files.batches(names):
         ts, seq = _keys(table, schema)
         if stream_order(ts, seq).rows is not None:
             return False
@@ -64,7 +63,7 @@ def _pieces(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iter
     """Sorted tables of a bounded size."""
     parts: list[pa.Table] = []
     begin = 0
-    for table in files.batches(names, plan.named):
+    for _, table in files.batches(names, plan.named):
         parts.append(table)
         if sum(part.nbytes for part in parts) >= most:
             yield _sorted(pa.concat_tables(parts), begin, plan.schema)
@@ -85,14 +84,14 @@ def _sorted(table: pa.Table, begin: int, schema: Schema) -> pa.Table:
 
 
 def _keys(table: pa.Table, schema: Schema) -> tuple[Int64s, Int64s | None]:
-    """What rows are ordered by."""
+    """What rows are ordered by; bad ones stand anywhere, and the matcher finds them again."""
     inputs = opened(table)
     named = [name for name in (schema.time, schema.seq) if name is not None]
     reading = read(inputs, [{name: table.schema.get_field_index(name) for name in named}])
     ts = read_times(reading, schema.time, time_type(inputs, schema.time))
     if schema.seq is None:
         return ts, None
-    column = number_column(schema.seq, reading.pieces(schema.seq), INTEGER, reading.origin)
+    column = number_column(schema.seq, reading.pieces(schema.seq), INTEGER, reading.faults)
     return ts, column.values
 
 

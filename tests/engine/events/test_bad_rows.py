@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -115,6 +117,14 @@ def test_an_integer_that_no_float_is() -> None:
         ([1, 2, "three", 4], 2, "does not go with the values before it"),
         ([1, 2**63], 1, "is beyond the integers of 64 bits"),
         ([None, True, 1], 2, "does not go with the values before it"),
+        # Arrow would take these.
+        ([0.5, True], 1, "does not go with the values before it"),
+        ([dt.date(2020, 1, 1), 5], 1, "does not go with the values before it"),
+        ([dt.date(2020, 1, 1), float("nan")], 1, "does not go with the values before it"),
+        ([np.datetime64("2020", "us"), np.int64(5)], 1, "does not go with the values before it"),
+        ([dt.timedelta(1), 5], 1, "does not go with the values before it"),
+        (["a", b"a"], 1, "does not go with the values before it"),
+        (["a", "\ud800"], 1, "is no text in Unicode"),
     ],
 )
 def test_rows_that_have_no_type_in_common(values: list[Any], row: int, why: str) -> None:

@@ -1,0 +1,186 @@
+"""The table of bad rows: each as it was given, with its number, the column and the reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sase.engine.events.faults import Refused
+from sase.engine.events.inputs import ROW, Input, Inputs
+from sase.engine.events.pieces import unrolled
+from sase.engine.events.stream import Int64s
+
+_MARKS = ("sase_row", "sase_type", "sase_column", "sase_reason")
+# A name, and which column of this name it is: a table may have several.
+_Key = tuple[str, int]
+_Chunks = list[pa.Array]
+
+
+class Quarantine:
+    """Where a matcher puts bad rows: the table of the last input, and how many there ever were."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._last: pa.Table | None = None
+        # Most inputs have none, and the columns of the one before.
+        self._columns: list[object] | None = None
+        self._nothing: pa.Table | None = None
+
+    def take(self, inputs: Inputs, refused: Refused | None, first_row: int) -> None:
+        """The bad rows of an input, which may have none."""
+        if refused is not None:
+            self._last = quarantined(inputs, refused, first_row)
+            self.total += len(refused.rows)
+            return
+        if self._columns != inputs.columns:
+            self._columns, self._nothing = inputs.columns, quarantined(inputs, None, 0)
+        self._last = self._nothing
+
+    def news(self) -> tuple[int, int, pa.Table | None]:
+        """The number of all bad rows, of those of the last input, and these, told once."""
+        last, self._last = self._last, None
+        return self.total, 0 if last is None else last.num_rows, last
+
+
+def quarantined(inputs: Inputs, refused: Refused | None, first_row: int) -> pa.Table:
+    """The bad rows of inputs whose first row has this number.
+
+    Beside the columns of all tables there are `sase_row`, `sase_column`, `sase_reason`, and for a
+    dict of tables `sase_type`; with an underscore more for as long as a column has such a name.
+    """
+    rows = np.empty(0, np.int64) if refused is None else refused.rows
+    given = _given(inputs, rows)
+    marks = _marks(inputs, rows, refused, first_row)
+    if (ROW, 0) in given:  # they came in another order
+        marks[_MARKS[0]] = given.pop((ROW, 0)).combine_chunks()
+    tail = ""
+    while any(mark + tail == name for mark in _MARKS for name, _ in given):
+        tail += "_"
+    names = [*(mark + tail for mark in marks), *(name for name, _ in given)]
+    return pa.table([*marks.values(), *given.values()], names)
+
+
+def _marks(
+    inputs: Inputs, rows: Int64s, refused: Refused | None, first_row: int
+) -> dict[str, pa.Array]:
+    """What is said of each row."""
+    codes = np.empty(0, np.int64) if refused is None else refused.codes
+    reasons = () if refused is None else refused.reasons
+    row, of_type, column, reason = _MARKS
+    found = {row: pa.array(rows + first_row)}
+    if inputs.typed:
+        counts = [len(local) for _, local in _by_table(inputs, rows)]
+        places = pa.array(np.repeat(np.arange(len(counts)), counts))
+        found[of_type] = pa.array([t.type_name for t in inputs.tables], pa.string()).take(places)
+    places = pa.array(codes)
+    found[column] = pa.array([name for name, _ in reasons], pa.string()).take(places)
+    found[reason] = pa.array([why for _, why in reasons], pa.string()).take(places)
+    return found
+
+
+def _given(inputs: Inputs, rows: Int64s) -> dict[_Key, pa.ChunkedArray]:
+    """The columns of all tables at the rows, NULL in tables without them."""
+    tables = [(_columns(table, local), len(local)) for table, local in _by_table(inputs, rows)]
+    keys = dict.fromkeys(key for columns, _ in tables for key in columns)
+    return {
+        key: _united([columns.get(key) or [pa.nulls(count)] for columns, count in tables])
+        for key in keys
+    }
+
+
+def _by_table(inputs: Inputs, rows: Int64s) -> Iterator[tuple[Input, Int64s]]:
+    """Every table with its own numbers of the rows that are in it."""
+    begin = 0
+    for table in inputs.tables:
+        end = begin + table.source.num_rows
+        first, last = np.searchsorted(rows, (begin, end))
+        yield table, rows[first:last] - begin
+        begin = end
+
+
+def _columns(table: Input, rows: Int64s) -> dict[_Key, _Chunks]:
+    """The columns of a table at some of its rows; those of which Arrow can make nothing as text."""
+    found: dict[_Key, _Chunks] = {}
+    seen: Counter[str] = Counter()
+    for name, column in zip(table.source.schema.names, table.source.columns, strict=True):
+        if name not in table.texts:
+            found[name, seen[name]] = _taken(column, rows)
+            seen[name] += 1
+    for name, values in table.texts.items():
+        found[name, 0] = [pa.array([as_text(values[row]) for row in rows], pa.string())]
+    return found
+
+
+def _taken(column: pa.Array | pa.ChunkedArray, rows: Int64s) -> _Chunks:
+    """The values at some rows, ascending; chunk by chunk, as dictionaries may differ."""
+    begin, found = 0, []
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        end = begin + len(chunk)
+        first, last = np.searchsorted(rows, (begin, end))
+        if first < last:
+            found.append(taken(chunk, rows[first:last] - begin))
+        begin = end
+    return found or [_nothing(column.type)]
+
+
+def _nothing(kind: pa.DataType) -> pa.Array:
+    return _plain(pa.nulls(0, kind.value_type if pa.types.is_run_end_encoded(kind) else kind))
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    """An array of a type of which Arrow can take values, where it has one of the same values."""
+    kind = array.type
+    if pa.types.is_run_end_encoded(kind):
+        return _plain(unrolled(array))
+    if pa.types.is_string_view(kind):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary_view(kind):
+        return array.cast(pa.large_binary())
+    return array
+
+
+def taken(array: pa.Array, rows: Int64s) -> pa.Array:
+    """The values of an array at some rows."""
+    array = _plain(array)
+    try:
+        return array.take(pa.array(rows))
+    except pa.ArrowNotImplementedError:  # views inside of lists and structs
+        return pa.concat_arrays([array.slice(int(row), 1) for row in rows])
+
+
+def _united(parts: Sequence[_Chunks]) -> pa.ChunkedArray:
+    """Chunks of several tables with one type that has all their values; else they are text."""
+    chunks = [chunk for part in parts for chunk in part]
+    kinds = [kind for kind in dict.fromkeys(chunk.type for chunk in chunks) if kind != pa.null()]
+    if len(kinds) <= 1:
+        target = kinds[0] if kinds else pa.null()
+    else:
+        fields = [pa.schema([pa.field("", _value_type(kind))]) for kind in kinds]
+        try:
+            target = pa.unify_schemas(fields, promote_options="permissive").field(0).type
+        except pa.ArrowTypeError:
+            return _texts(chunks)
+    try:
+        return pa.chunked_array([chunk.cast(target) for chunk in chunks], target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return _texts(chunks)
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _texts(chunks: _Chunks) -> pa.ChunkedArray:
+    arrays = [
+        pa.array([as_text(value) for value in chunk.to_pylist()], pa.string()) for chunk in chunks
+    ]
+    return pa.chunked_array(arrays, pa.string())
+
+
+def as_text(value: Any) -> str | None:
+    """A value as text that Arrow can hold."""
+    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
