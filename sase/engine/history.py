@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,16 @@ class Piece:
         """The position behind the last."""
         return self.begin + len(self.events)
 
+    def emptied(self) -> Piece:
+        """Without events, after the last of them."""
+        return replace(
+            self,
+            begin=self.end,
+            events=self.events.between(0, 0),
+            inputs=self.inputs.emptied(),
+            first_row=self.first_row + self.inputs.num_rows,
+        )
+
     @property
     def is_numbered(self) -> bool:
         """Whether its tables say which rows of the input theirs are."""
@@ -51,10 +61,11 @@ class History:
         return History((*self.pieces, piece))
 
     def since(self, position: int) -> History:
-        """Without the pieces that end before a position."""
+        """Without the pieces that end before a position; the last one leaves its columns."""
         if not self.pieces or self.pieces[0].end > position:
             return self
-        return History(tuple(piece for piece in self.pieces if piece.end > position))
+        left = tuple(piece for piece in self.pieces if piece.end > position)
+        return History(left or (self.pieces[-1].emptied(),))
 
     def rows(self, positions: Numbers) -> Numbers:
         """The row of the input, counted from the first, of events by position."""

@@ -135,6 +135,13 @@ class Inputs:
         """How many rows there are; a reader must have been drained."""
         return sum(table.source.num_rows for table in self.tables)
 
+    def emptied(self) -> Inputs:
+        """The columns without any row."""
+        return Inputs(
+            tuple(Input(table.source.slice(0, 0), table.type_name) for table in self.tables),
+            self.typed,
+        )
+
     @property
     def columns(self) -> list[object]:
         """What inputs have in common whose columns are the same; comparable, not hashable."""

@@ -31,8 +31,9 @@ class Reading:
             for table, count in zip(self.inputs.tables, self.counts, strict=True)
             for file in table.files or [None]
         ]
-        names, files, counts = zip(*parts, strict=True)
-        return Origin(names, tuple(accumulate(counts[:-1], initial=0)), files)
+        starts = accumulate((count for _, _, count in parts), initial=0)
+        names, files = tuple(name for name, _, _ in parts), tuple(file for _, file, _ in parts)
+        return Origin(names, tuple(starts)[: len(parts)], files)
 
     @cached_property
     def faults(self) -> Faults:
