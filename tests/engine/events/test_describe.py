@@ -201,7 +201,7 @@ def test_types_by_the_thousand() -> None:
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        ("events.parquet", "these events are of type str: give a pyarrow table"),
+        ("events.parquet", "there is no such file or folder"),
         ([1, 2], "these events are of type list, with a member of type int: give"),
         ({"ts": [1], "type": ["A"]}, "`ts` is of type list, with a member of type int: if these"),
         ({1: TABLE}, "a dict of events names their types, and 1 is no name"),
