@@ -77,10 +77,9 @@ class TransformationState:
                 return
 
     def _result(self, sequences: Sequences) -> Results:
-        if not self._store.is_needed:
-            return Results(sequences.copy())
         places = sequences & self._store.mask
-        positions = self._store.numbers("position")[places]
+        is_kept = self._store.is_needed  # else there may be columns all the same, of constants
+        positions = self._store.numbers("position")[places] if is_kept else sequences.copy()
         return Results(positions, tuple(column.of(places) for column in self._columns))
 
     def horizon(self) -> int | None:
