@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery, Condition
+from sase.binding.lateness import lateness_in
 from sase.engine.options import Options
 from sase.errors import Diagnostic, PlanError
 from sase.planning.basic import basic_plan
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 
 DEFAULT_PLAN = "optimized"
 # What a plan holds beside the operators and the schema.
-_REST = ("query", "definitions", "recipe", "steps", "options")
+_REST = ("query", "definitions", "recipe", "steps", "options", "lateness")
 
 
 @dataclass(frozen=True)
 class Plan:
     """A compiled query: a frozen value, which can be printed, compared, pickled, sent as JSON.
 
-    `steps` are the rewrites of the recipe, each with whether it applied.
+    `steps` are the rewrites of the recipe, each with whether it applied; `lateness` is how long
+    events of a stream may be late, in raw units of the time column.
     """
 
     query: str
@@ -39,6 +41,7 @@ class Plan:
     recipe: str = DEFAULT_PLAN
     steps: tuple[Step, ...] = ()
     options: Options = Options()
+    lateness: int = 0
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     def run(self, events: object, *, threads: int | None = None) -> Matches:
@@ -53,11 +56,19 @@ class Plan:
 
         return Matcher(self._engine, streaming=streaming)
 
+    def restore(self, snapshot: bytes) -> Matcher:
+        """The matcher of which `Matcher.snapshot` made this: it goes on as that one would have."""
+        from sase.engine.snapshot import restored
+
+        return restored(self._engine, snapshot)
+
     @cached_property
     def _engine(self) -> EnginePlan:
         from sase.engine.plan import EnginePlan
 
-        return EnginePlan(self.operators, self.schema, self.definitions, self.options)
+        return EnginePlan(
+            self.operators, self.schema, self.definitions, self.options, self.lateness
+        )
 
     def to_json(self) -> str:
         """The plan as text, from which `from_json` makes an equal one."""
@@ -142,16 +153,25 @@ def compile(
     """The plan of a query over events of a schema.
 
     `schema` is a `sase.Schema`, a schema of Arrow, or events like those that will come: then the
-    keywords say what its columns are.
+    keywords say what its columns are. Where the plan is opened for a stream `lateness` says how
+    late rows may come: raw units of the time column, a `timedelta`, or a text like "5 seconds".
     """
-    _refuse_what_waits(lateness=lateness, stats=stats)
+    _refuse_what_waits(stats=stats)
     known = _schema(schema, time=time, type=type, seq=seq, types=types, time_unit=time_unit)
+    allowed = lateness_in(lateness, known)
     bound = bind_text(query, known, parameters=dict(params or {}))
     recipe = read_recipe(plan)
     operators, steps = cooked(recipe, _limited(basic_plan(bound), limit))
     _check_runs(bound)
     return Plan(
-        query, operators, known, bound.definitions, recipe.name, steps, warnings=bound.warnings
+        query,
+        operators,
+        known,
+        bound.definitions,
+        recipe.name,
+        steps,
+        lateness=allowed,
+        warnings=bound.warnings,
     )
 
 

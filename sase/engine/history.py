@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.events import Events, Inputs
+from sase.engine.events.taking import restored as inputs_restored
+from sase.engine.events.taking import saved as inputs_saved
+from sase.engine.events.taking import taken
 
 Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Events that came together, from a position of the stream on, and the tables they came in."""
+    """Events that came together, from a position of the stream on, and the tables they came in.
+
+    `rows` are the numbers of the rows of the tables, where it is not a position for each.
+    """
 
     begin: int
     events: Events
     inputs: Inputs
+    rows: Numbers | None = None
 
     @property
     def end(self) -> int:
@@ -44,8 +52,23 @@ class History:
             return self
         return History(tuple(piece for piece in self.pieces if piece.end > position))
 
+    def saved(self, oldest: int) -> list[dict[str, Any]]:
+        """What results may still show, from a position on; of the rest nothing is left."""
+        return [_saved(piece, max(oldest, piece.begin)) for piece in self.since(oldest).pieces]
+
     def rows(self, positions: Numbers) -> Numbers:
         """The row of the input, counted from the first, of events by position."""
+        places = self.places(positions)
+        if all(piece.rows is None for piece in self.pieces):
+            return places
+        found = places.copy()
+        for piece, at in self._shared(places):
+            if piece.rows is not None:
+                found[at] = piece.rows[places[at] - piece.begin]
+        return found
+
+    def places(self, positions: Numbers) -> Numbers:
+        """Where events stand in the tables of all pieces, by position; `column` takes these."""
         if all(piece.events.order is None for piece in self.pieces):
             return positions
         found = np.empty(len(positions), np.int64)
@@ -73,12 +96,12 @@ class History:
             found[at] = among[events.types[positions[at] - piece.begin]]
         return found
 
-    def column(self, name: str, rows: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
-        """A column at some rows; NULL in the tables of other types, and in those without it."""
+    def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
+        """A column at some places; NULL in the tables of other types, and in those without it."""
         begin = self.pieces[0].begin if self.pieces else 0
         chunks = [chunk for piece in self.pieces for chunk in _chunks(piece.inputs, name, types)]
-        whole = pa.chunked_array(_alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
-        return whole.take(pa.array(rows - begin))
+        whole = pa.chunked_array(alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
+        return whole.take(pa.array(places - begin))
 
     def type_of(self, name: str, types: Collection[str] | None) -> pa.DataType | None:
         """The type of a column where it is first found."""
@@ -111,6 +134,29 @@ class History:
         return found
 
 
+def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> History:
+    """The history that was saved; `load` makes events of inputs that are good."""
+    pieces = []
+    for state in saved:
+        inputs = inputs_restored(state["inputs"])
+        pieces.append(Piece(state["begin"], load(inputs), inputs, state["rows"]))
+    return History(tuple(pieces))
+
+
+def _saved(piece: Piece, begin: int) -> dict[str, Any]:
+    """A piece from a position on: loaded again its events come into the order that they have."""
+    order = piece.events.order
+    left = np.arange(len(piece.events)) if order is None else order
+    kept = np.sort(left[begin - piece.begin :])
+    rows = kept + piece.begin if piece.rows is None else piece.rows[kept]
+    is_counted = order is None and piece.rows is None
+    return {
+        "begin": begin,
+        "inputs": inputs_saved(taken(piece.inputs, kept)),
+        "rows": None if is_counted else rows,
+    }
+
+
 def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterator[pa.Array]:
     """A column through the tables of an input."""
     for table in inputs.tables:
@@ -123,7 +169,7 @@ def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterato
         yield from column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
 
-def _alike(chunks: list[pa.Array]) -> list[pa.Array]:
+def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     """The chunks with one type: of integers and floats floats, the nearest; else of strings."""
     kinds = list(dict.fromkeys(chunk.type for chunk in chunks))
     known = [kind for kind in kinds if not pa.types.is_null(kind)]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sase.engine.block import Block, Clock
 from sase.engine.coding import KnownTypes, PlanCoding
@@ -24,20 +25,18 @@ from sase.engine.operators import opened as opened_operators
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
+from sase.engine.reorder import Arrived, Reorder
 from sase.engine.report import Report
 from sase.engine.store import Store
-from sase.errors import DataError, SaseError, SchemaError
+from sase.errors import SaseError, SchemaError
 from sase.nearest import did_you_mean
 
+Numbers: TypeAlias = NDArray[np.int64]
 END = 2**63 - 1
-_SORTED = (
-    "push events in the order of time (with equal times, of `seq`), or give all of them at once to"
-    " Plan.run, which sorts them"
-)
 
 
 class Matcher:
-    """Finds the matches of a plan in events that are pushed in the order of the stream.
+    """Finds the matches of a plan in events that are pushed as they come.
 
     Row numbers in what `push`, `advance` and `finish` return count from the first row pushed.
     """
@@ -65,11 +64,17 @@ class Matcher:
         self._front = Front(components, len(plan.positives), coding, plan.ranked, dense=self._keeps)
         self._forgotten = 0
         seq = () if plan.schema.seq is None else (plan.schema.seq,)
-        self._loader = Loader(
-            plan.schema,
-            (*plan.attributes, *seq),
-            classify=lambda events: classified(events, plan.definitions, coding),
+        self._loader, again = (
+            Loader(
+                plan.schema,
+                (*plan.attributes, *seq),
+                classify=lambda events: classified(events, plan.definitions, coding),
+            )
+            for _ in range(2)
         )
+        # It has a loader of its own, since what it loads does not come as it is pushed.
+        self._load_again = again.load
+        self._reorder = Reorder(plan.lateness, plan.schema.seq, again.load)
         self._shape = Shape(
             plan.positives,
             plan.returned.columns,
@@ -82,6 +87,9 @@ class Matcher:
         # The order key of the last event, and how far time has come.
         self._last: tuple[int, ...] | None = None
         self._time = -END - 1
+        # By position the rows of the events with which arithmetic left int64.
+        self._overflow_rows: dict[int, int] = {}
+        self._is_undelivered = False
         self._unseen = {name for component in components for name in component.types or ()}
         self._known_names: tuple[str, ...] = ()
         self._is_finished = False
@@ -90,24 +98,52 @@ class Matcher:
     # ------------------------------------------------------------ what callers use
 
     def push(self, batch: object) -> Matches:
-        """The matches that some more events complete; they come sorted, and after all before."""
+        """The matches that some more rows complete: known as soon as nothing can come before them.
+
+        Rows that are late (LANGUAGE.md section 8) go to `late`.
+        """
         self._check_open()
         inputs = self._opened(batch)
         events = self._loader.load(inputs)
-        self._check_order(events)
-        return self._matches(list(self._run(inputs, events)))
+        return self._matches(list(self._go_on(self._reorder.push(inputs, events))))
 
     def advance(self, to: int | date) -> Matches:
-        """The matches that become known when time passes without an event, up to a timestamp."""
+        """The matches that become known when time passes without an event, up to a timestamp.
+
+        Rows before it that come later are late.
+        """
         self._check_open()
-        self._time = max(self._time, raw_time(to, self._plan.schema.time_type))
-        return self._matches(list(self._pass(Clock(self._time, self._front.at.events))))
+        arrived = self._reorder.advance(raw_time(to, self._plan.schema.time_type))
+        return self._matches(list(self._go_on(arrived)))
 
     def finish(self) -> Matches:
         """The matches that become known because no event is to come."""
         self._check_open()
+        results = list(self._go_on(self._reorder.finish()))
         self._is_finished = True
-        return self._matches(list(self._end()))
+        return self._matches([*results, *self._end()])
+
+    def snapshot(self) -> bytes:
+        """The state, from which `Plan.restore` makes a matcher that goes on here, anywhere."""
+        from sase.engine.snapshot import snapshot
+
+        return snapshot(self)
+
+    @property
+    def rows(self) -> int:
+        """How many rows were pushed, late ones included."""
+        return self._reorder.arrived
+
+    @property
+    def late(self) -> Any:
+        """A pyarrow Table of the rows that were late, as given, and in `#row` their numbers."""
+        return self._reorder.late.table()
+
+    def take_late(self) -> Any:
+        """What `late` is, which then begins anew: else all late rows are kept for ever."""
+        late = self.late
+        self._reorder.late.clear()
+        return late
 
     def run(self, events: object) -> Matches:
         """The matches in events that are all there is."""
@@ -126,9 +162,23 @@ class Matcher:
 
     # ------------------------------------------------------------ the loop
 
-    def _run(self, inputs: Inputs, events: Events) -> Iterator[Results]:
+    def _go_on(self, arrived: list[Arrived]) -> Iterator[Results]:
+        """The results of rows that have come into order, and of the time that has passed."""
+        for inputs, events, first, rows in arrived:
+            if first != self._front.at.events and rows is None:
+                rows = np.arange(first, first + len(events))
+            self._note_order(events)
+            yield from self._run(inputs, events, rows)
+        if self._reorder.floor > self._time and not self._is_done():
+            self._time = self._reorder.floor
+            yield from self._pass(Clock(self._time, self._front.at.events))
+
+    def _run(
+        self, inputs: Inputs, events: Events, rows: Numbers | None = None
+    ) -> Iterator[Results]:
         """The results of events that follow those before, block by block."""
-        self._history = self._history.with_piece(Piece(self._front.at.events, events, inputs))
+        piece = Piece(self._front.at.events, events, inputs, rows)
+        self._history = self._history.with_piece(piece)
         if self._is_done():
             return
         for block in self._front.blocks(events, self._plan.options.block):
@@ -147,6 +197,10 @@ class Matcher:
         store = self._context.store
         for overflows in self._context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
+            for _, position in overflows.counts.values():
+                if position not in self._overflow_rows:
+                    (row,) = self._history.rows(np.array([position]))
+                    self._overflow_rows[position] = int(row)
         if self._front.at.numbers - self._forgotten >= self._plan.options.stack:
             self._forgotten = self._front.at.numbers
             self._forget()
@@ -228,21 +282,14 @@ class Matcher:
         if self._is_finished:
             raise SaseError("this matcher is finished: open another one with  plan.open()")
 
-    def _check_order(self, events: Events) -> None:
-        """A stream is pushed in order; what is late has no place in it yet."""
+    def _note_order(self, events: Events) -> None:
+        """How far time has come, and whether it stood still between the last events and these."""
         if not len(events.ts):
             return
-        first, last = self._order_key(events, 0), self._order_key(events, -1)
-        if events.order is not None:
-            raise DataError(f"the events of a push are not sorted: {_SORTED}")
-        if first[0] < self._time or (self._last is not None and first < self._last):
-            row = self._front.at.events
-            raise DataError(
-                f"row {row} is at {first[0]}, and time has come to {self._time}: {_SORTED}", row
-            )
-        if first == self._last:  # the last event and this one are simultaneous
+        if self._order_key(events, 0) == self._last:
             self._front.at.ties -= 1
-        self._last, self._time = last, last[0]
+        self._last = self._order_key(events, -1)
+        self._time = max(self._time, self._last[0])
 
     def _order_key(self, events: Events, place: int) -> tuple[int, ...]:
         """The order key of an event."""
@@ -258,7 +305,9 @@ class Matcher:
 
     def _report(self) -> Report:
         return Report(
-            rows=self._front.at.events,
+            # Where rows were pushed, some may be late, and some wait.
+            rows=self._reorder.arrived or self._front.at.events,
+            late=self._reorder.late.count,
             warnings=tuple(self._warnings()) if self._has_news else (),
             counters=tuple(self.counters) if self._is_finished else (),
             is_complete=not self._is_done(),
@@ -282,7 +331,7 @@ class Matcher:
                 yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
         for overflows in self._context.overflows:
             for operation, (count, position) in overflows.counts.items():
-                (row,) = self._history.rows(np.array([position]))
+                row = self._overflow_rows[position]
                 yield (
                     f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
                     f" times and was NULL there, for example in row {row}"

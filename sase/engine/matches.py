@@ -206,11 +206,11 @@ class Matches(Sequence[dict[str, Any]]):
         }
 
     def _struct(self, component: BoundComponent, positions: Numbers) -> pa.Array:
-        rows = self._history.rows(positions)
+        places = self._history.places(positions)
         names = [
             name for name in self._history.names(component.types) if self._shows(component, name)
         ]
-        values = [self._attribute(component, name, positions, rows) for name in names]
+        values = [self._attribute(component, name, positions, places) for name in names]
         if not names:
             return pa.array([{}] * len(positions), pa.struct([]))
         return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
@@ -229,13 +229,13 @@ class Matches(Sequence[dict[str, Any]]):
         return frozenset(found)
 
     def _attribute(
-        self, component: BoundComponent, name: str, positions: Numbers, rows: Numbers
+        self, component: BoundComponent, name: str, positions: Numbers, places: Numbers
     ) -> pa.ChunkedArray:
         """An attribute of events, NULL where their type does not declare it."""
-        values = self._history.column(name, rows, component.types)
+        values = self._history.column(name, places, component.types)
         declaring = self._declaring(component, name)
         admitted = component.types or self._shape.schema.type_names
         if admitted is None or declaring == frozenset(admitted):
             return values
         is_declared = self._history.is_type(positions, declaring)
-        return pc.if_else(pa.array(is_declared), values, pa.nulls(len(rows), values.type))
+        return pc.if_else(pa.array(is_declared), values, pa.nulls(len(places), values.type))

@@ -28,16 +28,28 @@ from sase.planning.nodes import (
     chain,
     find,
 )
+from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 
 
 @dataclass(frozen=True)
 class EnginePlan:
-    """Operators, the schema they were made for, the conditions that define types, and sizes."""
+    """Operators, the schema they were made for, the conditions that define types, and sizes.
+
+    `lateness` is how long the rows of a stream may be late, in raw units of time.
+    """
 
     operators: Operator
     schema: Schema
     definitions: tuple[tuple[str, Condition], ...] = ()
     options: Options = Options()
+    lateness: int = 0
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells plans apart whose state is not the same."""
+        rest = {name: encoded(getattr(self, name)) for name in ("definitions", "options")}
+        text = plan_to_json(self.operators, self.schema, lateness=self.lateness, **rest)
+        return fingerprint(text)
 
     def text_of(self, operation: Operation) -> str:
         """A part of the query as text."""

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Report:
-    """Rows read, bad ones, warnings, and for each operator of the plan what it counted.
+    """Rows read, bad and late ones, warnings, and for each operator of the plan what it counted.
 
     `quarantined` will be a table of the bad rows; `is_complete` is false where LIMIT ended the
     reading before the end of the input.
@@ -25,6 +25,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{self.rows:,} rows read"]
+        if self.late:
+            lines[0] += f", {self.late:,} of them late"
         if not self.is_complete:
             lines[0] += ", not to the end: LIMIT was reached"
         lines += [f"warning: {warning}" for warning in self.warnings]

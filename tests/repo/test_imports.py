@@ -31,6 +31,7 @@ HOMES = {
         "sase.engine.events",
         "sase.engine.files",
         "sase.engine.history",
+        "sase.engine.late",
         "sase.engine.matches",
         "sase.engine.returned",
         "sase.engine.showing",
