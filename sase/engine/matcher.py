@@ -123,6 +123,16 @@ class Matcher:
         self._is_finished = True
         return self._matches([*results, *self._end()])
 
+    def stream(self, reader: object) -> Any:
+        """A pyarrow RecordBatchReader of the matches in one of events: a push for each batch.
+
+        A batch of events is read when its matches are; at its end the matcher is finished.
+        """
+        from sase.engine.streaming import streamed
+
+        self._check_open()
+        return streamed(self, reader)
+
     def snapshot(self) -> bytes:
         """The state, from which `Plan.restore` makes a matcher that goes on here, anywhere."""
         from sase.engine.snapshot import snapshot

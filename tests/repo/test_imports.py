@@ -35,6 +35,7 @@ HOMES = {
         "sase.engine.matches",
         "sase.engine.returned",
         "sase.engine.showing",
+        "sase.engine.streaming",
         "sase.generate",
     ),
     "polars": ("sase.engine.matches",),
