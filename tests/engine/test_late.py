@@ -302,3 +302,31 @@ def test_overflows_name_the_row_as_it_was_pushed() -> None:
         matcher = plan.restore(matcher.snapshot())
     (warning,) = matcher.finish().report.warnings
     assert warning.endswith("1 times and was NULL there, for example in row 2")
+
+
+@pytest.mark.parametrize("seq", [None, "n"])
+@pytest.mark.parametrize(("size", "jitter"), [(1, 5), (1, 200), (3, 40), (70, 100), (400, 1000)])
+def test_what_waits_in_many_pieces_comes_in_order(size: int, jitter: int, seq: str | None) -> None:
+    """Where no row is late the stream is the batch, which is sorted; row numbers and all."""
+    random, count = np.random.default_rng(size), 600
+    ts = np.arange(count) // 2 + random.integers(0, jitter, count)
+    table = pa.table({"ts": ts, "type": random.choice([*"ABCD"], count), "n": ts * 7 % 5})
+    table = table.append_column("id", pa.array([f"k{t % 9}" for t in ts]).dictionary_encode())
+    plan = sase.compile(
+        "EVENT SEQ(A a, B b) WHERE [id] WITHIN 30 EVENTS", table, seq=seq, lateness=jitter
+    )
+    expected = [tuple(row.values()) for row in plan.run(table).rows.to_pylist()]
+    matcher = plan.open()
+    found, held = list[Any](), list[int]()
+    for start in range(0, count, size):
+        more = matcher.push(table.slice(start, size))
+        found += [tuple(row.values()) for row in more.rows.to_pylist()]
+        waiting = matcher._reorder._waiting
+        held.append(sum(len(piece.rows) for piece in waiting))
+        assert held[-1] <= 2 * sum(map(len, waiting))
+        assert len(waiting) <= 8 + 10
+        if start % 140 == 0:
+            matcher = plan.restore(matcher.snapshot())
+    found += [tuple(row.values()) for row in matcher.finish().rows.to_pylist()]
+    assert found == expected != []
+    assert matcher.late.num_rows == 0
