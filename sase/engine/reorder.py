@@ -171,8 +171,8 @@ class Reorder:
 class _Piece:
     """Rows that arrived together.
 
-    `times` and `order` are in the order of the stream, and what stands before `start` is gone; the
-    rest is by row of the inputs.
+    `times` and `order` are in the order of time, and what stands before `start` is gone; the rest
+    is by row of the inputs. Rows of one time are brought into order when they are released.
     """
 
     inputs: Inputs
@@ -224,7 +224,7 @@ def _united(one: _Piece, two: _Piece) -> _Piece:
     times = np.append(one.times, two.times)
     order = np.append(one.order, two.order + len(one))
     seq = None if one.seq is None or two.seq is None else np.append(one.seq, two.seq)
-    ranks = np.lexsort((times,) if seq is None else (seq[order], times))
+    ranks = np.argsort(times, kind="stable")
     inputs = joined([one.inputs, two.inputs], tidy=True)
     return _Piece(inputs, np.append(one.rows, two.rows), seq, times[ranks], order[ranks])
 

@@ -137,6 +137,17 @@ def test_small_dictionaries_may_be_many() -> None:
     assert matcher.late.num_rows == 0
 
 
+def test_a_bad_row_leaves_the_stream_as_it_was() -> None:
+    for lateness in (0, 3):
+        matcher = sase.compile(QUERY, STREAM, lateness=lateness).open()
+        matcher.push(STREAM[:1])
+        with pytest.raises(sase.DataError, match="row 1"):
+            matcher.push([*rows((50, "A")), {"ts": None, "type": "A"}])
+        assert matcher.rows == 1
+        found = matcher.push(STREAM[1:2]).rows.to_pylist() + matcher.finish().rows.to_pylist()
+        assert found == [{"a": 0, "b": 1}]
+
+
 def test_columns_of_which_arrow_takes_no_rows() -> None:
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 6], pa.int32()), pa.array([1, 2]))
     names = pa.array([each["type"] for each in STREAM], pa.string_view())
