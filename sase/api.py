@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery, Condition
+from sase.binding.lateness import lateness_in
 from sase.engine.options import Options
 from sase.errors import Diagnostic, PlanError
 from sase.nearest import did_you_mean
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PLAN, TIME, TYPE = "optimized", "ts", "type"
 # What a plan holds beside the operators and the schema.
-_REST = ("query", "definitions", "recipe", "steps", "options", "on_bad_row")
+_REST = ("query", "definitions", "recipe", "steps", "options", "on_bad_row", "lateness")
 _ON_BAD_ROW = ("error", "quarantine")
 
 
@@ -33,7 +34,8 @@ class Plan:
     """A compiled query: a frozen value, which can be printed, compared, pickled, sent as JSON.
 
     `steps` are the rewrites of the recipe, each with whether it applied. A bad row is an "error",
-    or goes to "quarantine": `on_bad_row` says which.
+    or goes to "quarantine": `on_bad_row` says which. `lateness` is how long events of a stream may
+    be late, in raw units of the time column.
     """
 
     query: str
@@ -44,6 +46,7 @@ class Plan:
     steps: tuple[Step, ...] = ()
     options: Options = Options()
     on_bad_row: str = "error"
+    lateness: int = 0
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -72,12 +75,23 @@ class Plan:
 
         return Matcher(self._engine, streaming=streaming)
 
+    def restore(self, snapshot: bytes) -> Matcher:
+        """The matcher of which `Matcher.snapshot` made this: it goes on as that one would have."""
+        from sase.engine.snapshot import restored
+
+        return restored(self._engine, snapshot)
+
     @cached_property
     def _engine(self) -> EnginePlan:
         from sase.engine.plan import EnginePlan
 
         return EnginePlan(
-            self.operators, self.schema, self.definitions, self.options, self.on_bad_row
+            self.operators,
+            self.schema,
+            self.definitions,
+            self.options,
+            self.on_bad_row,
+            self.lateness,
         )
 
     def to_json(self) -> str:
@@ -168,13 +182,15 @@ def compile(
     """The plan of a query over events of a schema.
 
     `schema` is a `sase.Schema`, a schema of Arrow, or events like those that will come: then the
-    keywords say what its columns are.
+    keywords say what its columns are. Where the plan is opened for a stream `lateness` says how
+    late rows may come: raw units of the time column, a `timedelta`, or a text like "5 seconds".
     """
-    _refuse_what_waits(lateness=lateness, stats=stats)
+    _refuse_what_waits(stats=stats)
     _check_on_bad_row(on_bad_row)
     mends = on_bad_row == "quarantine"
     columns = {"time": time, "type": type, "seq": seq}
     known = _schema(schema, mends=mends, types=types, time_unit=time_unit, **columns)
+    allowed = lateness_in(lateness, known)
     bound = bind_text(query, known, parameters=dict(params or {}))
     recipe = read_recipe(plan)
     operators, steps = cooked(recipe, _limited(basic_plan(bound), limit))
@@ -187,6 +203,7 @@ def compile(
         recipe.name,
         steps,
         on_bad_row=on_bad_row,
+        lateness=allowed,
         warnings=bound.warnings,
     )
 

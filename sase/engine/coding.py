@@ -140,6 +140,23 @@ class PlanCoding:
         for texts in self._key_texts.values():
             texts.recycle(horizon)
 
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values; of the keys in the order in which they came up."""
+        return {
+            "texts": self.texts.saved(),
+            "keys": [codes.saved() for codes in self._key_codes.values()],
+            "key_texts": {name: codes.saved() for name, codes in self._key_texts.items()},
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved, with the same keys."""
+        self.texts.restore(saved["texts"])
+        for codes, state in zip(self._key_codes.values(), saved["keys"], strict=True):
+            codes.restore(state)
+        for name, state in saved["key_texts"].items():
+            self._key_texts[name] = TextCodes()
+            self._key_texts[name].restore(state)
+
     def _declared(self, block: Block, attribute: str) -> Mask | None:
         by_type = self.types_known.declare(attribute)
         return None if by_type is None else by_type[block.types]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class Front:
         self.coding, self.ranked = coding, ranked
         # Codes of its own, which are never used again: a rank may be asked for at any time.
         self._rank_coding = PlanCoding(coding.types_known, Interner(), streaming=coding.streaming)
+        self._rank_key = self._rank_coding.key(ranked)
         self.at = Position()
         self._counts = np.zeros(0, np.int64)
         self._states: tuple[tuple[str, ...], Numbers] | None = None
@@ -64,6 +66,20 @@ class Front:
         at.events = position + count
         if count:
             at.ties += count if events.tie is None else int(events.tie[-1]) + 1
+
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        return {
+            "at": asdict(self.at),
+            "counts": self._counts,
+            "ranks": self._rank_coding.saved() if self.ranked else None,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self.at, self._counts = Position(**saved["at"]), saved["counts"]
+        if self.ranked:
+            self._rank_coding.restore(saved["ranks"])
 
     def _block(self, stretch: Stretch) -> Block:
         events, begin, end = stretch.events, stretch.begin, stretch.end
@@ -97,7 +113,7 @@ class Front:
 
     def _ranks(self, block: Block) -> Numbers:
         """The rank of every event in its partition."""
-        key = self._rank_coding.key(self.ranked)
+        key = self._rank_key
         codes = self._rank_coding.codes(block, key)
         size = self._rank_coding.size(key)
         if size > len(self._counts):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.events import Events, Inputs
-from sase.engine.events.inputs import ROW
+from sase.engine.events.taking import restored as inputs_restored
+from sase.engine.events.taking import saved as inputs_saved
+from sase.engine.events.taking import taken
 
 Numbers = NDArray[np.int64]
 
@@ -19,14 +22,14 @@ Numbers = NDArray[np.int64]
 class Piece:
     """Events that came together, from a position of the stream on, and the tables they came in.
 
-    The rows of the tables are numbered from `first_row` on; there are more of them than events
-    where bad ones were taken out.
+    `rows` are the numbers of the rows of the tables, where it is not a position for each. Where bad
+    ones were taken out of a batch there are more rows than events.
     """
 
     begin: int
     events: Events
     inputs: Inputs
-    first_row: int
+    rows: Numbers | None = None
 
     @property
     def end(self) -> int:
@@ -40,13 +43,8 @@ class Piece:
             begin=self.end,
             events=self.events.between(0, 0),
             inputs=self.inputs.emptied(),
-            first_row=self.first_row + self.inputs.num_rows,
+            rows=None,
         )
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether its tables say which rows of the input theirs are."""
-        return any(ROW in table.source.schema.names for table in self.inputs.tables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,23 +65,30 @@ class History:
         left = tuple(piece for piece in self.pieces if piece.end > position)
         return History(left or (self.pieces[-1].emptied(),))
 
+    def saved(self, oldest: int) -> list[dict[str, Any]]:
+        """What results may still show, from a position on; of the rest nothing is left."""
+        return [_saved(piece, max(oldest, piece.begin)) for piece in self.since(oldest).pieces]
+
     def rows(self, positions: Numbers) -> Numbers:
         """The row of the input, counted from the first, of events by position."""
         places = self.places(positions)
-        if not any(piece.is_numbered for piece in self.pieces):
+        if all(piece.rows is None for piece in self.pieces):
             return places
-        rows: Numbers = self.column(ROW, places, None).to_numpy()
-        return rows
+        found = places.copy()
+        for piece, at in self._shared(places):
+            if piece.rows is not None:
+                found[at] = piece.rows[places[at] - piece.begin]
+        return found
 
     def places(self, positions: Numbers) -> Numbers:
-        """The row among those that were pushed, counted from the first, of events by position."""
-        if all(p.events.order is None and p.first_row == p.begin for p in self.pieces):
+        """Where events stand in the tables of all pieces, by position; `column` takes these."""
+        if all(piece.events.order is None for piece in self.pieces):
             return positions
         found = np.empty(len(positions), np.int64)
         for piece, at in self._shared(positions):
             order = piece.events.order
             local = positions[at] - piece.begin
-            found[at] = piece.first_row + (local if order is None else order[local])
+            found[at] = piece.begin + (local if order is None else order[local])
         return found
 
     def times(self, positions: Numbers) -> Numbers:
@@ -106,7 +111,7 @@ class History:
 
     def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
         """A column at some places; NULL in the tables of other types, and in those without it."""
-        begin = self.pieces[0].first_row if self.pieces else 0
+        begin = self.pieces[0].begin if self.pieces else 0
         return self._whole(name, types).take(pa.array(places - begin))
 
     def _whole(self, name: str, types: Collection[str] | None) -> pa.ChunkedArray:
@@ -116,7 +121,7 @@ class History:
             chunks = [
                 chunk for piece in self.pieces for chunk in _chunks(piece.inputs, name, types)
             ]
-            whole = pa.chunked_array(_alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
+            whole = pa.chunked_array(alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
             if whole.num_chunks > 1:
                 whole = pa.chunked_array([whole.unify_dictionaries().combine_chunks()])
             self._columns[key] = whole
@@ -140,7 +145,6 @@ class History:
                 for table in piece.inputs.tables
                 if types is None or table.type_name in (None, *types)
                 for name in table.source.schema.names
-                if name != ROW
             )
         )
 
@@ -152,6 +156,29 @@ class History:
             if len(at):
                 found.append((piece, at))
         return found
+
+
+def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> History:
+    """The history that was saved; `load` makes events of inputs that are good."""
+    pieces = []
+    for state in saved:
+        inputs = inputs_restored(state["inputs"])
+        pieces.append(Piece(state["begin"], load(inputs), inputs, state["rows"]))
+    return History(tuple(pieces))
+
+
+def _saved(piece: Piece, begin: int) -> dict[str, Any]:
+    """A piece from a position on: loaded again its events come into the order that they have."""
+    order = piece.events.order
+    left = np.arange(len(piece.events)) if order is None else order
+    kept = np.sort(left[begin - piece.begin :])
+    rows = kept + piece.begin if piece.rows is None else piece.rows[kept]
+    is_counted = order is None and piece.rows is None
+    return {
+        "begin": begin,
+        "inputs": inputs_saved(taken(piece.inputs, kept)),
+        "rows": None if is_counted else rows,
+    }
 
 
 def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterator[pa.Array]:
@@ -166,7 +193,7 @@ def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterato
         yield from column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
 
-def _alike(chunks: list[pa.Array]) -> list[pa.Array]:
+def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     """The chunks with one type: of integers and floats floats, the nearest; else of strings."""
     kinds = list(dict.fromkeys(chunk.type for chunk in chunks))
     known = [kind for kind in kinds if not pa.types.is_null(kind)]

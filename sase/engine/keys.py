@@ -7,6 +7,8 @@ codes stay few also where keys never repeat.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,6 +63,16 @@ class KeyCodes:
             if _used(table) > len(table.used) // 4:
                 table = self._rebuild(table, 2 * len(table.used), horizon)
             self._table, self.size = table, len(table.used)
+
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        table = None if self._table is None else self._table._asdict()
+        return {"digits": self._digits, "table": table, "size": self.size}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self._digits, self.size = saved["digits"], saved["size"]
+        self._table = None if saved["table"] is None else KeyTable(**saved["table"])
 
     def _fit(self, rows: Numbers) -> bool:
         """Whether codes can be made of the keys, when the range of the first number grows."""
@@ -177,3 +189,22 @@ class TextCodes:
                 del self._codes[text]
                 self._free.append(code)
         self._most = max(ROOM, 2 * len(self._codes))
+
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        return {
+            "texts": list(self._codes),
+            "codes": np.array(list(self._codes.values()), np.int64),
+            "used": self._used[: len(self._texts)],
+            "free": np.array(self._free, np.int64),
+            "most": self._most,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self._codes = dict(zip(saved["texts"], saved["codes"].tolist(), strict=True))
+        self._used, self._free = saved["used"], saved["free"].tolist()
+        self._texts = [""] * (len(self._codes) + len(self._free))
+        for text, code in self._codes.items():
+            self._texts[code] = text
+        self._most = saved["most"]

@@ -10,13 +10,14 @@ from datetime import date
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sase.binding.bound import Operation
 from sase.engine.block import Block, Clock
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Events, Loader
 from sase.engine.events.inputs import Inputs
 from sase.engine.events.quarantine import Quarantine
+from sase.engine.events.taking import taken
 from sase.engine.events.times import raw_time
 from sase.engine.expressions import Interner
 from sase.engine.found import Found, Part, Shape
@@ -24,25 +25,22 @@ from sase.engine.front import Front, classified
 from sase.engine.history import History, Piece
 from sase.engine.matches import Matches
 from sase.engine.operators import opened as opened_operators
-from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.contract import Context, OperatorState, Overflows
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
+from sase.engine.reorder import Arrived, Reorder
 from sase.engine.report import Report
 from sase.engine.store import Store
-from sase.errors import DataError, SaseError, SchemaError
+from sase.errors import SaseError, SchemaError
 from sase.nearest import did_you_mean
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
-
+Numbers: TypeAlias = NDArray[np.int64]
 END = 2**63 - 1
-_SORTED = (
-    "push events in the order of time (with equal times, of `seq`), or give all of them at once to"
-    " Plan.run, which sorts them"
-)
 
 
 class Matcher:
-    """Finds the matches of a plan in events that are pushed in the order of the stream.
+    """Finds the matches of a plan in events that are pushed as they come.
 
     Row numbers in what `push`, `advance` and `finish` return count from the first row pushed.
     """
@@ -80,12 +78,18 @@ class Matcher:
         # The position of the first event, where those before are searched apart.
         self._front.at.events = self._forgotten = begin
         seq = () if plan.schema.seq is None else (plan.schema.seq,)
-        self._loader = Loader(
-            plan.schema,
-            (*plan.attributes, *seq),
-            classify=lambda events: classified(events, plan.definitions, coding),
-            on_bad_row=plan.on_bad_row,
+        self._loader, again = (
+            Loader(
+                plan.schema,
+                (*plan.attributes, *seq),
+                classify=lambda events: classified(events, plan.definitions, coding),
+                on_bad_row=on_bad_row,
+            )
+            for on_bad_row in (plan.on_bad_row, "error")
         )
+        # What is loaded again is good, and does not come as it is pushed.
+        self._load_again = again.load
+        self._reorder = Reorder(plan.lateness, plan.schema.seq, again.load)
         self._quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self.shape = Shape(
             plan.positives,
@@ -96,40 +100,93 @@ class Matcher:
             coding.texts,
         )
         self._history, self._oldest = History(), 0
-        self._rows = 0  # of the input, bad ones included
         # The order key of the last event, and how far time has come.
         self._last: tuple[int, ...] | None = None
         self._time = -END - 1
+        # By position the rows of the events with which arithmetic left int64.
+        self._overflow_rows: dict[int, int] = {}
+        self._is_undelivered = False
         self._unseen = {name for component in components for name in component.types or ()}
         self._known_names: tuple[str, ...] = ()
         self._is_finished = False
         # What the operators of others counted, which searched other events.
         self._others: tuple[Counted, ...] = ()
-        self._examples: dict[tuple[int, Operation], int] = {}
         self._lacks = _lacking(plan)
 
     # ------------------------------------------------------------ what callers use
 
     def push(self, batch: object) -> Matches:
-        """The matches that some more events complete; they come sorted, and after all before."""
+        """The matches that some more rows complete: known as soon as nothing can come before them.
+
+        Rows that are late (LANGUAGE.md section 8) go to `late`.
+        """
         self._check_open()
-        inputs = self._opened(batch)
-        events = self._loader.load(inputs)
-        self._check_order(events)
-        self._take(inputs, events)
-        return self._matches(self._run(events))
+        return self._push(self._opened(batch), None)
+
+    def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:
+        """The same with row numbers, for rows that do not come as in the input."""
+        self._check_open()
+        return self._push(inputs, rows)
+
+    def _push(self, inputs: Inputs, rows: Numbers | None) -> Matches:
+        events, count = self._loader.load(inputs), inputs.num_rows
+        if self._quarantine is not None:
+            first = self._reorder.arrived
+            numbers = np.arange(first, first + count) if rows is None else rows
+            self._quarantine.take(inputs, events.refused, numbers)
+            if events.refused is not None:
+                good = events.refused.others(count)
+                inputs, rows = taken(inputs, good), numbers[good]
+                events = self._load_again(inputs)
+        return self._matches(self._go_on(self._reorder.push(inputs, events, count, rows)))
 
     def advance(self, to: int | date) -> Matches:
-        """The matches that become known when time passes without an event, up to a timestamp."""
+        """The matches that become known when time passes without an event, up to a timestamp.
+
+        Rows before it that come later are late.
+        """
         self._check_open()
-        self._time = max(self._time, raw_time(to, self._plan.schema.time_type))
-        return self._matches(self._pass(Clock(self._time, self._front.at.events)))
+        arrived = self._reorder.advance(raw_time(to, self._plan.schema.time_type))
+        return self._matches(list(self._go_on(arrived)))
 
     def finish(self) -> Matches:
         """The matches that become known because no event is to come."""
         self._check_open()
+        results = list(self._go_on(self._reorder.finish()))
         self._is_finished = True
-        return self._matches(self._end())
+        return self._matches([*results, *self._end()])
+
+    def stream(self, reader: object) -> Any:
+        """A pyarrow RecordBatchReader of the matches in one of events: a push for each batch.
+
+        A batch of events is read when its matches are; at its end the matcher is finished.
+        """
+        from sase.engine.streaming import streamed
+
+        self._check_open()
+        return streamed(self, reader)
+
+    def snapshot(self) -> bytes:
+        """The state, from which `Plan.restore` makes a matcher that goes on here, anywhere."""
+        from sase.engine.snapshot import snapshot
+
+        return snapshot(self)
+
+    @property
+    def rows(self) -> int:
+        """How many rows were pushed, late ones included."""
+        return self._reorder.arrived
+
+    @property
+    def late(self) -> Any:
+        """A pyarrow Table of the rows that were late, as given, and in `#row` their numbers."""
+        return self._reorder.late.table()
+
+    def take_late(self) -> Any:
+        """What `late` is, which then begins anew: else all late rows are kept for ever."""
+        late = self.late
+        self._reorder.late.clear()
+        return late
 
     def load(self, events: object) -> tuple[Inputs, Events]:
         """Events of any kind as the engine reads them, sorted where they are not."""
@@ -138,23 +195,26 @@ class Matcher:
 
     def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
         """The matches in events that are all there is, after one part without any."""
-        history = self._take(inputs, events)
+        history = self.take(inputs, events)
         yield Found(self.shape, history)
         for results in self.results(events):
             yield Found(self.shape, history, (results,))
         return self.report()
 
-    def results(self, events: Events) -> Iterator[Results]:
-        """What is found in events that are all there is, of which a caller has the input."""
+    def take(self, inputs: Inputs, events: Events) -> History:
+        """Remember all events there are, and put the bad rows among them aside."""
         self._check_open()
+        self._is_finished = True
+        self._history = History((Piece(0, events, inputs),))
+        if self._quarantine is not None:
+            self._quarantine.take(inputs, events.refused, np.arange(inputs.num_rows))
+        return self._history
+
+    def results(self, events: Events) -> Iterator[Results]:
+        """What is found in events, of which this or another one remembers the input."""
         self._is_finished = True
         yield from self._run(events)
         yield from self._end()
-
-    def take(self, inputs: Inputs, events: Events) -> History:
-        """Remember events that others will search, and put the bad rows among them aside."""
-        self._is_finished = True
-        return self._take(inputs, events)
 
     def merge(self, other: Matcher) -> None:
         """Take over what another one noted of other events of the same input."""
@@ -162,6 +222,7 @@ class Matcher:
         self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
         for mine, others in zip(self._context.overflows, other._context.overflows, strict=True):
             mine.add(others)
+            self._note_overflows(mine)
         self._others += (other.counters,)
 
     @property
@@ -175,14 +236,18 @@ class Matcher:
 
     # ------------------------------------------------------------ the loop
 
-    def _take(self, inputs: Inputs, events: Events) -> History:
-        """Remember what is now searched, and put the bad rows of it aside."""
-        piece = Piece(self._front.at.events, events, inputs, self._rows)
-        self._history = self._history.with_piece(piece)
-        self._rows += inputs.num_rows
-        if self._quarantine is not None:
-            self._quarantine.take(inputs, events.refused, piece.first_row)
-        return self._history
+    def _go_on(self, arrived: list[Arrived]) -> Iterator[Results]:
+        """The results of rows that have come into order, and of the time that has passed."""
+        for inputs, events, first, rows in arrived:
+            if first != self._front.at.events and rows is None:
+                rows = np.arange(first, first + len(events))
+            self._note_order(events)
+            piece = Piece(self._front.at.events, events, inputs, rows)
+            self._history = self._history.with_piece(piece)
+            yield from self._run(events)
+        if self._reorder.floor > self._time and not self._is_done():
+            self._time = self._reorder.floor
+            yield from self._pass(Clock(self._time, self._front.at.events))
 
     def _run(self, events: Events) -> Iterator[Results]:
         """The results of events that follow those before, block by block."""
@@ -205,9 +270,18 @@ class Matcher:
         store = self._context.store
         for overflows in self._context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
+            if self._history.pieces:  # else another one has the input, and asks itself
+                self._note_overflows(overflows)
         if self._front.at.numbers - self._forgotten >= self._plan.options.stack:
             self._forgotten = self._front.at.numbers
             self._forget()
+
+    def _note_overflows(self, overflows: Overflows) -> None:
+        """The rows of the examples, as long as their input is there."""
+        for _, position in overflows.counts.values():
+            if position not in self._overflow_rows:
+                (row,) = self._history.rows(np.array([position]))
+                self._overflow_rows[position] = int(row)
 
     def _forget(self) -> None:
         """Give up what stands before the first event that some operator may need."""
@@ -286,21 +360,14 @@ class Matcher:
         if self._is_finished:
             raise SaseError("this matcher is finished: open another one with  plan.open()")
 
-    def _check_order(self, events: Events) -> None:
-        """A stream is pushed in order; what is late has no place in it yet."""
+    def _note_order(self, events: Events) -> None:
+        """How far time has come, and whether it stood still between the last events and these."""
         if not len(events.ts):
             return
-        first, last = self._order_key(events, 0), self._order_key(events, -1)
-        if not events.is_given_sorted:
-            raise DataError(f"the events of a push are not sorted: {_SORTED}")
-        if first[0] < self._time or (self._last is not None and first < self._last):
-            row = self._rows + (0 if events.order is None else int(events.order[0]))
-            raise DataError(
-                f"row {row} is at {first[0]}, and time has come to {self._time}: {_SORTED}", row
-            )
-        if first == self._last:  # the last event and this one are simultaneous
+        if self._order_key(events, 0) == self._last:
             self._front.at.ties -= 1
-        self._last, self._time = last, last[0]
+        self._last = self._order_key(events, -1)
+        self._time = max(self._time, self._last[0])
 
     def _order_key(self, events: Events, place: int) -> tuple[int, ...]:
         """The order key of an event."""
@@ -310,8 +377,9 @@ class Matcher:
     # ------------------------------------------------------------ the report
 
     def _matches(self, results: Iterable[Results]) -> Matches:
-        found = Found(self.shape, self._history, tuple(results))
-        matches = Matches.of([found], self.report())
+        found = tuple(results)  # which may bring more history
+        part = Found(self.shape, self._history, found)
+        matches = Matches.of([part], self.report())
         self._history = self._history.since(self._oldest)
         return matches
 
@@ -319,9 +387,11 @@ class Matcher:
         """What there is to say of all that was searched so far."""
         total, bad, table = (0, 0, None) if self._quarantine is None else self._quarantine.news()
         return Report(
-            rows=self._front.at.events + total,
+            # Where rows were pushed, some may be late, and some wait.
+            rows=self._reorder.arrived or self._front.at.events + total,
             bad=total if self._is_finished else bad,
             quarantined=table,
+            late=self._reorder.late.count,
             warnings=tuple(self._warnings()) if self._has_news else (),
             counters=tuple(self.counters) if self._is_finished else (),
             is_complete=not self._is_done(),
@@ -345,12 +415,9 @@ class Matcher:
                 known = [each for each in self._known_names if each not in self._unseen]
                 hint = did_you_mean(name, known)
                 yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
-        for number, overflows in enumerate(self._context.overflows):
+        for overflows in self._context.overflows:
             for operation, (count, position) in overflows.counts.items():
-                row = self._examples.get((number, operation))
-                if row is None:  # found while the event is remembered
-                    row = int(self._history.rows(np.array([position]))[0])
-                    self._examples[number, operation] = row
+                row = self._overflow_rows[position]
                 yield (
                     f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
                     f" times and was NULL there, for example in row {row}"

@@ -28,6 +28,7 @@ from sase.planning.nodes import (
     chain,
     find,
 )
+from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, split_of
 
 
@@ -35,7 +36,8 @@ from sase.planning.split import Split, split_of
 class EnginePlan:
     """Operators, the schema they were made for, the conditions that define types, and sizes.
 
-    `on_bad_row` is "error" or "quarantine".
+    `on_bad_row` is "error" or "quarantine"; `lateness` is how long rows of a stream may be late, in
+    raw units of time.
     """
 
     operators: Operator
@@ -43,6 +45,16 @@ class EnginePlan:
     definitions: tuple[tuple[str, Condition], ...] = ()
     options: Options = Options()
     on_bad_row: str = "error"
+    lateness: int = 0
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells plans apart whose state is not the same."""
+        rest = {name: encoded(getattr(self, name)) for name in ("definitions", "options")}
+        text = plan_to_json(
+            self.operators, self.schema, lateness=self.lateness, on_bad_row=self.on_bad_row, **rest
+        )
+        return fingerprint(text)
 
     def text_of(self, operation: Operation) -> str:
         """A part of the query as text."""

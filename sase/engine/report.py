@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Report:
-    """Rows read, bad ones, warnings, and for each operator of the plan what it counted.
+    """Rows read, bad and late ones, warnings, and for each operator of the plan what it counted.
 
     `rows` are all that a matcher has read, the bad ones among them. `quarantined` is the pyarrow
     table of the bad rows, None where a bad row is an error, and `bad` their number; in a stream
@@ -29,6 +29,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{self.rows:,} rows read"]
+        if self.late:
+            lines[0] += f", {self.late:,} of them late"
         if not self.is_complete:
             lines[0] += ", not to the end: LIMIT was reached"
         if self.bad:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sase.engine.events import opened
 from sase.engine.events.inputs import Input, Inputs
@@ -85,8 +87,9 @@ def _in_pieces(
     """The search of files that are read meanwhile; where they are not sorted, on disk first."""
     matcher, aside = Matcher(plan, watch=watch), list[pa.Table]()
     yield from matcher.push(files.empty(names, plan.named)).parts
-    for piece in _as_read(files, names, plan) if is_ordered else in_order(files, names, plan):
-        matches = matcher.push(piece)
+    pieces = _as_read(files, names, plan) if is_ordered else _sorted(files, names, plan)
+    for inputs, rows in pieces:
+        matches = matcher.push(inputs) if rows is None else matcher.push_numbered(inputs, rows)
         yield from matches.parts
         if matches.report.bad:
             aside.append(matches.report.quarantined)
@@ -99,10 +102,20 @@ def _in_pieces(
     return replace(rest.report, notes=notes, quarantined=quarantined)
 
 
-def _as_read(files: Files, names: list[str], plan: EnginePlan) -> Iterator[Inputs]:
+# Some rows, and their numbers where they do not come as in the input.
+_Numbered: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
+
+
+def _as_read(files: Files, names: list[str], plan: EnginePlan) -> Iterator[_Numbered]:
     """Some columns of files in pieces that know where they come from."""
     for part, table in files.batches(names, plan.named):
-        yield Inputs((Input(table, files=(part,)),))
+        yield Inputs((Input(table, files=(part,)),)), None
+
+
+def _sorted(files: Files, names: list[str], plan: EnginePlan) -> Iterator[_Numbered]:
+    """Some columns of files in stream order."""
+    for table, rows in in_order(files, names, plan):
+        yield Inputs((Input(table),)), rows
 
 
 def _columns(plan: EnginePlan, files: Files) -> list[str]:

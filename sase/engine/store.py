@@ -87,6 +87,24 @@ class Store:
         """Give up the events before a number."""
         self.first = max(self.first, min(horizon, self.next))
 
+    def saved(self) -> dict[str, Any]:
+        """What is kept of the events that may still be needed."""
+        places = self._places(self.first, self.next)
+        return {
+            "first": self.first,
+            "next": self.next,
+            "capacity": self._capacity,
+            "arrays": {name: array[:, places] for name, array in self._arrays.items()},
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self.first, self.next = saved["first"], saved["next"]
+        self._capacity, self._arrays, self._columns = saved["capacity"], {}, None
+        places = self._places(self.first, self.next)
+        for name, kept in saved["arrays"].items():
+            self._array(name)[:, places] = kept
+
     def _places(self, first: int, end: int) -> slice | Numbers:
         """The places of a range of numbers: a slice where it does not run over the end."""
         start = first & self.mask

@@ -154,4 +154,34 @@ FAULTS = [
         "[*node.values, *keys, *above.equivalences]",
         "[*node.values]",
     ),
+    Fault(
+        "late-by-the-batch",
+        "sase/engine/reorder.py",
+        "np.maximum.accumulate(np.append(LEAST, ts[:-1]))",
+        "np.full(len(ts), LEAST)",
+    ),
+    Fault(
+        "released-at-the-floor",
+        "sase/engine/reorder.py",
+        '"right" if self._seq is None else "left"',
+        '"right"',
+    ),
+    Fault(
+        "sequence-ignored-between-pushes",
+        "sase/engine/reorder.py",
+        "(seq < self._lowest)",
+        "(seq < LEAST)",
+    ),
+    Fault(
+        "time-waits-with-rows",
+        "sase/engine/matcher.py",
+        "if self._reorder.floor > self._time and",
+        "if False and",
+    ),
+    Fault(
+        "snapshot-without-ranks",
+        "sase/engine/front.py",
+        'self.at, self._counts = Position(**saved["at"]), saved["counts"]',
+        'self.at = Position(**saved["at"])',
+    ),
 ]

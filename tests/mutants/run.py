@@ -23,6 +23,7 @@ ALL = (
     "tests/engine/kernels",
     "tests/engine/operators",
     "tests/engine/matching",
+    "tests/engine/test_late.py",
 )
 
 

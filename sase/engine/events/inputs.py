@@ -18,8 +18,6 @@ from sase.engine.events.rows import Row, table_of_rows
 from sase.errors import DataError, SchemaError
 
 Chunks = list[pa.Array]
-# A column with the row numbers of the input, where rows come in another order than there.
-ROW = "\0row"
 # Reasons why values of a column are none of it, each with the rows of the table.
 Misfits = tuple[tuple[str, NDArray[np.int64]], ...]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.events.faults import Refused
-from sase.engine.events.inputs import ROW, Input, Inputs
+from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.pieces import unrolled
 from sase.engine.events.stream import Int64s
 
@@ -30,14 +30,14 @@ class Quarantine:
         self._columns: list[object] | None = None
         self._nothing: pa.Table | None = None
 
-    def take(self, inputs: Inputs, refused: Refused | None, first_row: int) -> None:
-        """The bad rows of an input, which may have none."""
+    def take(self, inputs: Inputs, refused: Refused | None, numbers: Int64s) -> None:
+        """The bad rows of an input, of whose rows these are the numbers; there may be none."""
         if refused is not None:
-            self._last = quarantined(inputs, refused, first_row)
+            self._last = quarantined(inputs, refused, numbers)
             self.total += len(refused.rows)
             return
         if self._columns != inputs.columns:
-            self._columns, self._nothing = inputs.columns, quarantined(inputs, None, 0)
+            self._columns, self._nothing = inputs.columns, quarantined(inputs, None, numbers)
         self._last = self._nothing
 
     def news(self) -> tuple[int, int, pa.Table | None]:
@@ -46,17 +46,15 @@ class Quarantine:
         return self.total, 0 if last is None else last.num_rows, last
 
 
-def quarantined(inputs: Inputs, refused: Refused | None, first_row: int) -> pa.Table:
-    """The bad rows of inputs whose first row has this number.
+def quarantined(inputs: Inputs, refused: Refused | None, numbers: Int64s) -> pa.Table:
+    """The bad rows of inputs whose rows have these numbers.
 
     Beside the columns of all tables there are `sase_row`, `sase_column`, `sase_reason`, and for a
     dict of tables `sase_type`; with an underscore more for as long as a column has such a name.
     """
     rows = np.empty(0, np.int64) if refused is None else refused.rows
     given = _given(inputs, rows)
-    marks = _marks(inputs, rows, refused, first_row)
-    if (ROW, 0) in given:  # they came in another order
-        marks[_MARKS[0]] = given.pop((ROW, 0)).combine_chunks()
+    marks = _marks(inputs, rows, refused, numbers)
     tail = ""
     while any(mark + tail == name for mark in _MARKS for name, _ in given):
         tail += "_"
@@ -65,13 +63,13 @@ def quarantined(inputs: Inputs, refused: Refused | None, first_row: int) -> pa.T
 
 
 def _marks(
-    inputs: Inputs, rows: Int64s, refused: Refused | None, first_row: int
+    inputs: Inputs, rows: Int64s, refused: Refused | None, numbers: Int64s
 ) -> dict[str, pa.Array]:
     """What is said of each row."""
     codes = np.empty(0, np.int64) if refused is None else refused.codes
     reasons = () if refused is None else refused.reasons
     row, of_type, column, reason = _MARKS
-    found = {row: pa.array(rows + first_row)}
+    found = {row: pa.array(numbers[rows])}
     if inputs.typed:
         counts = [len(local) for _, local in _by_table(inputs, rows)]
         places = pa.array(np.repeat(np.arange(len(counts)), counts))

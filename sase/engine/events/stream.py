@@ -74,11 +74,6 @@ class Events:
     def __len__(self) -> int:
         return len(self.ts)
 
-    @property
-    def is_given_sorted(self) -> bool:
-        """Whether the rows, without the bad ones, were given in the order of the stream."""
-        return self.order is None or bool((self.order[1:] > self.order[:-1]).all())
-
     def column(self, name: str, type_name: str) -> Column:
         """The column that holds an attribute of the events of one type."""
         return self.by_type.get((type_name, name)) or self.columns[name]

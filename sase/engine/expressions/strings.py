@@ -56,6 +56,17 @@ class Interner:
         """The codes of strings; `NO_CODE` for None."""
         return np.array([NO_CODE if t is None else self.code(t) for t in texts], np.int64)
 
+    def saved(self) -> list[str]:
+        """The strings by code."""
+        return list(self.texts)
+
+    def restore(self, texts: list[str]) -> None:
+        """Give strings the codes that they had; those that a plan names have theirs already."""
+        if texts[: len(self)] != self.texts:
+            raise ValueError("the strings of this plan have other codes")
+        for text in texts[len(self) :]:
+            self.code(text)
+
     def table(self, table: Table) -> int:
         """The number of a table, which from now on is kept."""
         return self._numbers.setdefault(table, len(self._numbers))

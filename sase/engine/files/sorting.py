@@ -1,7 +1,4 @@
-"""Files larger than memory in stream order: sorted pieces on disk, which are then merged.
-
-The tables that come out have their own row numbers of the input in one more column, `ROW`.
-"""
+"""Files larger than memory in stream order: sorted pieces on disk, which are then merged."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.types import INTEGER
-from sase.engine.events.inputs import ROW, opened
+from sase.engine.events.inputs import opened
 from sase.engine.events.numbers import number_column
 from sase.engine.events.order import stream_order
 from sase.engine.events.reading import read
@@ -26,7 +23,7 @@ from sase.engine.files.reading import Files
 from sase.engine.plan import EnginePlan
 
 Int64s = NDArray[np.int64]
-TIME, SEQUENCE = "\0ts", "\0seq"
+TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)
 # Bytes of a sorted piece, and rows of what is read of each at once.
 PIECE, ROWS = 1 << 28, 1 << 16
@@ -49,8 +46,8 @@ def is_sorted(files: Files, schema: Schema) -> bool:
 
 def in_order(
     files: Files, names: list[str], plan: EnginePlan, *, piece: int = PIECE, rows: int = ROWS
-) -> Iterator[pa.Table]:
-    """The rows of files in stream order, in tables of some thousand."""
+) -> Iterator[tuple[pa.Table, Int64s]]:
+    """The rows of files in stream order, in tables of some thousand, with their numbers."""
     with tempfile.TemporaryDirectory(prefix="sase-sort-") as folder:
         paths = [
             _written(table, Path(folder) / f"{number}.arrow", rows)
@@ -146,7 +143,7 @@ class _Run:
         return taken
 
 
-def _merged(runs: list[_Run]) -> Iterator[pa.Table]:
+def _merged(runs: list[_Run]) -> Iterator[tuple[pa.Table, Int64s]]:
     """All rows up to the least of the runs' last keys: whatever is still on disk comes later."""
     while runs:
         bound = min(run.last for run in runs)
@@ -159,7 +156,8 @@ def _merged(runs: list[_Run]) -> Iterator[pa.Table]:
         yield _in_order(parts)
 
 
-def _in_order(parts: Iterable[pa.Table]) -> pa.Table:
+def _in_order(parts: Iterable[pa.Table]) -> tuple[pa.Table, Int64s]:
     whole = pa.concat_tables([part for part in parts if part.num_rows])
     keys = [whole.column(name).to_numpy() for name in KEYS]
-    return whole.take(pa.array(np.lexsort(keys[::-1]))).drop_columns([TIME, SEQUENCE])
+    order = np.lexsort(keys[::-1])
+    return whole.drop_columns(list(KEYS)).take(pa.array(order)), keys[-1][order]

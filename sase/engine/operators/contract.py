@@ -89,6 +89,15 @@ class Overflows:
             seen = self.counts.setdefault(operation, [0, place])
             seen[:] = [seen[0] + count, min(seen[1], place)]
 
+    def saved(self) -> list[list[int]]:
+        """What was counted: the number of an operation, how often, and where first."""
+        numbers = {operation: number for number, operation in self.arithmetic.items()}
+        return [[numbers[operation], *counted] for operation, counted in self.counts.items()]
+
+    def restore(self, saved: list[list[int]]) -> None:
+        """Go on counting."""
+        self.counts = {self.arithmetic[number]: counted for number, *counted in saved}
+
 
 class Checking:
     """Tests and conditions of an operator, and the arrays that kernels read to decide them."""

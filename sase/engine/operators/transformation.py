@@ -87,8 +87,8 @@ class TransformationState:
 
     def _result(self, sequences: Sequences) -> Results:
         places = sequences & self._store.mask
-        kept = self._store.is_needed  # otherwise the columns are constants
-        positions = self._store.numbers("position")[places] if kept else sequences.copy()
+        is_kept = self._store.is_needed  # else there may be columns all the same, of constants
+        positions = self._store.numbers("position")[places] if is_kept else sequences.copy()
         return Results(positions, tuple(column.of(places) for column in self._columns))
 
     def horizon(self) -> int | None:

@@ -48,6 +48,7 @@ class Way:
         return self.manner == "push" and example.setting.layout != TABLES
 
 
+FORMS = ("table", "slice", "encoded", "batch")
 tiny = st.builds(
     Options,
     block=st.sampled_from([1, 2, 3, 7, 64]),
@@ -57,7 +58,7 @@ tiny = st.builds(
 pieces = st.builds(
     Piece,
     st.sampled_from([1, 2, 3, 0, 1, 5, 8]),
-    st.sampled_from(["table", "slice", "encoded", "batch"]),
+    st.sampled_from(FORMS),
     st.booleans(),
 )
 PUSHES, FILES = ["push"] * 4, [".parquet", ".arrow", "in pieces"]

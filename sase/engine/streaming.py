@@ -1,0 +1,117 @@
+"""A stream of record batches in, a stream of record batches out: each is made when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sase.binding.bound import Column, Reference
+from sase.binding.types import Kind
+from sase.engine.events import opened
+from sase.engine.found import Found
+from sase.engine.history import History, Piece
+from sase.engine.matches import Matches
+from sase.errors import DataError, PlanError
+
+if TYPE_CHECKING:
+    from sase.engine.matcher import Matcher
+
+
+def streamed(matcher: Matcher, events: object) -> pa.RecordBatchReader:
+    """The matches in the batches of a reader."""
+    reader = _reader(events)
+    schema = result_schema(matcher, reader.schema)
+    return pa.RecordBatchReader.from_batches(schema, _batches(matcher, reader, schema))
+
+
+def _reader(events: object) -> pa.RecordBatchReader:
+    if isinstance(events, pa.RecordBatchReader):
+        return events
+    if isinstance(events, pa.Table):
+        return events.to_reader()
+    if hasattr(events, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(events)
+    raise DataError(
+        f"a stream of matches is made of a pyarrow RecordBatchReader, and this is of type"
+        f" {type(events).__name__}: push its parts one by one, or make a reader of them"
+    )
+
+
+def _batches(
+    matcher: Matcher, reader: pa.RecordBatchReader, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The matches of each batch when there are some, and at the end those of the end."""
+    while (batch := _next(reader, matcher.rows)) is not None:
+        yield from _parts(matcher, matcher.push(batch), schema)
+    yield from _parts(matcher, matcher.finish(), schema)
+
+
+def _next(reader: pa.RecordBatchReader, row: int) -> pa.RecordBatch | None:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+    except pa.ArrowException as problem:
+        raise DataError(f"the events cannot be read beyond row {row}: {problem}") from problem
+
+
+def _parts(matcher: Matcher, matches: Matches, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """One batch of the matches of a push, so that none wait when the next one is read."""
+    if not len(matches):
+        return
+    table = matches.to_arrow()
+    try:
+        table = table.cast(schema)
+    except pa.ArrowInvalid as problem:
+        raise DataError(
+            f"results do not fit the types that all results of this stream have: {problem}"
+        ) from problem
+    parts = table.combine_chunks().to_batches()
+    for number, part in enumerate(parts, 1):
+        matcher._is_undelivered = number < len(parts)  # beyond what Arrow holds in one
+        yield part
+
+
+def result_schema(matcher: Matcher, given: pa.Schema) -> pa.Schema:
+    """What the results of all pushes look like, before there are any."""
+    inputs = opened(given.empty_table())
+    history = History((Piece(0, matcher._load_again(inputs), inputs),))
+    shape = matcher.shape
+    empty = Found(shape, history).table().schema
+    for number, column in enumerate(shape.columns or ()):
+        field = empty.field(number)
+        kind = _stable(column, field.type)
+        empty = empty.set(number, pa.field(column.name, kind))
+    return empty
+
+
+def _stable(column: Column, shown: pa.DataType) -> pa.DataType:
+    """The type of a column of RETURN that has room for all its values."""
+    known = column.value.type
+    match known.kind:
+        case Kind.BOOLEAN:
+            return pa.bool_()
+        case Kind.INTEGER:
+            return pa.int64()
+        case Kind.FLOAT:
+            return pa.float64()
+        case Kind.DECIMAL if known.scale is not None:
+            return pa.decimal128(38, known.scale)
+        case Kind.INTERVAL:
+            return pa.duration(_fine(shown.unit))
+        case Kind.TIMESTAMP if not isinstance(column.value, Reference):
+            is_date = pa.types.is_date(shown)
+            return pa.timestamp("us" if is_date else _fine(shown.unit), getattr(shown, "tz", None))
+        case Kind.STRING | Kind.TIMESTAMP | Kind.NULL:
+            return shown
+    raise PlanError(
+        f"the type of the result `{column.name}` is not known before there is one, and a stream has"
+        " one for all: compile the query with the schema of the reader"
+    )
+
+
+def _fine(unit: str) -> str:
+    """A unit that has room for what arithmetic may make of times in another."""
+    return unit if unit == "ns" else "us"
