@@ -123,9 +123,9 @@ def _write_file(rows: Any, path: Path) -> int:
     count, sink = 0, FileSink(path, rows.schema)
     try:
         for batch in rows:
-            sink.write(batch)
+            sink.write_batch(batch)
             count += len(batch)
-        sink.finish()
+        sink.close()
     except BaseException:
         sink.discard()
         raise

@@ -55,12 +55,17 @@ def one_query(arguments: Namespace) -> Text:
 
 
 def keywords(arguments: Namespace, files: Files) -> dict[str, Any]:
-    """What was said of the events, as `sase.compile` takes it; says what it found out itself."""
+    """What was said of the events in files, as `sase.compile` takes it."""
+    return keywords_for(arguments, files.schema.names)
+
+
+def keywords_for(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
+    """What was said of events with these columns; says what it found out itself."""
     from sase.engine.files import names_found
 
     types = _types(arguments.types)
     by_condition = isinstance(types, dict) and any(isinstance(t, str) for t in types.values())
-    names = names_found(files.schema.names, arguments.time, arguments.type, typed=by_condition)
+    names = names_found(columns, arguments.time, arguments.type, typed=by_condition)
     say(names.notes)
     return {
         "time": names.time,

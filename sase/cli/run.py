@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
+from sase.cli.follow import follow, lateness_of
 from sase.cli.given import add_events, keywords, one_query, say
 from sase.cli.progress import Progress
 from sase.cli.signals import TERMINATED, Ending, Terminated
@@ -32,9 +33,20 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("table", "csv", "jsonl"),
-        default="table",
         help=f"what goes to standard output: a table of the first {SHOWN}, or all as CSV or JSON"
-        " lines (default: table)",
+        " lines (default: table, with --follow jsonl)",
+    )
+    parser.add_argument(
+        "--follow",
+        action="store_true",
+        help="--events is a file of CSV or JSON lines that grows, or - for standard input: tell"
+        " matches as they are detected, until the input ends or Ctrl-C",
+    )
+    parser.add_argument(
+        "--lateness",
+        metavar="SPAN",
+        help="how late rows may come, such as '5 seconds': with --follow, or in files too large to"
+        " be sorted in memory",
     )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after so many matches")
     parser.add_argument("--max-matches", metavar="N", type=int, help="fail if there are more")
@@ -54,6 +66,9 @@ def run(arguments: Namespace) -> int:
     """Run the query; 1 if that fails, 2 if the query or the arguments are wrong."""
     try:
         with Ending() as ending:
+            if arguments.follow:
+                _check_follow(arguments)
+                return follow(arguments, ending)
             return _run(arguments, ending)
     except QueryError as problem:
         colour = wants_colour(sys.stderr)
@@ -66,6 +81,19 @@ def run(arguments: Namespace) -> int:
         return _failed(problem, 1)
     except Terminated:
         return TERMINATED
+
+
+def _check_follow(arguments: Namespace) -> None:
+    """Some options need an end of the input."""
+    given = {
+        "--format table": arguments.format == "table",
+        "--threads": arguments.threads is not None,
+        "--max-matches": arguments.max_matches is not None,
+        "--quarantine": arguments.quarantine is not None,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise ValueError(f"{option} does not go with --follow, which has no end: leave it out")
 
 
 def _failed(problem: Exception, status: int) -> int:
@@ -86,7 +114,12 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     files = open_files(arguments.events, arguments.time)
     given = keywords(arguments, files)
     plan = compile(
-        text.content, files, limit=arguments.limit, on_bad_row=_on_bad_row(arguments), **given
+        text.content,
+        files,
+        limit=arguments.limit,
+        on_bad_row=_on_bad_row(arguments),
+        lateness=lateness_of(arguments.lateness),
+        **given,
     )
     with Progress(files.rows()) as progress:
         matches = plan.run(
@@ -101,6 +134,9 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         _put_aside(report, arguments.quarantine)
     say([f"warning: {warning}" for warning in report.warnings])
     say(report.notes)
+    if report.late:
+        rows = "1 row was" if report.late == 1 else f"{report.late:,} rows were"
+        say([f"{rows} late, and in no match: allow more with --lateness"])
     if not report.is_complete:
         say(["LIMIT was reached before the end of the events"])
     seconds = progress.seconds
@@ -131,7 +167,7 @@ def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending:
     if arguments.out is not None:
         _write_file(matches, arguments.out, progress, ending)
         return f": {arguments.out}"
-    if arguments.format == "table":
+    if arguments.format in (None, "table"):
         _print_table(matches, progress)
     else:
         _print_all(matches, arguments.format, progress)
@@ -146,10 +182,10 @@ def _write_file(matches: Matches, path: str, progress: Progress, ending: Ending)
     try:
         for batch in batches:
             with ending.whole():
-                sink.write(batch)
+                sink.write_batch(batch)
             progress.matches += batch.num_rows
         with ending.whole():
-            sink.finish()
+            sink.close()
     except BaseException:
         is_valid = sink.abandon()
         kept = "what was written so far is in" if is_valid else "what was written is not whole:"

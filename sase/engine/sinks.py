@@ -46,11 +46,11 @@ class FileSink:
             os.unlink(self.partial)
             raise
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
         self._writer.write_batch(batch)
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """All is written: the file gets its name."""
         self._writer.close()
         self._file.close()
@@ -79,8 +79,8 @@ def write_table(table: pa.Table, path: str) -> None:
     sink = FileSink(path, table.schema)
     try:
         for batch in table.to_batches():
-            sink.write(batch)
-        sink.finish()
+            sink.write_batch(batch)
+        sink.close()
     except BaseException:
         sink.discard()
         raise

@@ -1,0 +1,112 @@
+"""`sase run --follow`: the matches in events that are still being written, as they are detected."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from sase.cli.given import keywords_for, one_query, say
+from sase.cli.signals import Ending
+
+if TYPE_CHECKING:
+    from sase.engine.matcher import Matcher
+    from sase.engine.matches import Matches
+
+
+def follow(arguments: Namespace, ending: Ending) -> int:
+    """Run until the input ends, or for ever."""
+    from sase.api import compile
+    from sase.engine.files.following import Following
+
+    text = one_query(arguments)
+    rows = Following(arguments.events)
+    plan = compile(
+        text.content,
+        rows.schema,
+        limit=arguments.limit,
+        on_bad_row=arguments.on_bad_row,
+        lateness=lateness_of(arguments.lateness),
+        **keywords_for(arguments, rows.schema.names),
+    )
+    matcher = plan.open()
+    writer = _Writer(arguments)
+    count = 0
+    try:
+        for matches in _found(matcher, rows):
+            with ending.whole():
+                writer.write(matches)
+            count += len(matches)
+            if not matches.report.is_complete:
+                break
+        with ending.whole():
+            writer.finish()
+    except BaseException:
+        writer.abandon()
+        raise
+    finally:
+        _say_the_end(matcher, count)
+    return 0
+
+
+def _found(matcher: Matcher, rows: Any) -> Iterator[Matches]:
+    for table in rows:
+        yield matcher.push(table)
+    yield matcher.finish()
+
+
+def lateness_of(text: str | None) -> int | str | None:
+    """A number of units of the time column, or words such as 5 seconds."""
+    return int(text) if text is not None and text.isdigit() else text
+
+
+def _say_the_end(matcher: Matcher, count: int) -> None:
+    found = "1 match" if count == 1 else f"{count:,} matches"
+    say([f"{found} in {matcher.rows:,} rows"])
+    late = matcher.late.num_rows
+    if late:
+        rows = "1 row was" if late == 1 else f"{late:,} rows were"
+        say([f"{rows} late, and in no match: allow more with --lateness"])
+
+
+class _Writer:
+    """Writes matches at once: lines on standard output, or a file."""
+
+    def __init__(self, arguments: Namespace) -> None:
+        self._path, self._format = arguments.out, arguments.format or "jsonl"
+        self._sink: Any = None
+
+    def write(self, matches: Matches) -> None:
+        """Write them, and let whoever waits for them have them."""
+        schema, batches = matches.to_batches()
+        if self._sink is None:
+            self._sink = self._opened(schema)
+            self._schema = schema
+        for batch in batches:
+            self._sink.write_batch(batch.cast(self._schema))
+        if self._path is None:
+            sys.stdout.flush()
+
+    def finish(self) -> None:
+        """All is written."""
+        if self._sink is not None:
+            self._sink.close()
+
+    def abandon(self) -> None:
+        """Close what was written."""
+        if self._sink is None:
+            return
+        if self._path is None:
+            self._sink.close()
+        else:
+            self._sink.abandon()
+            say([f"what was written so far is in {self._sink.partial}"])
+
+    def _opened(self, schema: Any) -> Any:
+        from sase.engine.sinks import CsvWriter, FileSink, JsonWriter
+
+        if self._path is not None:
+            return FileSink(self._path, schema)
+        writer: Any = CsvWriter if self._format == "csv" else JsonWriter
+        return writer(sys.stdout.buffer, schema)

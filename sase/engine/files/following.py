@@ -1,0 +1,156 @@
+"""Lines of CSV or JSON as they are written: to a file that grows, or to standard input."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+
+from sase.engine.files.formats import MISSING
+from sase.engine.files.moments import moments_among, parsed
+from sase.engine.files.names import TIME_NAMES
+from sase.errors import DataError
+
+STANDARD_INPUT = "-"
+# Seconds between two looks at a file that has not grown, and bytes that are read at once.
+PAUSE, SIZE = 0.1, 1 << 20
+
+
+class Following:
+    """The rows of a stream of lines, in tables of whatever has come; the first gives the schema.
+
+    A line counts when its end has come. Text in the form of moments is parsed in the columns where
+    the first lines hold it.
+    """
+
+    def __init__(self, path: str, *, pause: float = PAUSE) -> None:
+        self.name = "standard input" if path == STANDARD_INPUT else path
+        self._chunks = _chunks(path, pause)
+        self._line, self._header = 0, b""
+        self._moments: dict[str, pa.DataType] = {}
+        first = next(self._chunks, b"")
+        if not first.strip():
+            raise DataError(f"{self.name} ended before there was a line")
+        self._is_json = first.lstrip().startswith(b"{")
+        if not self._is_json:
+            self._header, _, first = first.partition(b"\n")
+            self._header += b"\n"
+            self._line = 1
+            while not first.strip():
+                more = next(self._chunks, None)
+                if more is None:
+                    break
+                first += more
+        self._kinds: dict[str, pa.DataType] = {}
+        self._first = self._read(first)
+        texts = [field.name for field in self._first.schema if pa.types.is_string(field.type)]
+        self._moments = moments_among(self._first.select(texts), self._times())
+        self._first = self._with_moments(self._first)
+        self.schema: pa.Schema = self._first.schema
+        if not self._is_json:
+            self._kinds = {
+                field.name: pa.string() if field.name in self._moments else field.type
+                for field in self.schema
+            }
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        """Every table of rows, as soon as they have come."""
+        yield self._first
+        for chunk in self._chunks:
+            if chunk.strip():
+                yield self._with_moments(self._read(chunk))
+
+    def _times(self) -> list[str]:
+        return [name for name in self._first.column_names if name.lower() in TIME_NAMES]
+
+    def _with_moments(self, table: pa.Table) -> pa.Table:
+        for name, kind in self._moments.items():
+            index = table.schema.get_field_index(name)
+            if index >= 0 and not table.column(index).type.equals(kind):
+                column = parsed(table.column(index).cast(pa.string()), kind, name, self.name)
+                table = table.set_column(index, pa.field(name, kind), column)
+        return table
+
+    def _read(self, lines: bytes) -> pa.Table:
+        first, self._line = self._line, self._line + lines.count(b"\n")
+        try:
+            return self._from_json(lines) if self._is_json else self._from_csv(lines)
+        except (pa.ArrowException, ValueError) as problem:
+            where = f"{self.name}, in lines {first + 1} to {self._line}"
+            raise DataError(f"{where}: {problem}") from problem
+
+    def _from_csv(self, lines: bytes) -> pa.Table:
+        return pa.csv.read_csv(
+            io.BytesIO(self._header + lines),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=self._kinds,
+                null_values=MISSING,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+    def _from_json(self, lines: bytes) -> pa.Table:
+        rows = []
+        for number, line in enumerate(lines.splitlines()):
+            if line.strip():
+                try:
+                    row: Any = json.loads(line)
+                except ValueError as problem:
+                    raise ValueError(f"line {number + 1} of these is no JSON: {problem}") from None
+                if not isinstance(row, dict):
+                    raise ValueError(f"line {number + 1} of these is no object: {row!r}")
+                rows.append(row)
+        return pa.Table.from_pylist(rows)
+
+
+def _chunks(path: str, pause: float) -> Iterator[bytes]:
+    """Whole lines, as many as have come."""
+    left = b""
+    for data in (
+        _from_input(sys.stdin.buffer) if path == STANDARD_INPUT else _from_file(path, pause)
+    ):
+        whole, end, rest = (left + data).rpartition(b"\n")
+        left = rest
+        if end:
+            yield whole + end
+    if left.strip():
+        yield left + b"\n"
+
+
+def _from_input(file: IO[bytes]) -> Iterator[bytes]:
+    """What comes, until there is no more."""
+    number = file.fileno()
+    while True:
+        select.select([number], [], [])
+        data = os.read(number, SIZE)
+        if not data:
+            return
+        yield data
+
+
+def _from_file(path: str, pause: float) -> Iterator[bytes]:
+    """What a file has, and what is added to it, for ever."""
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - for as long as it is followed
+    except OSError as problem:
+        raise DataError(f"{path} cannot be read: {problem.strerror}") from problem
+    with file:
+        while True:
+            data = file.read(SIZE)
+            if data:
+                yield data
+                continue
+            if os.fstat(file.fileno()).st_size < file.tell():
+                raise DataError(f"{path} has become shorter: follow it anew from its beginning")
+            time.sleep(pause)
