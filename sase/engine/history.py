@@ -52,7 +52,7 @@ class History:
     """Pieces in stream order; results keep those that they were made from."""
 
     pieces: tuple[Piece, ...] = ()
-    _columns: dict[object, pa.ChunkedArray] = field(default_factory=dict)
+    _columns: dict[object, list[pa.Array]] = field(default_factory=dict)
 
     def with_piece(self, piece: Piece) -> History:
         """And what came next."""
@@ -112,19 +112,16 @@ class History:
     def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
         """A column at some places; NULL in the tables of other types, and in those without it."""
         begin = self.pieces[0].begin if self.pieces else 0
-        return self._whole(name, types).take(pa.array(places - begin))
+        return _at(self._chunks(name, types), places - begin)
 
-    def _whole(self, name: str, types: Collection[str] | None) -> pa.ChunkedArray:
-        """A column of all pieces in one chunk, made once: Arrow would join them for every look."""
-        key = (name, None if types is None else frozenset(types))
+    def _chunks(self, name: str, types: Collection[str] | None) -> list[pa.Array]:
+        """The chunks of a column through all pieces."""
+        is_typed = any(piece.inputs.typed for piece in self.pieces)
+        key = name, frozenset(types) if is_typed and types is not None else None
         if key not in self._columns:
-            chunks = [
-                chunk for piece in self.pieces for chunk in _chunks(piece.inputs, name, types)
-            ]
-            whole = pa.chunked_array(alike(chunks)) if chunks else pa.chunked_array([pa.nulls(0)])
-            if whole.num_chunks > 1:
-                whole = pa.chunked_array([whole.unify_dictionaries().combine_chunks()])
-            self._columns[key] = whole
+            inputs = [piece.inputs for piece in self.pieces]
+            found = [chunk for each in inputs for chunk in _chunks(each, name, types)]
+            self._columns[key] = alike(found) or [pa.nulls(0)]
         return self._columns[key]
 
     def type_of(self, name: str, types: Collection[str] | None) -> pa.DataType | None:
@@ -191,6 +188,26 @@ def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterato
             continue
         column = source.column(index)
         yield from column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _at(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
+    """The values at some places; chunk by chunk, since Arrow would first make all chunks one."""
+    if len(chunks) == 1:
+        return pa.chunked_array([chunks[0].take(pa.array(places))])
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    of_chunk = np.searchsorted(ends, places, "right")
+    order = np.argsort(of_chunk, kind="stable")
+    used, starts = np.unique(of_chunk[order], return_index=True)
+    parts = [
+        chunks[number].take(pa.array(rows - (ends[number] - len(chunks[number]))))
+        for number, rows in zip(used, np.split(places[order], starts[1:]), strict=True)
+    ]
+    if len(parts) < 2:
+        return pa.chunked_array(parts, chunks[0].type)
+    whole = pa.chunked_array(parts).unify_dictionaries().combine_chunks()
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return pa.chunked_array([whole.take(pa.array(back))])
 
 
 def alike(chunks: list[pa.Array]) -> list[pa.Array]:

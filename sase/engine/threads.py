@@ -24,7 +24,7 @@ from sase.planning.split import Split
 
 # Fewer events than these are not worth a slice of their own, nor are those that are few beside
 # what the slice must look at around them.
-LEAST, HALO = 1 << 19, 4
+LEAST, HALO = 1 << 20, 4
 
 
 @dataclass(frozen=True, slots=True)
