@@ -37,7 +37,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
         for matches in _found(matcher, rows):
             with ending.whole():
                 writer.write(matches)
-            count += len(matches)
+                count += len(matches)
             if not matches.report.is_complete:
                 break
         with ending.whole():

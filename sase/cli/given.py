@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.queries import Text, add_queries, read_queries
+from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
 
 if TYPE_CHECKING:
     from sase.engine.files import Files
@@ -50,7 +50,7 @@ def one_query(arguments: Namespace) -> Text:
     """The query, of which there is one."""
     texts = read_queries(arguments)
     if len(texts) > 1:
-        raise ValueError(f"one query is run at a time, and there are {len(texts)} files")
+        raise ArgumentError(f"one query is run at a time, and there are {len(texts)} files")
     return texts[0]
 
 
@@ -91,14 +91,14 @@ def _types(path: Path | None) -> dict[str, Any] | None:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except OSError as problem:
-        raise ValueError(f"{path} cannot be read: {problem.strerror}") from problem
+        raise ArgumentError(f"{path} cannot be read: {problem.strerror}") from problem
     except ValueError as problem:
-        raise ValueError(f"{path}: this is not valid: {problem}") from problem
+        raise ArgumentError(f"{path}: this is not valid: {problem}") from problem
     if not isinstance(data, dict) or not data:
-        raise ValueError(f"{path}: types are a table of names, and this is none")
+        raise ArgumentError(f"{path}: types are a table of names, and this is none")
     for name, given in data.items():
         if not isinstance(given, str) and not _is_list_of_names(given):
-            raise ValueError(
+            raise ArgumentError(
                 f"{path}: `{name}` is {given!r}: a type has the list of its attributes, or the"
                 " condition that defines it"
             )
@@ -112,7 +112,7 @@ def _is_list_of_names(given: object) -> bool:
 def _parameter(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise ValueError(f"--param {text}: give it as NAME=VALUE")
+        raise ArgumentError(f"--param {text}: give it as NAME=VALUE")
     try:
         found = json.loads(value)
     except ValueError:

@@ -9,6 +9,10 @@ from typing import NamedTuple
 BOM = "\ufeff"
 
 
+class ArgumentError(ValueError):
+    """What was given to a command makes no sense."""
+
+
 class Text(NamedTuple):
     """The text of queries and its name in messages; without a path it came from elsewhere."""
 
@@ -24,13 +28,13 @@ def add_queries(parser: ArgumentParser) -> None:
 
 
 def read_queries(arguments: Namespace) -> list[Text]:
-    """The texts that the arguments name; a ValueError says what is wrong with them."""
+    """The texts that the arguments name; an ArgumentError says what is wrong with them."""
     if arguments.query is not None and arguments.files:
-        raise ValueError("give files or -q TEXT, not both")
+        raise ArgumentError("give files or -q TEXT, not both")
     if arguments.query is not None:
         return [Text(arguments.query, "query")]
     if not arguments.files:
-        raise ValueError("there is no query: name a file, give -q TEXT, or - for standard input")
+        raise ArgumentError("there is no query: name a file, give -q TEXT, or - for standard input")
     return [_read(name) for name in arguments.files]
 
 
@@ -44,8 +48,12 @@ def _read(name: str) -> Text:
         text = content.decode("utf-8").removeprefix(BOM)
     except OSError as problem:
         hint = "; a query itself is given with -q" if " " in name.strip() else ""
-        raise ValueError(f"{name} cannot be read: {problem.strerror or problem}{hint}") from problem
+        raise ArgumentError(
+            f"{name} cannot be read: {problem.strerror or problem}{hint}"
+        ) from problem
     except UnicodeDecodeError as problem:
         line = content[: problem.start].count(b"\n") + 1
-        raise ValueError(f"{name} is not UTF-8: byte {problem.start}, in line {line}") from problem
+        raise ArgumentError(
+            f"{name} is not UTF-8: byte {problem.start}, in line {line}"
+        ) from problem
     return Text(text, "standard input" if name == "-" else name, None if name == "-" else name)

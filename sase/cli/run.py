@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sase.cli.follow import follow, lateness_of
 from sase.cli.given import add_events, keywords, one_query, say
 from sase.cli.progress import Progress
+from sase.cli.queries import ArgumentError
 from sase.cli.signals import TERMINATED, Ending, Terminated
 from sase.cli.terminal import painted, wants_colour
 from sase.errors import PlanError, QueryError, SaseError, SchemaError
@@ -75,7 +76,7 @@ def run(arguments: Namespace) -> int:
         for diagnostic in problem.diagnostics:
             print(painted(diagnostic) if colour else diagnostic, file=sys.stderr)
         return 2
-    except (SchemaError, PlanError, ValueError) as problem:
+    except (SchemaError, PlanError, ArgumentError) as problem:
         return _failed(problem, 2)
     except SaseError as problem:
         return _failed(problem, 1)
@@ -93,7 +94,9 @@ def _check_follow(arguments: Namespace) -> None:
     }
     for option, is_given in given.items():
         if is_given:
-            raise ValueError(f"{option} does not go with --follow, which has no end: leave it out")
+            raise ArgumentError(
+                f"{option} does not go with --follow, which has no end: leave it out"
+            )
 
 
 def _failed(problem: Exception, status: int) -> int:

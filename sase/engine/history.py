@@ -192,7 +192,7 @@ def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterato
 
 def _at(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     """The values at some places; chunk by chunk, since Arrow would first make all chunks one."""
-    if len(chunks) == 1:
+    if len(chunks) == 1 or not len(places):
         return pa.chunked_array([chunks[0].take(pa.array(places))])
     ends = np.cumsum([len(chunk) for chunk in chunks])
     of_chunk = np.searchsorted(ends, places, "right")
