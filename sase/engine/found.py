@@ -18,6 +18,7 @@ from sase.engine.expressions import Interner, columns_needed
 from sase.engine.history import History
 from sase.engine.operators.negation import detected
 from sase.engine.operators.transformation import Results
+from sase.engine.plan import EnginePlan
 from sase.engine.returned import arrow_column, is_zoned, time_array
 
 Numbers = NDArray[np.int64]
@@ -35,6 +36,19 @@ class Shape:
     postponed: BoundWindow | None
     schema: Schema
     texts: Interner
+
+    @classmethod
+    def of(cls, plan: EnginePlan, texts: Interner) -> Shape:
+        """What a plan gives; strings are codes into `texts`."""
+        returned = plan.returned
+        return cls(
+            plan.positives,
+            returned.columns,
+            returned.type_name,
+            plan.postponed,
+            plan.schema,
+            texts,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,15 +24,15 @@ from sase.engine.found import Found, Part, Shape
 from sase.engine.front import Front, classified
 from sase.engine.history import History, Piece
 from sase.engine.matches import Matches
+from sase.engine.notes import Notes
 from sase.engine.operators import opened as opened_operators
-from sase.engine.operators.contract import Context, OperatorState, Overflows
+from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.reorder import Arrived, Reorder
-from sase.engine.report import Report
+from sase.engine.report import Report, together
 from sase.engine.store import Store
 from sase.errors import SaseError, SchemaError
-from sase.nearest import did_you_mean
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 Numbers: TypeAlias = NDArray[np.int64]
@@ -77,37 +77,20 @@ class Matcher:
         self._front = Front(components, len(plan.positives), coding, plan.ranked, dense=self._keeps)
         # The position of the first event, where those before are searched apart.
         self._front.at.events = self._forgotten = begin
-        seq = () if plan.schema.seq is None else (plan.schema.seq,)
         self._loader, again = (
-            Loader(
-                plan.schema,
-                (*plan.attributes, *seq),
-                classify=lambda events: classified(events, plan.definitions, coding),
-                on_bad_row=on_bad_row,
-            )
-            for on_bad_row in (plan.on_bad_row, "error")
+            _loader(plan, coding, on_bad_row) for on_bad_row in (plan.on_bad_row, "error")
         )
         # What is loaded again is good, and does not come as it is pushed.
         self._load_again = again.load
         self._reorder = Reorder(plan.lateness, plan.schema.seq, again.load)
         self._quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
-        self.shape = Shape(
-            plan.positives,
-            plan.returned.columns,
-            plan.returned.type_name,
-            plan.postponed,
-            plan.schema,
-            coding.texts,
-        )
+        self.shape = Shape.of(plan, coding.texts)
         self._history, self._oldest = History(), 0
         # The order key of the last event, and how far time has come.
         self._last: tuple[int, ...] | None = None
         self._time = -END - 1
-        # By position the rows of the events with which arithmetic left int64.
-        self._overflow_rows: dict[int, int] = {}
         self._is_undelivered = False
-        self._unseen = {name for component in components for name in component.types or ()}
-        self._known_names: tuple[str, ...] = ()
+        self._notes = Notes(plan, self._context.overflows)
         self._is_finished = False
         # What the operators of others counted, which searched other events.
         self._others: tuple[Counted, ...] = ()
@@ -218,11 +201,7 @@ class Matcher:
 
     def merge(self, other: Matcher) -> None:
         """Take over what another one noted of other events of the same input."""
-        self._unseen &= other._unseen
-        self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
-        for mine, others in zip(self._context.overflows, other._context.overflows, strict=True):
-            mine.add(others)
-            self._note_overflows(mine)
+        self._notes.merge(other._notes, self._history)
         self._others += (other.counters,)
 
     @property
@@ -232,7 +211,7 @@ class Matcher:
             (type(operator).__name__.removesuffix("State"), operator.counters())
             for operator in self._operators
         ]
-        return [_together(operators) for operators in zip(own, *self._others, strict=True)]
+        return [together(operators) for operators in zip(own, *self._others, strict=True)]
 
     # ------------------------------------------------------------ the loop
 
@@ -256,8 +235,8 @@ class Matcher:
         for block in self._front.blocks(events, self._plan.options.block):
             if self._keeps:
                 self._remember(block)
-            if self._unseen:
-                self._note_types(block)
+            if self._notes.unseen:
+                self._notes.note_types(block)
             yield from self._through("push", block)
             yield from self._pass(Clock(int(events.ts[block.stretch.end - 1]), block.end))
             self._watch(self._front.at.events)
@@ -270,18 +249,11 @@ class Matcher:
         store = self._context.store
         for overflows in self._context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
-            if self._history.pieces:  # else another one has the input, and asks itself
-                self._note_overflows(overflows)
+        if self._context.overflows and self._history.pieces:  # else another one has the input
+            self._notes.note_rows(self._history)
         if self._front.at.numbers - self._forgotten >= self._plan.options.stack:
             self._forgotten = self._front.at.numbers
             self._forget()
-
-    def _note_overflows(self, overflows: Overflows) -> None:
-        """The rows of the examples, as long as their input is there."""
-        for _, position in overflows.counts.values():
-            if position not in self._overflow_rows:
-                (row,) = self._history.rows(np.array([position]))
-                self._overflow_rows[position] = int(row)
 
     def _forget(self) -> None:
         """Give up what stands before the first event that some operator may need."""
@@ -383,8 +355,8 @@ class Matcher:
         self._history = self._history.since(self._oldest)
         return matches
 
-    def report(self) -> Report:
-        """What there is to say of all that was searched so far."""
+    def report(self, *, is_cut: bool = False) -> Report:
+        """What there is to say of all that was searched so far, if not `is_cut` by a limit."""
         total, bad, table = (0, 0, None) if self._quarantine is None else self._quarantine.news()
         return Report(
             # Where rows were pushed, some may be late, and some wait.
@@ -392,36 +364,26 @@ class Matcher:
             bad=total if self._is_finished else bad,
             quarantined=table,
             late=self._reorder.late.count,
-            warnings=tuple(self._warnings()) if self._has_news else (),
+            warnings=self._warnings(is_cut=is_cut),
             counters=tuple(self.counters) if self._is_finished else (),
-            is_complete=not self._is_done(),
+            is_complete=not (is_cut or self._is_done()),
         )
 
-    @property
-    def _has_news(self) -> bool:
-        return self._is_finished or bool(self._context.overflows)
+    def _warnings(self, *, is_cut: bool) -> tuple[str, ...]:
+        is_at_the_end = self._is_finished and not (is_cut or self._is_done())
+        if not is_at_the_end and not self._context.overflows:
+            return ()
+        return tuple(self._notes.warnings(of_types=is_at_the_end))
 
-    def _note_types(self, block: Block) -> None:
-        """Which of the query's types have occurred."""
-        names = block.events.type_names
-        self._known_names = names
-        present = np.bincount(block.events.types[block.places], minlength=len(names))
-        self._unseen.difference_update(names[code] for code in np.flatnonzero(present))
 
-    def _warnings(self) -> Iterator[str]:
-        if self._is_finished and not self._is_done():
-            for name in sorted(self._unseen):
-                # A bad row may have had the name itself.
-                known = [each for each in self._known_names if each not in self._unseen]
-                hint = did_you_mean(name, known)
-                yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
-        for overflows in self._context.overflows:
-            for operation, (count, position) in overflows.counts.items():
-                row = self._overflow_rows[position]
-                yield (
-                    f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
-                    f" times and was NULL there, for example in row {row}"
-                )
+def _loader(plan: EnginePlan, coding: PlanCoding, on_bad_row: str) -> Loader:
+    seq = () if plan.schema.seq is None else (plan.schema.seq,)
+    return Loader(
+        plan.schema,
+        (*plan.attributes, *seq),
+        classify=lambda events: classified(events, plan.definitions, coding),
+        on_bad_row=on_bad_row,
+    )
 
 
 def _lacking(plan: EnginePlan) -> str | None:
@@ -429,16 +391,3 @@ def _lacking(plan: EnginePlan) -> str | None:
     if any(window.size is None for window in plan.windows):
         return "what time counts"
     return "the types" if plan.schema.type_names is None else None
-
-
-def _together(operators: tuple[tuple[str, dict[str, Any]], ...]) -> tuple[str, dict[str, Any]]:
-    """What an operator counted in several matchers."""
-    name, counted = operators[0]
-    return name, {key: _sum([each[key] for _, each in operators]) for key in counted}
-
-
-def _sum(counts: list[Any]) -> Any:
-    """Counts of several matchers together: numbers, or a list of a number for each level."""
-    if len(counts) > 1 and isinstance(counts[0], list):
-        return [sum(each) for each in zip(*counts, strict=True)]
-    return sum(counts) if len(counts) > 1 else counts[0]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+# The name of an operator, and what it counted.
+Counted: TypeAlias = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -41,3 +44,16 @@ class Report:
             counted = ", ".join(f"{key} {value}" for key, value in counters.items())
             lines.append(f"{name}: {counted}")
         return "\n".join(lines)
+
+
+def together(operators: tuple[Counted, ...]) -> Counted:
+    """What an operator counted in several matchers."""
+    name, counted = operators[0]
+    return name, {key: _sum([each[key] for _, each in operators]) for key in counted}
+
+
+def _sum(counts: list[Any]) -> Any:
+    """Counts of several matchers together: numbers, or a list of a number for each level."""
+    if len(counts) > 1 and isinstance(counts[0], list):
+        return [sum(each) for each in zip(*counts, strict=True)]
+    return sum(counts) if len(counts) > 1 else counts[0]

@@ -35,10 +35,7 @@ def snapshot(matcher: Matcher) -> bytes:
         "last": matcher._last,
         "forgotten": matcher._forgotten,
         "oldest": matcher._oldest,
-        "unseen": sorted(matcher._unseen),
-        "known_names": matcher._known_names,
-        "overflow_rows": list(matcher._overflow_rows.items()),
-        "overflows": [each.saved() for each in context.overflows],
+        "notes": matcher._notes.saved(),
         "front": matcher._front.saved(),
         "coding": context.coding.saved(),
         "store": context.store.saved(),
@@ -78,8 +75,7 @@ def _fill(matcher: Matcher, state: dict[str, Any]) -> None:
     matcher._front.restore(state["front"])
     for operator, saved in zip(matcher._operators, state["operators"], strict=True):
         operator.restore(saved)
-    for overflows, counted in zip(context.overflows, state["overflows"], strict=True):
-        overflows.restore(counted)
+    matcher._notes.restore(state["notes"])
     matcher._history = history_restored(state["history"], matcher._load_again)
     matcher._reorder.restore(state["reorder"])
     if matcher._quarantine is not None:
@@ -87,5 +83,3 @@ def _fill(matcher: Matcher, state: dict[str, Any]) -> None:
     matcher._time, matcher._oldest = state["time"], state["oldest"]
     matcher._last = None if state["last"] is None else tuple(state["last"])
     matcher._forgotten = state["forgotten"]
-    matcher._unseen, matcher._known_names = set(state["unseen"]), tuple(state["known_names"])
-    matcher._overflow_rows = {position: row for position, row in state["overflow_rows"]}

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from queue import Empty, Queue
+from threading import Event
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,6 +29,8 @@ from sase.planning.split import Split
 # Fewer events than these are not worth a slice of their own, nor are those that are few beside
 # what the slice must look at around them.
 LEAST, HALO = 1 << 20, 4
+# The results of a slice that may wait for those of the slices before it to be taken.
+MOST_WAITING = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,10 @@ def _ahead(events: Events, end: int, window: BoundWindow) -> int:
     return int(np.searchsorted(events.ts, min(latest, 2**63 - 1), "right"))
 
 
+# What a slice's thread hands over: results, at the end none, or what went wrong.
+_Delivery: TypeAlias = tuple[Matcher, Results | None] | BaseException
+
+
 def search_in_threads(
     plan: EnginePlan,
     inputs: Inputs,
@@ -100,40 +110,77 @@ def search_in_threads(
     assert top is not None
     left = top.limit
     assert left is None or isinstance(left, int)
-    unlimited = replace(plan, operators=exchanged(plan.operators, replace(top, limit=None)))
-    by_first, searched_rows = plan.split.by_first, 0
+    searched = 0
     whole = Matcher(plan, streaming=False)
     history = whole.take(inputs, events)
     yield Found(whole.shape, history)
-
-    def searched(part: Slice) -> tuple[Matcher, list[Results]]:
-        matcher = Matcher(unlimited, streaming=False, begin=part.first)
-        found = matcher.results(events.between(part.first, part.last))
-        return matcher, list(_owned(found, part, by_first=by_first))
-
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[tuple[Matcher, list[Results]]]] = deque()
-        ahead = iter(slices)
-        try:
-            for part in slices:
-                while len(waiting) <= threads and (coming := next(ahead, None)) is not None:
-                    waiting.append(pool.submit(searched, coming))
-                matcher, found = waiting.popleft().result()
-                for results in found:
-                    if left is not None:
-                        results = results.between(0, left)
-                        left -= len(results)
-                    if len(results):
-                        yield Found(matcher.shape, history, (results,))
-                watch(part.end)
-                whole.merge(matcher)
-                searched_rows = part.end
+    unlimited = replace(plan, operators=exchanged(plan.operators, replace(top, limit=None)))
+    with _Searches(unlimited, events, slices, threads) as searches:
+        for part in slices:
+            for matcher, results in searches.next():
+                if results is None:
+                    whole.merge(matcher)
+                    continue
+                results = results.between(0, len(results) if left is None else left)
+                left = None if left is None else left - len(results)
+                if len(results):
+                    yield Found(matcher.shape, history, (results,))
                 if left == 0:
                     break
-        finally:
-            pool.shutdown(cancel_futures=True)
-    report = whole.report()
-    return replace(report, rows=report.rows + searched_rows, is_complete=left != 0)
+            searched = part.end
+            watch(searched)
+            if left == 0:
+                break
+    report = whole.report(is_cut=left == 0)
+    return replace(report, rows=report.rows + searched)
+
+
+class _Searches:
+    """The searches of slices, of which a few run ahead of what is asked for, and wait."""
+
+    def __init__(self, plan: EnginePlan, events: Events, slices: list[Slice], threads: int) -> None:
+        self._plan, self._events, self._threads = plan, events, threads
+        self._left = iter(slices)
+        self._waiting: deque[Queue[_Delivery]] = deque()
+        self._stop = Event()
+        self._pool = ThreadPoolExecutor(threads)
+
+    def __enter__(self) -> _Searches:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._stop.set()
+        for out in self._waiting:  # a thread may wait for room in it
+            with suppress(Empty):
+                while True:
+                    out.get_nowait()
+        self._pool.shutdown(cancel_futures=True)
+
+    def next(self) -> Iterator[tuple[Matcher, Results | None]]:
+        """What is found in the next slice; at last its matcher, with nothing."""
+        while len(self._waiting) <= self._threads and (part := next(self._left, None)) is not None:
+            self._waiting.append(Queue(MOST_WAITING))
+            self._pool.submit(self._search, part, self._waiting[-1])
+        while True:
+            delivery = self._waiting[0].get()
+            if isinstance(delivery, BaseException):
+                raise delivery
+            yield delivery
+            if delivery[1] is None:
+                break
+        self._waiting.popleft()
+
+    def _search(self, part: Slice, out: Queue[_Delivery]) -> None:
+        try:
+            matcher = Matcher(self._plan, streaming=False, begin=part.first)
+            found = matcher.results(self._events.between(part.first, part.last))
+            for results in _owned(found, part, by_first=self._plan.split.by_first):
+                if self._stop.is_set():
+                    return
+                out.put((matcher, results))
+            out.put((matcher, None))
+        except BaseException as problem:
+            out.put(problem)
 
 
 def _owned(found: Iterator[Results], part: Slice, *, by_first: bool) -> Iterator[Results]:
