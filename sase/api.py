@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -11,14 +11,15 @@ from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery, Condition
 from sase.binding.lateness import lateness_in
 from sase.engine.options import Options
-from sase.errors import Diagnostic, PlanError
+from sase.errors import DataError, Diagnostic, PlanError
 from sase.nearest import did_you_mean
 from sase.planning.basic import basic_plan
 from sase.planning.nodes import Operator, Transformation, exchanged, find, shown
 from sase.planning.recipes import Step, cooked, read_recipe
 
 if TYPE_CHECKING:
-    from sase.engine.files import Files, Names
+    from sase.engine.events.inputs import Inputs
+    from sase.engine.files import Files
     from sase.engine.matcher import Matcher
     from sase.engine.matches import Matches
     from sase.engine.plan import EnginePlan
@@ -146,7 +147,7 @@ def match(
     """
     _refuse_what_waits(output=output, stats=stats)
     _check_on_bad_row(on_bad_row)
-    inputs = _readable(events, time, keeps_rows=on_bad_row == "quarantine")
+    inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
     compiled = compile(
         query,
         inputs,
@@ -214,34 +215,43 @@ def _schema(given: object, *, mends: bool, **keywords: Any) -> Schema:
     from sase.engine.events import describe
     from sase.engine.files import Files
 
-    readable = _readable(given, keywords["time"], keeps_rows=mends)
-    if not isinstance(readable, Files):
-        return describe(readable, mends=mends, **keywords)
-    time, type, _ = named(readable, keywords["time"], keywords["type"], keywords["types"])
-    return describe(readable.schema, mends=mends, **{**keywords, "time": time, "type": type})
+    inputs = readable(given, keywords["time"], keeps_rows=mends)
+    if isinstance(inputs, Files):
+        keywords |= named(inputs.schema.names, **keywords)
+        return describe(inputs.schema, mends=mends, **keywords)
+    if inputs.of_files:
+        keywords |= named(inputs.tables[0].names, **keywords)
+    return describe(inputs, mends=mends, **keywords)
 
 
-def named(files: Files, time: str | None, type: str | None, types: Any) -> Names:
+def named(
+    columns: Sequence[str], *, time: str | None, type: str | None, types: Any, **rest: Any
+) -> dict[str, str | None]:
     """The time and type columns of files: those named, or if they are not there the usual ones."""
     from sase.engine.files import names_found
 
-    columns = files.schema.names
-    if time == TIME and time not in columns:
-        time = None
-    if type == TYPE and type not in columns:
-        type = None
-    return names_found(columns, time, type, typed=types is not None)
+    time = None if time == TIME and time not in columns else time
+    type = None if type == TYPE and type not in columns else type
+    found = names_found(columns, time, type, typed=types is not None)
+    return {"time": found.time, "type": found.type}
 
 
-def _readable(events: object, time: str, *, keeps_rows: bool) -> object:
+def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
     """Events whose columns are known, and which can be read more than once."""
     from sase.engine.events import opened
     from sase.engine.files import Files, is_path, open_files
+    from sase.engine.files.salvage import salvaged_from
 
     if isinstance(events, Files):
         return events
     if is_path(events):
-        return open_files(events, time)
+        try:
+            return open_files(events, time)
+        except DataError as problem:
+            rows = salvaged_from(events, time) if keeps_rows and problem.row is not None else None
+            if rows is None:
+                raise
+            return replace(opened(rows, keeps_rows=keeps_rows), of_files=True)
     return opened(events, keeps_rows=keeps_rows).drained()
 
 

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.given import keywords_for, one_query, say
+from sase.cli.given import keywords, one_query, say
 from sase.cli.signals import Ending
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
         limit=arguments.limit,
         on_bad_row=arguments.on_bad_row,
         lateness=lateness_of(arguments.lateness),
-        **keywords_for(arguments, rows.schema.names),
+        **keywords(arguments, rows.schema.names),
     )
     matcher = plan.open()
     writer = _Writer(arguments)

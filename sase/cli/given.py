@@ -8,12 +8,9 @@ import tomllib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
-
-if TYPE_CHECKING:
-    from sase.engine.files import Files
 
 
 def add_events(parser: ArgumentParser) -> None:
@@ -54,12 +51,7 @@ def one_query(arguments: Namespace) -> Text:
     return texts[0]
 
 
-def keywords(arguments: Namespace, files: Files) -> dict[str, Any]:
-    """What was said of the events in files, as `sase.compile` takes it."""
-    return keywords_for(arguments, files.schema.names)
-
-
-def keywords_for(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
+def keywords(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
     """What was said of events with these columns; says what it found out itself."""
     from sase.engine.files import names_found
 

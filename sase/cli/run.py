@@ -105,8 +105,8 @@ def _failed(problem: Exception, status: int) -> int:
 
 
 def _run(arguments: Namespace, ending: Ending) -> int:
-    from sase.api import compile
-    from sase.engine.files import open_files
+    from sase.api import TIME, compile, readable
+    from sase.engine.files import Files
     from sase.engine.sinks import writer_for
 
     text = one_query(arguments)
@@ -114,19 +114,22 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         writer_for(arguments.out)  # before anything is read
     if arguments.quarantine is not None:
         writer_for(arguments.quarantine)
-    files = open_files(arguments.events, arguments.time)
-    given = keywords(arguments, files)
+    on_bad_row = "quarantine" if arguments.quarantine is not None else arguments.on_bad_row
+    events = readable(
+        arguments.events, arguments.time or TIME, keeps_rows=on_bad_row == "quarantine"
+    )
+    columns = events.schema.names if isinstance(events, Files) else events.tables[0].names
     plan = compile(
         text.content,
-        files,
+        events,
         limit=arguments.limit,
-        on_bad_row=_on_bad_row(arguments),
+        on_bad_row=on_bad_row,
         lateness=lateness_of(arguments.lateness),
-        **given,
+        **keywords(arguments, columns),
     )
-    with Progress(files.rows()) as progress:
+    with Progress(events.rows() if isinstance(events, Files) else None) as progress:
         matches = plan.run(
-            files,
+            events,
             threads=arguments.threads,
             max_matches=arguments.max_matches,
             watch=lambda rows: setattr(progress, "rows", rows),
@@ -147,10 +150,6 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
     return 0
-
-
-def _on_bad_row(arguments: Namespace) -> str:
-    return "quarantine" if arguments.quarantine is not None else str(arguments.on_bad_row)
 
 
 def _put_aside(report: Report, path: str | None) -> None:

@@ -14,6 +14,7 @@ from sase.engine.events import opened
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.resolving import resolve
 from sase.engine.files import Files, is_path, open_files
+from sase.engine.files.salvage import TEXTS, salvaged
 from sase.engine.files.sorting import in_order, is_sorted
 from sase.engine.found import Part
 from sase.engine.matcher import Matcher
@@ -21,7 +22,7 @@ from sase.engine.matches import Matches, Search
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.threads import search_in_threads, slices_of, threads_that_pay
-from sase.errors import PlanError
+from sase.errors import DataError, PlanError
 
 Watch: TypeAlias = Callable[[int], object]
 
@@ -52,9 +53,7 @@ def run(
         return Matches(_in_memory(plan, events, threads, watch), most=most)
     names = _columns(plan, events)
     if events.weight(names) <= held:
-        table, counts = events.table(names, plan.named)
-        inputs = Inputs((Input(table, files=counts),))
-        return Matches(_in_memory(plan, inputs, threads, watch), most=most)
+        return Matches(_in_memory(plan, _whole(plan, events, names), threads, watch), most=most)
     # Within the lateness that was stated the matcher itself brings rows into order.
     is_ordered = plan.lateness > 0 or is_sorted(events, plan.schema)
     return Matches(
@@ -62,6 +61,24 @@ def run(
         most=most,
         in_pieces=True,
     )
+
+
+def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
+    """Some columns of files; with a quarantine for bad rows, row by row if Arrow cannot read them.
+
+    Columns that the plan does not name make no row bad either.
+    """
+    try:
+        table, counts = files.table(names, plan.named)
+    except DataError as problem:
+        is_of_a_row = problem.row is not None
+        is_named = problem.column is None or problem.column in plan.named
+        if not is_of_a_row or files.format not in TEXTS:
+            raise
+        if plan.on_bad_row == "error" and is_named:
+            raise
+        return salvaged(files, plan.schema.time)
+    return Inputs((Input(table, files=counts),))
 
 
 def _in_memory(plan: EnginePlan, events: object, threads: int | None, watch: Watch) -> Search:

@@ -117,10 +117,14 @@ class Input:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All tables of events; `typed` if each holds one type, given by its name."""
+    """All tables of events; `typed` if each holds one type, given by its name.
+
+    In those that are `of_files` columns may be known by their usual names.
+    """
 
     tables: tuple[Input, ...]
     typed: bool = False
+    of_files: bool = False
 
     def drained(self) -> Inputs:
         """The same with everything in memory: a reader can be read once only."""

@@ -48,6 +48,11 @@ def names_found(
     return Names(found_time, found_type, tuple(notes))
 
 
+def usual_time(columns: Sequence[str]) -> str | None:
+    """The column whose name is usual for the time."""
+    return _usual(columns, TIME_NAMES)
+
+
 def _usual(columns: Sequence[str], usual: Sequence[str]) -> str | None:
     by_folded = {name.lower(): name for name in reversed(columns)}
     return next((by_folded[name] for name in usual if name in by_folded), None)

@@ -1,0 +1,78 @@
+"""Text of which some rows cannot be read: the others can, and none is lost without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sase
+
+GOOD = ["2026-01-01 00:00:00,A,1,5", "2026-01-01 00:00:01,B,1,7"]
+HEAD = "timestamp,type,id,note"
+
+
+def put_aside(path: Path, query: str) -> tuple[list[dict[str, int]], list[tuple[int, str]]]:
+    found = sase.match(query, path, on_bad_row="quarantine")
+    table = found.report.quarantined.to_pylist()
+    assert found.report.bad == len(table)
+    return found.rows.to_pylist(), [(row["sase_row"], row["sase_column"]) for row in table]
+
+
+@pytest.mark.parametrize("before", [0, 50_000], ids=["at once", "when the types are clear"])
+def test_csv(before: int, tmp_path: Path) -> None:
+    """The rows that fit are as good as in a file without the others, which are numbered, too."""
+    first = [f"2025-01-01 00:00:00,C,{number},3" for number in range(before)]
+    bad = ["yesterday,A,1,6", "2026-01-01 00:00:00,A", "2026-01-01 00:00:00,A,abc,3"]
+    odd = "2026-01-01 00:00:02,C,1,text in a column that no query names"
+    lines = [HEAD, *first, GOOD[0], *bad, GOOD[1], odd]
+    path = tmp_path / "events.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    query = "EVENT SEQ(A a, B b, C c) WHERE [id] WITHIN 1 hour"
+    rows, aside = put_aside(path, query)
+    assert rows == [{"a": before, "b": before + 4, "c": before + 5}]
+    assert aside == [
+        (before + 1, "timestamp"),
+        (before + 2, "timestamp"),  # a line that is no row
+        (before + 3, "id"),
+    ]
+    with pytest.raises(sase.DataError):
+        sase.match(query, path)
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text(
+        '{"ts": 1, "type": "A", "v": 1}\n'
+        '{"ts": 2, "type": "A", "v": "x"}\n'
+        '{"ts": 3, "type": "A", "v":\n'
+        '{"ts": 4, "type": "B", "v": 2}\n',
+        encoding="utf-8",
+    )
+    rows, aside = put_aside(path, "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 9")
+    assert rows == [{"a": 0, "b": 3}]
+    assert aside == [(1, "v"), (2, "ts")]
+
+
+def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    lines = ["ts,type,id", "1,A,1", "2,A,x\xe9", "3,B,1"]
+    path.write_bytes("\n".join(lines).encode("latin-1"))
+    rows, aside = put_aside(path, "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9")
+    assert (rows, aside) == ([{"a": 0, "b": 2}], [(1, "id")])
+
+
+def test_a_column_that_no_query_names_makes_no_row_bad(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    lines = ["ts,type,id,note", *(f"{n},A,{n},{n}" for n in range(100_000)), "100000,B,1,text"]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert sase.match("EVENT B b WHERE b.id = 1", path).rows.to_pylist() == [{"b": 100_000}]
+    with pytest.raises(sase.DataError, match="line 100002: `note` is 'text'"):
+        sase.match("EVENT B b WHERE b.note = 1", path)
+
+
+def test_parquet_that_is_truncated_cannot_be_salvaged(tmp_path: Path) -> None:
+    path = tmp_path / "events.parquet"
+    path.write_bytes(b"PAR1 and no more")
+    with pytest.raises(sase.DataError, match="truncated"):
+        sase.match("EVENT A a", path, on_bad_row="quarantine")
