@@ -14,8 +14,7 @@ READY := .venv/.ready
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) ## find thefts in a day of readings, then check and format queries, broken ones too
-	@$(BIN)/python examples/first_query.py
+demo: $(READY) ## make a day of readings, find the thefts in it, then check and format queries
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) ## run the whole test suite

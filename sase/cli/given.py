@@ -29,9 +29,8 @@ def add_events(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--types",
         metavar="FILE",
-        type=Path,
         help="types, as TOML or JSON: each with the list of its attributes, or with the condition"
-        " that defines it",
+        " that defines it; or the name of the one type that all events have",
     )
     parser.add_argument(
         "--param",
@@ -56,8 +55,8 @@ def keywords(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
     from sase.engine.files import names_found
 
     types = _types(arguments.types)
-    by_condition = isinstance(types, dict) and any(isinstance(t, str) for t in types.values())
-    names = names_found(columns, arguments.time, arguments.type, typed=by_condition)
+    is_typed = isinstance(types, list) or any(isinstance(t, str) for t in (types or {}).values())
+    names = names_found(columns, arguments.time, arguments.type, typed=is_typed)
     say(names.notes)
     return {
         "time": names.time,
@@ -76,9 +75,12 @@ def say(lines: Sequence[str]) -> None:
         print(f"sase: {line}", file=sys.stderr)
 
 
-def _types(path: Path | None) -> dict[str, Any] | None:
-    if path is None:
+def _types(given: str | None) -> dict[str, Any] | list[str] | None:
+    if given is None:
         return None
+    path = Path(given)
+    if not path.suffix and not path.exists():
+        return [given]
     try:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
@@ -88,10 +90,10 @@ def _types(path: Path | None) -> dict[str, Any] | None:
         raise ArgumentError(f"{path}: this is not valid: {problem}") from problem
     if not isinstance(data, dict) or not data:
         raise ArgumentError(f"{path}: types are a table of names, and this is none")
-    for name, given in data.items():
-        if not isinstance(given, str) and not _is_list_of_names(given):
+    for name, listed in data.items():
+        if not isinstance(listed, str) and not _is_list_of_names(listed):
             raise ArgumentError(
-                f"{path}: `{name}` is {given!r}: a type has the list of its attributes, or the"
+                f"{path}: `{name}` is {listed!r}: a type has the list of its attributes, or the"
                 " condition that defines it"
             )
     return data

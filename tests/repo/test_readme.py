@@ -1,5 +1,6 @@
 """What the README shows is what the program prints."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -36,6 +37,30 @@ def test_output_in_the_readme_is_real(
     monkeypatch.chdir(ROOT)
     main(shlex.split(command)[1:])
     assert capsys.readouterr().out.strip() == output.strip()
+
+
+def transcripts() -> list[tuple[str, str]]:
+    """The commands of the page on logs, which may run over several lines, and what stands under."""
+    page = (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
+    found = []
+    for block in page.split("```console\n$ ")[1:]:
+        lines = block.split("```")[0].splitlines()
+        # A quoted query may have several lines, and ends the command.
+        end = next(n for n, line in enumerate(lines) if line.endswith("'"))
+        found.append(("\n".join(lines[: end + 1]), "\n".join(lines[end + 1 :])))
+    return found
+
+
+@pytest.mark.parametrize(("command", "output"), transcripts())
+def test_transcripts_are_real(
+    command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a command prints stands under it, but for the seconds that it took."""
+    monkeypatch.chdir(ROOT)
+    main(shlex.split(command.replace("\\\n", " "))[1:])
+    printed = capsys.readouterr()
+    told = re.sub(r"\d+\.\d+ s$", "0.6 s", printed.out + printed.err, flags=re.MULTILINE)
+    assert told.strip() == output.strip()
 
 
 def queries() -> list[str]:
