@@ -29,6 +29,8 @@ Watch: TypeAlias = Callable[[int], object]
 # The bytes of columns that are read as a whole; what is larger goes through in pieces.
 MOST_HELD = 1 << 30
 ONE_THREAD = "one thread searched: threads take slices of time, which need a window in all events"
+PIECES = "one thread searched, since the events are too many to be held and come in pieces"
+SORTED = "the events were not sorted, and were sorted on disk"
 
 
 def run(
@@ -56,11 +58,16 @@ def run(
         return Matches(_in_memory(plan, _whole(plan, events, names), threads, watch), most=most)
     # Within the lateness that was stated the matcher itself brings rows into order.
     is_ordered = plan.lateness > 0 or is_sorted(events, plan.schema)
-    return Matches(
-        lambda: _in_pieces(plan, events, names, watch, is_ordered=is_ordered),
-        most=most,
-        in_pieces=True,
-    )
+    notes = [PIECES] if threads not in (None, 1) else []
+    pieces = _as_read if is_ordered else _sorted
+    if not is_ordered:
+        notes.append(SORTED)
+
+    def search() -> Generator[Part, None, Report]:
+        report = yield from _in_pieces(plan, events, names, watch, pieces(events, names, plan))
+        return replace(report, notes=tuple(notes))
+
+    return Matches(search, most=most, in_pieces=True)
 
 
 def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
@@ -99,13 +106,16 @@ def _in_memory(plan: EnginePlan, events: object, threads: int | None, watch: Wat
     return search
 
 
+# Some rows, and their numbers where they do not come as in the input.
+_Numbered: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
+
+
 def _in_pieces(
-    plan: EnginePlan, files: Files, names: list[str], watch: Watch, *, is_ordered: bool
+    plan: EnginePlan, files: Files, names: list[str], watch: Watch, pieces: Iterator[_Numbered]
 ) -> Generator[Part, None, Report]:
-    """The search of files that are read meanwhile; where they are not sorted, on disk first."""
+    """The search of files that are read, or sorted on disk, meanwhile."""
     matcher, aside = Matcher(plan, watch=watch), list[pa.Table]()
     yield from matcher.push(files.empty(names, plan.named)).parts
-    pieces = _as_read(files, names, plan) if is_ordered else _sorted(files, names, plan)
     for inputs, rows in pieces:
         matches = matcher.push(inputs) if rows is None else matcher.push_numbered(inputs, rows)
         yield from matches.parts
@@ -115,13 +125,8 @@ def _in_pieces(
             break
     rest = matcher.finish()
     yield from rest.parts
-    notes = () if is_ordered else ("the events were not sorted, and were sorted on disk",)
     quarantined = pa.concat_tables(aside, promote_options="permissive") if aside else None
-    return replace(rest.report, notes=notes, quarantined=quarantined)
-
-
-# Some rows, and their numbers where they do not come as in the input.
-_Numbered: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
+    return replace(rest.report, quarantined=quarantined)
 
 
 def _as_read(files: Files, names: list[str], plan: EnginePlan) -> Iterator[_Numbered]:

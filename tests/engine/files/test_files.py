@@ -170,6 +170,24 @@ def test_files_in_pieces_and_sorted_on_disk(shuffled: bool, tmp_path: Path) -> N
     assert ("sorted on disk" in told) == shuffled
 
 
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_bad_row_in_pieces_has_its_number(shuffled: bool, tmp_path: Path) -> None:
+    rows = [{"ts": number, "type": "A", "id": number} for number in range(100)]
+    rows[60]["type"] = None
+    if shuffled:
+        rows.insert(0, rows.pop())
+    for number in range(4):
+        parquet(tmp_path / f"{number}.parquet", rows[number * 25 : number * 25 + 25])
+    plan = sase.compile("EVENT A a WHERE a.id > 0", tmp_path)
+    with pytest.raises(sase.DataError) as problem:
+        assert len(run(plan._engine, tmp_path, held=0))
+    place = "row 61 (from 0)" if shuffled else "2.parquet, row 10 (from 0)"
+    assert f"{place}: `type` is NULL" in str(problem.value)
+    plan = sase.compile("EVENT A a WHERE a.id > 0", tmp_path, on_bad_row="quarantine")
+    report = run(plan._engine, tmp_path, held=0).report
+    assert report.quarantined["sase_row"].to_pylist() == [60 + shuffled]
+
+
 def test_limit_ends_the_reading(tmp_path: Path) -> None:
     rows = [{"ts": number, "type": "A"} for number in range(100)]
     for number in range(10):
