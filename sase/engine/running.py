@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -64,7 +65,8 @@ def run(
         notes.append(SORTED)
 
     def search() -> Generator[Part, None, Report]:
-        report = yield from _in_pieces(plan, events, names, watch, pieces(events, names, plan))
+        with closing(pieces(events, names, plan)) as read:  # which may have files of its own
+            report = yield from _in_pieces(plan, events, names, watch, read)
         return replace(report, notes=tuple(notes))
 
     return Matches(search, most=most, in_pieces=True)
@@ -129,13 +131,13 @@ def _in_pieces(
     return replace(rest.report, quarantined=quarantined)
 
 
-def _as_read(files: Files, names: list[str], plan: EnginePlan) -> Iterator[_Numbered]:
+def _as_read(files: Files, names: list[str], plan: EnginePlan) -> Generator[_Numbered]:
     """Some columns of files in pieces that know where they come from."""
     for part, table in files.batches(names, plan.named):
         yield Inputs((Input(table, files=(part,)),)), None
 
 
-def _sorted(files: Files, names: list[str], plan: EnginePlan) -> Iterator[_Numbered]:
+def _sorted(files: Files, names: list[str], plan: EnginePlan) -> Generator[_Numbered]:
     """Some columns of files in stream order."""
     for table, rows in in_order(files, names, plan):
         yield Inputs((Input(table),)), rows
