@@ -124,6 +124,7 @@ def search_in_threads(
                 results = results.between(0, len(results) if left is None else left)
                 left = None if left is None else left - len(results)
                 if len(results):
+                    watch(int(results.positions[-1, -1]))
                     yield Found(matcher.shape, history, (results,))
                 if left == 0:
                     break
