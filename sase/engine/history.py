@@ -75,7 +75,7 @@ class History:
         if all(piece.rows is None for piece in self.pieces):
             return places
         found = places.copy()
-        for piece, at in self._shared(places):
+        for piece, at in self._shared(positions):
             if piece.rows is not None:
                 found[at] = piece.rows[places[at] - piece.begin]
         return found

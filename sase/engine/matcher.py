@@ -195,9 +195,11 @@ class Matcher:
         """Remember all events there are, and put the bad rows among them aside."""
         self._check_open()
         self._is_finished = True
-        self._history = History((Piece(0, events, inputs),))
+        rows = inputs.numbers
+        self._history = History((Piece(0, events, inputs, rows),))
         if self._quarantine is not None:
-            self._quarantine.take(inputs, events.refused, np.arange(inputs.num_rows))
+            numbers = np.arange(inputs.num_rows) if rows is None else rows
+            self._quarantine.take(inputs, events.refused, numbers)
         return self._history
 
     def results(self, events: Events) -> Iterator[Results]:

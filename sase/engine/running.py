@@ -11,11 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sase.binding.bound import WindowKind
 from sase.engine.events import opened
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.resolving import resolve
 from sase.engine.files import Files, is_path, open_files
 from sase.engine.files.salvage import TEXTS, salvaged
+from sase.engine.files.skipping import Wanted
 from sase.engine.files.sorting import in_order, is_sorted
 from sase.engine.found import Part
 from sase.engine.matcher import Matcher
@@ -56,18 +58,19 @@ def run(
         return Matches(_in_memory(plan, events, threads, watch), most=most)
     names = _columns(plan, events)
     if events.weight(names) <= held:
-        return Matches(_in_memory(plan, _whole(plan, events, names), threads, watch), most=most)
+        whole = _whole(plan, events, names)
+        read = whole.num_rows if isinstance(whole, Inputs) else None
+        notes = () if read is None else _not_read(events, read)
+        return Matches(_in_memory(plan, whole, threads, watch, notes), most=most)
     # Within the lateness that was stated the matcher itself brings rows into order.
     is_ordered = plan.lateness > 0 or is_sorted(events, plan.schema)
-    notes = [PIECES] if threads not in (None, 1) else []
     pieces = _as_read if is_ordered else _sorted
-    if not is_ordered:
-        notes.append(SORTED)
+    told = {PIECES: threads not in (None, 1), SORTED: not is_ordered}
 
     def search() -> Generator[Part, None, Report]:
         with closing(pieces(events, names, plan)) as read:  # which may have files of its own
             report = yield from _in_pieces(plan, events, names, watch, read)
-        return replace(report, notes=tuple(notes))
+        return replace(report, notes=tuple(note for note, is_so in told.items() if is_so))
 
     return Matches(search, most=most, in_pieces=True)
 
@@ -78,7 +81,7 @@ def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
     Columns that the plan does not name make no row bad either.
     """
     try:
-        table, counts = files.table(names, plan.named)
+        table, parts = files.table(names, plan.named, _wanted(plan))
     except DataError as problem:
         is_of_a_row = problem.row is not None
         is_named = problem.column is None or problem.column in plan.named
@@ -87,10 +90,32 @@ def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
         if plan.on_bad_row == "error" and is_named:
             raise
         return salvaged(files, plan.schema.time)
-    return Inputs((Input(table, files=counts),))
+    return Inputs((Input(table, files=parts),))
 
 
-def _in_memory(plan: EnginePlan, events: object, threads: int | None, watch: Watch) -> Search:
+def _wanted(plan: EnginePlan) -> Wanted | None:
+    """What must be read; all if each event counts."""
+    components = (*plan.positives, *plan.negatives)
+    counts = any(window.kind is not WindowKind.TIME for window in plan.windows)
+    if plan.schema.type is None or counts or any(each.types is None for each in components):
+        return None
+    types = frozenset(name for each in components for name in each.types or ())
+    return Wanted(types, plan.schema.type, plan.named)
+
+
+def _not_read(files: Files, read: int) -> tuple[str, ...]:
+    count = (files.rows() or read) - read
+    rows = "1 row was" if count == 1 else f"{count:,} rows were"
+    return (f"{rows} not read: they hold no event of the query's types",) if count else ()
+
+
+def _in_memory(
+    plan: EnginePlan,
+    events: object,
+    threads: int | None,
+    watch: Watch,
+    notes: tuple[str, ...] = (),
+) -> Search:
     """The search of events that are read and sorted at once."""
     fresh = [Matcher(plan, streaming=False, watch=watch)]
     inputs, loaded = fresh[0].load(events)
@@ -99,11 +124,12 @@ def _in_memory(plan: EnginePlan, events: object, threads: int | None, watch: Wat
 
     def search() -> Generator[Part, None, Report]:
         if len(slices) > 1:
-            return (yield from search_in_threads(plan, inputs, loaded, slices, count, watch))
+            report = yield from search_in_threads(plan, inputs, loaded, slices, count, watch)
+            return replace(report, notes=notes)
         matcher = fresh.pop() if fresh else Matcher(plan, streaming=False, watch=watch)
         report = yield from matcher.search(inputs, loaded)
-        is_cut = threads in (None, 1) or plan.split.before is not None
-        return report if is_cut else replace(report, notes=(ONE_THREAD,))
+        is_as_asked = threads in (None, 1) or plan.split.before is not None
+        return replace(report, notes=notes if is_as_asked else (*notes, ONE_THREAD))
 
     return search
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from os import PathLike
 from typing import Any
 
@@ -143,6 +144,16 @@ class Inputs:
             tuple(Input(table.source.slice(0, 0), table.type_name) for table in self.tables),
             self.typed,
         )
+
+    @property
+    def numbers(self) -> NDArray[np.int64] | None:
+        """The numbers of the rows, where files were read in part; None if they are counted."""
+        files = self.tables[0].files if len(self.tables) == 1 else ()
+        ends = accumulate((part.rows for part in files), initial=0)
+        if all(part.number == end for part, end in zip(files, ends, strict=False)):
+            return None
+        ranges = [np.arange(part.number, part.number + part.rows) for part in files]
+        return np.concatenate(ranges)
 
     @property
     def columns(self) -> list[object]:

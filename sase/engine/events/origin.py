@@ -10,11 +10,12 @@ from sase.errors import DataError
 
 
 class FilePart(NamedTuple):
-    """Rows of a file, from one of its rows on."""
+    """Rows of a file, from one of its rows on, which has a number among the rows of all files."""
 
     path: str
     rows: int
     first: int = 0
+    number: int = 0
 
 
 @dataclass(frozen=True)

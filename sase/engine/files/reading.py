@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from sase.engine.files.finding import FoundFiles, find_files
 from sase.engine.files.formats import as_read, reader
 from sase.engine.files.moments import moments_among, parsed
 from sase.engine.files.names import TIME_NAMES
+from sase.engine.files.skipping import Wanted, kept_groups
 from sase.errors import DataError, SchemaError
 
 # What is looked at to find out what strings hold.
@@ -57,19 +59,40 @@ class Files:
         return rows * sum(16 if pa.types.is_string(self.schema.field(n).type) else 8 for n in names)
 
     def table(
-        self, names: Iterable[str], named: Collection[str] | None = None
+        self,
+        names: Iterable[str],
+        named: Collection[str] | None = None,
+        wanted: Wanted | None = None,
     ) -> tuple[pa.Table, tuple[FilePart, ...]]:
-        """Some columns of all files, and how many rows each file has; `named` ones are parsed."""
-        wanted = list(names)
-        parts = []
+        """Some columns of all files, and which rows of each; `named` ones are parsed.
+
+        Row groups that are proved to hold nothing that is `wanted` are left out.
+        """
+        columns = list(names)
+        tables, parts, number = [self.empty(columns, named)], list[FilePart](), 0
         for path, fragment in zip(self.paths, self.dataset.get_fragments(), strict=True):
+            first = 0
             with self._watched(path):
-                part = fragment.to_table(schema=self.dataset.schema, columns=wanted)
-            parts.append(self._parsed(part, path, named))
-        whole = pa.concat_tables(parts) if parts else self.schema.empty_table().select(wanted)
-        return whole, tuple(
-            FilePart(path, part.num_rows) for path, part in zip(self.paths, parts, strict=True)
-        )
+                for piece, rows in self._pieces(fragment, wanted):
+                    if piece is not None:
+                        read = piece.to_table(schema=self.dataset.schema, columns=columns)
+                        rows = read.num_rows
+                        tables.append(self._parsed(read, path, named))
+                        parts.append(FilePart(path, rows, first, number))
+                    first, number = first + rows, number + rows
+        return pa.concat_tables(tables), tuple(parts)
+
+    def _pieces(self, fragment: Any, wanted: Wanted | None) -> Iterator[tuple[Any, int]]:
+        """What is read of a file, as one or in runs of row groups; the rows of what is not."""
+        is_parquet = self.format == "parquet"
+        kept = [True] if wanted is None or not is_parquet else kept_groups(fragment, wanted)
+        if all(kept):
+            yield fragment, 0
+            return
+        for is_kept, run in groupby(range(len(kept)), key=kept.__getitem__):
+            groups = list(run)
+            rows = sum(fragment.metadata.row_group(each).num_rows for each in groups)
+            yield fragment.subset(row_group_ids=groups) if is_kept else None, rows
 
     def batches(
         self, names: Iterable[str], named: Collection[str] | None = None, *, size: int = BATCH

@@ -198,6 +198,49 @@ def test_limit_ends_the_reading(tmp_path: Path) -> None:
     assert found.report.rows < 100
 
 
+# ---------------------------------------------------------------- row groups that are not read
+
+TYPED = [
+    {"ts": 10 * number + 7 * of_type, "type": kind, "id": number % 3, "f": 0.5}
+    for of_type, kind in enumerate("ABCD")
+    for number in range(20)
+]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_row_groups_without_an_event_of_interest_are_not_read(threads: int, tmp_path: Path) -> None:
+    table = pa.Table.from_pylist(TYPED)
+    for name, rows in (("1", table.slice(0, 50)), ("2", table.slice(50))):
+        pyarrow.parquet.write_table(rows, tmp_path / f"{name}.parquet", row_group_size=10)
+    for query, unread in (
+        ("EVENT SEQ(A a, D d) WHERE [id] WITHIN 50", 40),
+        ("EVENT SEQ(A a, !(C c), D d) WHERE [id] AND c.ts < 100 WITHIN 50", 20),
+        ("EVENT SEQ(A a, D d) WHERE [id] WITHIN 50 RETURN a.ts, d.ts AS t LIMIT 3", 40),
+        ("EVENT SEQ(A a, D d) WHERE [id] WITHIN 9 EVENTS", 0),  # where every event counts
+        ("EVENT SEQ(A a, ANY d) WHERE [id] WITHIN 50", 0),
+        ("EVENT SEQ(A a, D d) WHERE a.f = d.f WITHIN 50", 0),  # NaN is in no statistics
+    ):
+        found, expected = sase.match(query, tmp_path, threads=threads), sase.match(query, table)
+        assert len(expected) > 0
+        assert found.rows.equals(expected.rows)
+        assert found.to_pylist() == expected.to_pylist()
+        told = " ".join(found.report.notes)
+        assert (f"{unread} rows were not read" in told) == (unread > 0), (query, told)
+
+
+def test_row_groups_with_a_bad_row_are_read(tmp_path: Path) -> None:
+    for column in ("ts", "type", "id"):
+        rows = [dict(row) for row in TYPED]
+        rows[25][column] = None  # a B, which the query does not ask for
+        path = tmp_path / f"{column}.parquet"
+        pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=10)
+        query = "EVENT SEQ(A a, D d) WHERE [id] WITHIN 50"
+        found = sase.match(query, path, on_bad_row="quarantine")
+        bad = [] if column == "id" else [25]  # where NULL is a value like others
+        assert found.report.quarantined["sase_row"].to_pylist() == bad
+        assert found.rows.equals(sase.match(query, TYPED).rows)
+
+
 # ---------------------------------------------------------------- a file that cannot be used
 
 
