@@ -121,8 +121,9 @@ def search_in_threads(
                 if results is None:
                     whole.merge(matcher)
                     continue
-                results = results.between(0, len(results) if left is None else left)
-                left = None if left is None else left - len(results)
+                if left is not None:
+                    results = results.between(0, left)
+                    left -= len(results)
                 if len(results):
                     watch(int(results.positions[-1, -1]))
                     yield Found(matcher.shape, history, (results,))
@@ -188,4 +189,7 @@ def _owned(found: Iterator[Results], part: Slice, *, by_first: bool) -> Iterator
     """The results that a slice owns."""
     for results in found:
         owner = results.positions[0 if by_first else -1]
-        yield results.at((owner >= part.begin) & (owner < part.end))
+        if owner.min() >= part.begin and owner.max() < part.end:
+            yield results
+        else:
+            yield results.at((owner >= part.begin) & (owner < part.end))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sase.binding import Schema
 from sase.binding.types import FLOAT, INTEGER, STRING
-from sase.engine.events import Loader, describe, load
+from sase.engine.events import Events, Inputs, Loader, describe, load
 from sase.engine.events.inputs import opened
 from sase.engine.events.quarantine import quarantined
 from sase.errors import DataError, SchemaError
@@ -49,6 +49,11 @@ DOMAINS: dict[str, list[Domain]] = {
     "v": [(st.just(Decimal(10) ** 20), DECIMALS)],
 }
 ATTRIBUTES = ["i", "d", "s"]
+
+
+def put_aside(inputs: Inputs, events: Events, first: int) -> pa.Table:
+    """The table of the bad rows of inputs whose first row has a number."""
+    return quarantined(inputs, events.refused, np.arange(first, first + inputs.num_rows))
 
 
 def is_bad(column: str, value: Any) -> bool:
@@ -127,7 +132,7 @@ def test_the_events_are_the_good_rows(data: st.DataObject, made: Any, seq: str |
         load(table, schema, names)
     assert (caught.value.row, caught.value.column) == (bad[0], faults[bad[0]])
     assert comparable(caught.value.value) == comparable(rows[bad[0]][faults[bad[0]] or ""])
-    side = quarantined(opened(table), found.refused, 7)
+    side = put_aside(opened(table), found, 7)
     assert side["sase_row"].to_pylist() == [row + 7 for row in bad]
     assert side["sase_column"].to_pylist() == [faults[row] for row in bad]
     as_given = side.drop_columns(["sase_row", "sase_column", "sase_reason"])
@@ -150,7 +155,7 @@ def test_a_table_for_each_type(data: st.DataObject, made: Any) -> None:
     inputs = opened(given_tables)
     found = load(inputs, describe(inputs), ATTRIBUTES, on_bad_row="quarantine")
     bad = [n for n, (_, row) in enumerate(rows) if fault(row, ["ts", *ATTRIBUTES])]
-    side = quarantined(inputs, found.refused, 0)
+    side = put_aside(inputs, found, 0)
     assert side["sase_row"].to_pylist() == bad
     assert side["sase_type"].to_pylist() == [rows[row][0] for row in bad]
     for name in side.column_names:
@@ -213,7 +218,7 @@ def test_dicts_of_known_kinds(rows: list[Any], kind: Any, data: st.DataObject) -
             inputs = loader.opened(rows[begin:end])
             events = loader.load(inputs)
             seen += [begin + row for row in sorted(plain(events)["order"])]
-            side = quarantined(inputs, events.refused, begin)
+            side = put_aside(inputs, events, begin)
             assert {*seen, *side["sase_row"].to_pylist()} >= {*range(begin, end)}
         else:  # a push in which no dict has a column is no push of such events
             seen += [row for row in good if begin <= row < end]
@@ -268,7 +273,7 @@ def test_what_fits_a_column_of_dicts(values: list[Any], bad: list[int]) -> None:
     with pytest.raises((DataError, SchemaError)):
         load(rows, describe(rows), ["x"])
     inputs = Loader(schema, ["x"], on_bad_row="quarantine").opened(rows)
-    side = quarantined(inputs, found.refused, 0)
+    side = put_aside(inputs, found, 0)
     texts = [str(values[row]).replace("\ud800", "\\ud800") for row in bad]
     assert side["x"].to_pylist() == texts
 
@@ -279,7 +284,7 @@ def test_what_fits_a_column_of_dicts(values: list[Any], bad: list[int]) -> None:
 def test_a_column_of_the_same_name_is_not_hidden() -> None:
     table = pa.table({"ts": [1, None], "type": ["A", "A"], "sase_row": [5, 6], "sase_row_": [7, 8]})
     found = load(table, describe(table), [], on_bad_row="quarantine")
-    side = quarantined(opened(table), found.refused, 0)
+    side = put_aside(opened(table), found, 0)
     assert side.column_names == [
         "sase_row__", "sase_column__", "sase_reason__", "ts", "type", "sase_row", "sase_row_",
     ]  # fmt: skip
@@ -301,7 +306,7 @@ def test_columns_of_any_type_are_kept(values: pa.Array) -> None:
     table = pa.table({"ts": [1, None], "type": ["A", "A"], "odd": values, "same": [1, 2]})
     table = table.rename_columns(["ts", "type", "odd", "odd"])
     found = load(table, Schema(), [], on_bad_row="quarantine")
-    side = quarantined(opened(table), found.refused, 0)
+    side = put_aside(opened(table), found, 0)
     assert [column.to_pylist() for column in side.columns[-2:]] == [[values[1].as_py()], [2]]
 
 
@@ -313,7 +318,7 @@ def test_columns_of_several_tables_lose_nothing() -> None:
         "C": pa.table({"ts": pa.array([None], pa.int64()), "y": [[1]]}),
     }
     found = load(events, describe(events), [], on_bad_row="quarantine")
-    side = quarantined(opened(events), found.refused, 0)
+    side = put_aside(opened(events), found, 0)
     assert side["sase_type"].to_pylist() == ["A", "B", "C"]
     assert side["x"].to_pylist() == ["9007199254740993", "0.5", None]
     assert side["y"].to_pylist() == ["1", "b", "[1]"]
@@ -328,7 +333,7 @@ def test_many_bad_rows_are_one_fault() -> None:
     assert len(found) == 0
     assert found.refused.reasons[0][0] == "ts"
     assert not found.refused.codes.any()
-    side = quarantined(opened(table), found.refused, 0)
+    side = put_aside(opened(table), found, 0)
     assert side["sase_row"].to_numpy().tolist() == list(range(rows))
 
 
