@@ -32,7 +32,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.reorder import Arrived, Reorder
 from sase.engine.report import Report, together
 from sase.engine.store import Store
-from sase.errors import DataError, SaseError, SchemaError
+from sase.errors import SaseError, SchemaError
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 Numbers: TypeAlias = NDArray[np.int64]
@@ -109,14 +109,7 @@ class Matcher:
     def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:
         """The same with row numbers, for rows that do not come as in the input."""
         self._check_open()
-        try:
-            return self._push(inputs, rows)
-        except DataError as problem:
-            if problem.row is None:
-                raise
-            row = int(rows[problem.row])
-            message = problem.message.replace(f"row {problem.row} (", f"row {row} (", 1)
-            raise DataError(message, row, problem.column, problem.value) from None
+        return self._push(inputs, rows)
 
     def _push(self, inputs: Inputs, rows: Numbers | None) -> Matches:
         events, count = self._loader.load(inputs), inputs.num_rows

@@ -145,7 +145,7 @@ def _in_pieces(
     matcher, aside = Matcher(plan, watch=watch), list[pa.Table]()
     yield from matcher.push(files.empty(names, plan.named)).parts
     for inputs, rows in pieces:
-        matches = matcher.push(inputs) if rows is None else matcher.push_numbered(inputs, rows)
+        matches = matcher.push(inputs) if rows is None else _pushed(matcher, inputs, rows)
         yield from matches.parts
         if matches.report.bad:
             aside.append(matches.report.quarantined)
@@ -155,6 +155,18 @@ def _in_pieces(
     yield from rest.parts
     quarantined = pa.concat_tables(aside, promote_options="permissive") if aside else None
     return replace(rest.report, quarantined=quarantined)
+
+
+def _pushed(matcher: Matcher, inputs: Inputs, rows: NDArray[np.int64]) -> Matches:
+    """What a push finds; an error has the number that its row has in the input."""
+    try:
+        return matcher.push_numbered(inputs, rows)
+    except DataError as problem:
+        if problem.row is None:
+            raise
+        row = int(rows[problem.row])
+        message = problem.message.replace(f"row {problem.row} (", f"row {row} (", 1)
+        raise DataError(message, row, problem.column, problem.value) from None
 
 
 def _as_read(files: Files, names: list[str], plan: EnginePlan) -> Generator[_Numbered]:
