@@ -58,7 +58,7 @@ def _takes(action: argparse.Action) -> Literal["nothing", "file", "choice", "oth
         return "nothing"
     if action.choices is not None:
         return "choice"
-    return "file" if action.type is Path or action.metavar == "FILE" else "other"
+    return "file" if action.type is Path or action.metavar in ("FILE", "PATH") else "other"
 
 
 def _choices(parser: ArgumentParser) -> dict[str, str]:

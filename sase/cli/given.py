@@ -57,6 +57,12 @@ def keywords(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
     types = _types(arguments.types)
     is_typed = isinstance(types, list) or any(isinstance(t, str) for t in (types or {}).values())
     names = names_found(columns, arguments.time, arguments.type, typed=is_typed)
+    if names.type is None and types is None:
+        raise ArgumentError(
+            f"no column has a usual name for the type of events: say which of {', '.join(columns)}"
+            " it is with --type, or give all events one type with --types NAME, or define types by"
+            " conditions with --types FILE"
+        )
     say(names.notes)
     return {
         "time": names.time,

@@ -135,6 +135,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
             watch=lambda rows: setattr(progress, "rows", rows),
         )
         where = _deliver(matches, arguments, progress, ending)
+    sys.stdout.flush()  # or the summary could overtake what it sums up
     report = matches.report
     if report.bad:
         _put_aside(report, arguments.quarantine)

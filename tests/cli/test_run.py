@@ -137,6 +137,14 @@ def test_names_that_were_found_are_told(capsys: pytest.CaptureFixture[str]) -> N
     assert "the type of events is taken from the column `event`" in err
 
 
+def test_events_without_a_type_column(capsys: pytest.CaptureFixture[str]) -> None:
+    pyarrow.parquet.write_table(EVENTS.drop_columns("type"), "events.parquet")
+    assert run("-q", "EVENT SEQ(Reading a, Reading b) WITHIN 2", "--types", "Reading") == 0
+    assert "59 matches in 60 rows" in capsys.readouterr().err
+    assert run("-q", "EVENT Reading a") == 2
+    assert "say which of ts, id, s it is with --type" in capsys.readouterr().err
+
+
 # ---------------------------------------------------------------- what is wrong
 
 
