@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +12,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sase
 from sase.engine.files import names_found, open_files
 from sase.engine.running import run
+from sase.lang.parser import parse_query
+from tests import naive
 
 ROWS = [
     {"ts": 1, "type": "A", "id": 7, "note": "x"},
@@ -108,6 +113,50 @@ def test_tables_of_several_types_may_be_files(tmp_path: Path) -> None:
     events = {"A": tmp_path / "a.csv", "B": str(tmp_path / "b.parquet")}
     found = sase.match("EVENT SEQ(A a, B b) WHERE a.x = b.y WITHIN 9", events)
     assert found.rows.to_pylist() == [{"a": 0, "b": 1}]
+
+
+TEXTS = st.sampled_from(["x", "", "a,b", 'say "so"', "two\nlines", "é", "NULL", "x y", None])
+STREAMS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "ts": st.integers(0, 20),
+            "type": st.sampled_from("ABC"),
+            "id": st.integers(0, 2) | st.none(),
+            "f": st.sampled_from([0.5, -2.25, 1e300, None]),
+            "note": TEXTS,
+        }
+    ),
+    min_size=1,
+    max_size=30,
+)
+QUERIES = [
+    "EVENT SEQ(A a, B b, C c) WHERE [id] WITHIN 9",
+    "EVENT SEQ(A a, !(C c), B b) WHERE a.note = b.note WITHIN 12",
+    "EVENT SEQ(A a, B b) WHERE a.f < b.f WITHIN 5 EVENTS RETURN a.note, b.f AS f",
+]
+
+
+@given(STREAMS, st.sampled_from(QUERIES), st.sampled_from(list(WRITERS)), st.integers(1, 4))
+def test_random_streams_by_every_format(
+    rows: list[dict[str, object]], query: str, name: str, files: int
+) -> None:
+    """In one file or several, sorted or not: the naive matcher finds the same."""
+    # So that a column has a type in each file, and text looks like nothing else.
+    first = {"ts": 0, "type": "Z", "id": 0, "f": 0.5, "note": "x"}
+    stem, _, suffix = name.partition(".")
+    with tempfile.TemporaryDirectory() as folder:
+        size = -(-len(rows) // files)
+        parts = [[first, *rows[begin : begin + size]] for begin in range(0, len(rows), size)]
+        for number, part in enumerate(parts):
+            WRITERS[name](Path(folder) / f"{stem}{number}.{suffix}", part)
+        found = sase.match(query, folder)
+        got = [tuple(row.values()) for row in found.rows.to_pylist()]
+    every = [row for part in parts for row in part]
+    expected = naive.match(parse_query(query), every)
+    assert got == [tuple(row for (row,) in match.events) for match in expected]
+    if "RETURN" in query:
+        values = [{name: row[name] for name in ("a_note", "f")} for row in found]
+        assert values == [match.values for match in expected]
 
 
 # ---------------------------------------------------------------- what is found out
