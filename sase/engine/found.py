@@ -196,6 +196,14 @@ class Made:
         """Make them now."""
         return cls(found.shape, found.names, found.width, found.table(), found.rows())
 
+    @classmethod
+    def merged(cls, parts: list[Made], order: Numbers) -> Made:
+        """Several as one, in an order of all."""
+        first, places = parts[0], pa.array(order)
+        made = pa.concat_tables([part.made for part in parts], promote_options="permissive")
+        rows = pa.concat_tables([part.from_rows for part in parts])
+        return replace(first, made=made.take(places), from_rows=rows.take(places))
+
     def __len__(self) -> int:
         return int(self.made.num_rows)
 

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.block import Block, Clock
+from sase.binding.bound import EquivalenceTest
+from sase.engine.block import Block, Clock, Stretch
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Events, Loader
 from sase.engine.events.inputs import Inputs
@@ -94,7 +95,7 @@ class Matcher:
         self._is_finished = False
         # What the operators of others counted, which searched other events.
         self._others: tuple[Counted, ...] = ()
-        self._lacks = _lacking(plan)
+        self._lacks = plan.lacking
 
     # ------------------------------------------------------------ what callers use
 
@@ -201,9 +202,16 @@ class Matcher:
         yield from self._run(events)
         yield from self._end()
 
-    def merge(self, other: Matcher) -> None:
-        """Take over what another one noted of other events of the same input."""
-        self._notes.merge(other._notes, self._history)
+    def codes(self, events: Events, test: EquivalenceTest) -> Numbers:
+        """The codes of all events under a test, negative where they have none."""
+        coding, places = self._context.coding, np.arange(len(events))
+        stretch = Stretch(events, 0, len(events), 0, 0)
+        block = Block(stretch, places, places, events.ts, places, places, coding)
+        return block.codes(coding.key((test,)))
+
+    def merge(self, other: Matcher, positions: Numbers | None = None) -> None:
+        """Take over what another one noted of events that have these positions, or their own."""
+        self._notes.merge(other._notes, self._history, positions)
         self._others += (other.counters,)
 
     @property
@@ -386,10 +394,3 @@ def _loader(plan: EnginePlan, coding: PlanCoding, on_bad_row: str) -> Loader:
         classify=lambda events: classified(events, plan.definitions, coding),
         on_bad_row=on_bad_row,
     )
-
-
-def _lacking(plan: EnginePlan) -> str | None:
-    """What the schema did not say that some events need."""
-    if any(window.size is None for window in plan.windows):
-        return "what time counts"
-    return "the types" if plan.schema.type_names is None else None

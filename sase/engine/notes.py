@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sase.engine.block import Block
+from sase.engine.block import Block, Numbers
 from sase.engine.history import History
 from sase.engine.operators.contract import Overflows
 from sase.engine.plan import EnginePlan
@@ -38,12 +38,12 @@ class Notes:
                 (row,) = history.rows(np.array([position]))
                 self._rows[position] = int(row)
 
-    def merge(self, other: Notes, history: History) -> None:
-        """Take over what another search noted of other events of the same input."""
+    def merge(self, other: Notes, history: History, positions: Numbers | None) -> None:
+        """Take over what another search noted of events that have these positions, or their own."""
         self.unseen &= other.unseen
         self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
         for mine, others in zip(self._overflows, other._overflows, strict=True):
-            mine.add(others)
+            mine.add(others, positions)
         self.note_rows(history)
 
     def warnings(self, *, of_types: bool) -> Iterator[str]:

@@ -92,6 +92,13 @@ class EnginePlan:
         return frozenset((*roles, *self.attributes))
 
     @cached_property
+    def lacking(self) -> str | None:
+        """What the schema did not say that some events need."""
+        if any(window.size is None for window in self.windows):
+            return "what time counts"
+        return "the types" if self.schema.type_names is None else None
+
+    @cached_property
     def split(self) -> Split:
         """How it may be cut."""
         return split_of(self.operators)

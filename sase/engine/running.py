@@ -20,6 +20,7 @@ from sase.engine.files.salvage import TEXTS, salvaged
 from sase.engine.files.skipping import Wanted
 from sase.engine.files.sorting import in_order, is_sorted
 from sase.engine.found import Part
+from sase.engine.keyed import search_by_key
 from sase.engine.matcher import Matcher
 from sase.engine.matches import Matches, Search
 from sase.engine.plan import EnginePlan
@@ -31,7 +32,9 @@ Watch: TypeAlias = Callable[[int], object]
 
 # The bytes of columns that are read as a whole; what is larger goes through in pieces.
 MOST_HELD = 1 << 30
-ONE_THREAD = "one thread searched: threads take slices of time, which need a window in all events"
+ONE_THREAD = (
+    "one thread searched: there is no window to cut by, and no attribute all events agree on"
+)
 PIECES = "one thread searched, since the events are too many to be held and come in pieces"
 SORTED = "the events were not sorted, and were sorted on disk"
 
@@ -125,6 +128,9 @@ def _in_memory(
     def search() -> Generator[Part, None, Report]:
         if len(slices) > 1:
             report = yield from search_in_threads(plan, inputs, loaded, slices, count, watch)
+            return replace(report, notes=notes)
+        if plan.split.by_key and threads is not None and threads > 1:
+            report = yield from search_by_key(plan, inputs, loaded, threads, watch)
             return replace(report, notes=notes)
         matcher = fresh.pop() if fresh else Matcher(plan, streaming=False, watch=watch)
         report = yield from matcher.search(inputs, loaded)

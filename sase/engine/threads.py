@@ -106,15 +106,11 @@ def search_in_threads(
     watch: Callable[[int], object],
 ) -> Generator[Part, None, Report]:
     """The matches of all slices, in order; no more slices are under way than threads."""
-    top = find(plan.operators, Transformation)
-    assert top is not None
-    left = top.limit
-    assert left is None or isinstance(left, int)
+    unlimited, left = without_limit(plan)
     searched = 0
     whole = Matcher(plan, streaming=False)
     history = whole.take(inputs, events)
     yield Found(whole.shape, history)
-    unlimited = replace(plan, operators=exchanged(plan.operators, replace(top, limit=None)))
     with _Searches(unlimited, events, slices, threads) as searches:
         for part in slices:
             for matcher, results in searches.next():
@@ -135,6 +131,15 @@ def search_in_threads(
                 break
     report = whole.report(is_cut=left == 0)
     return replace(report, rows=report.rows + searched)
+
+
+def without_limit(plan: EnginePlan) -> tuple[EnginePlan, int | None]:
+    """The plan without LIMIT, and what that is."""
+    top = find(plan.operators, Transformation)
+    assert top is not None
+    assert top.limit is None or isinstance(top.limit, int)
+    operators = exchanged(plan.operators, replace(top, limit=None))
+    return replace(plan, operators=operators), top.limit
 
 
 class _Searches:

@@ -42,6 +42,11 @@ class Split:
         return self.before is not None and self.before.kind is WindowKind.EVENTS
 
     @property
+    def by_key(self) -> bool:
+        """Whether keys are the only way."""
+        return self.before is None and bool(self.keys)
+
+    @property
     def by_first(self) -> bool:
         """Whether the first event decides which slice owns a match."""
         return self.after is not None

@@ -92,6 +92,14 @@ class Events:
             tie=None if self.tie is None else self.tie[cut],
         )
 
+    def at(self, positions: Int64s) -> Events:
+        """The events at some positions, ascending."""
+        order = positions if self.order is None else self.order[positions]
+        return replace(self.in_order(positions), order=order, tie=self._tie_at(positions))
+
+    def _tie_at(self, positions: Int64s) -> Int64s | None:
+        return None if self.tie is None else self.tie[positions]
+
     def in_order(self, order: Int64s) -> Events:
         """The events by input row, brought into an order; `tie` is by position already."""
         taken = {column: column.take(order) for column in self._distinct()}

@@ -83,9 +83,10 @@ class Overflows:
             seen[0] += int(notes[0])
             notes[:3] = 0
 
-    def add(self, other: Overflows) -> None:
-        """Count what another one counted of other events; of the examples the earlier."""
+    def add(self, other: Overflows, positions: Sequences | None) -> None:
+        """Count what another one counted, whose events have these positions if not their own."""
         for operation, (count, place) in other.counts.items():
+            place = place if positions is None else int(positions[place])
             seen = self.counts.setdefault(operation, [0, place])
             seen[:] = [seen[0] + count, min(seen[1], place)]
 

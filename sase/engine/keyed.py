@@ -1,0 +1,145 @@
+"""A batch run in several threads where there is no window: each takes some of the keys.
+
+The parts are searched side by side. All matches of an event are found in one part, so the order of
+the last events is the order of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from queue import Empty, Queue
+from threading import Event
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.events import Events
+from sase.engine.events.inputs import Inputs
+from sase.engine.found import Found, Made, Part
+from sase.engine.history import History
+from sase.engine.matcher import Matcher
+from sase.engine.operators.transformation import Results
+from sase.engine.plan import EnginePlan
+from sase.engine.report import Report
+from sase.engine.threads import without_limit
+
+Numbers = NDArray[np.int64]
+# The results of a part that may wait for the other parts.
+MOST_WAITING = 16
+# What a part's thread hands over: results, at the end none, or what went wrong.
+_Delivery: TypeAlias = Results | None | BaseException
+
+
+def search_by_key(
+    plan: EnginePlan,
+    inputs: Inputs,
+    events: Events,
+    threads: int,
+    watch: Callable[[int], object],
+) -> Generator[Part, None, Report]:
+    """The matches of all keys, in order."""
+    unlimited, left = without_limit(plan)
+    whole = Matcher(plan, streaming=False)
+    history = whole.take(inputs, events)
+    yield Found(whole.shape, history)
+    # Events without a key are in no match with others: any part will do.
+    of_part = np.maximum(whole.codes(events, plan.split.keys[0]), 0) % threads
+    parts = [
+        _Part(unlimited, events, np.flatnonzero(of_part == number)) for number in range(threads)
+    ]
+    with _searching(parts):
+        for made in _merged([_Stream(part, history) for part in parts]):
+            if left is not None:
+                made = made.between(0, left)
+                left -= len(made)
+            watch(int(made.from_rows.column(-1)[-1].as_py()) if len(made) else 0)
+            yield made
+            if left == 0:
+                break
+    for part in parts:
+        whole.merge(part.matcher, part.positions)
+    report = whole.report(is_cut=left == 0)
+    return replace(report, rows=report.rows + len(events))
+
+
+class _Part:
+    """The events of some keys, and a queue of what is found in them."""
+
+    def __init__(self, plan: EnginePlan, events: Events, positions: Numbers) -> None:
+        self.matcher = Matcher(plan, streaming=False)
+        self.positions = positions
+        self.out: Queue[_Delivery] = Queue(MOST_WAITING)
+        self.stop = Event()
+        self._events = events.at(positions)
+
+    def search(self) -> None:
+        """Find everything, unless nobody wants more."""
+        try:
+            for results in self.matcher.results(self._events):
+                if self.stop.is_set():
+                    return
+                self.out.put(results)
+            self.out.put(None)
+        except BaseException as problem:
+            self.out.put(problem)
+
+
+@contextmanager
+def _searching(parts: list[_Part]) -> Iterator[None]:
+    """A thread for each part; in the end none is left."""
+    with ThreadPoolExecutor(len(parts)) as pool:
+        for part in parts:
+            pool.submit(part.search)
+        try:
+            yield
+        finally:
+            for part in parts:
+                part.stop.set()
+                with suppress(Empty):  # a thread may wait for room in it
+                    while True:
+                        part.out.get_nowait()
+
+
+class _Stream:
+    """What is found in a part, of which some is in hand: results, and positions of last events."""
+
+    def __init__(self, part: _Part, history: History) -> None:
+        self._part, self._history = part, history
+        self.last: Numbers = np.empty(0, np.int64)
+        self._made: Made | None = None
+
+    def advance(self) -> bool:
+        """Take the next results in hand, if there are any."""
+        delivery = self._part.out.get()
+        if isinstance(delivery, BaseException):
+            raise delivery
+        if delivery is None:
+            return False
+        positions = self._part.positions[delivery.positions]
+        results = Results(positions, delivery.values)
+        self._made = Made.of(Found(self._part.matcher.shape, self._history, (results,)))
+        self.last = positions[-1]
+        return True
+
+    def up_to(self, bound: int) -> tuple[Made, Numbers]:
+        """Those in hand whose last event is at a position or before it."""
+        assert self._made is not None
+        count = int(np.searchsorted(self.last, bound, "right"))
+        taken, last = self._made.between(0, count), self.last[:count]
+        self._made, self.last = self._made.between(count, len(self._made)), self.last[count:]
+        return taken, last
+
+
+def _merged(streams: list[_Stream]) -> Iterator[Made]:
+    """All results up to the least of the last positions in hand: what is to come is behind."""
+    live = [stream for stream in streams if stream.advance()]
+    while live:
+        bound = min(int(stream.last[-1]) for stream in live)
+        taken = [stream.up_to(bound) for stream in live]
+        live = [stream for stream in live if len(stream.last) or stream.advance()]
+        order = np.argsort(np.concatenate([last for _, last in taken]), kind="stable")
+        yield Made.merged([made for made, _ in taken], order)

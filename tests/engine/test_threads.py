@@ -1,0 +1,110 @@
+"""Several threads find what one finds, in its order; and none is left behind."""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.binding.bound import WindowKind
+from sase.engine.matcher import Matcher
+from sase.engine.plan import EnginePlan
+
+RANDOM = random.Random(5)
+EVENTS = pa.table(
+    {
+        "ts": [number // 3 for number in range(900)],
+        "type": [RANDOM.choice("ABC") for _ in range(900)],
+        "id": [RANDOM.choice([None, *range(9)]) for _ in range(900)],
+        "v": [RANDOM.random() for _ in range(900)],
+        "n": [2**62 if number in (300, 700) else 1 for number in range(900)],
+        "s": [RANDOM.choice(["x", "y", "z"]) for _ in range(900)],
+    }
+)
+SLICED = [
+    "EVENT SEQ(A a, !(B b), C c) WHERE [id] AND a.v < c.v WITHIN 50",
+    "EVENT SEQ(!(B b), A a, C c) WHERE [id] WITHIN 50",
+    "EVENT SEQ(A a, C c, !(B b)) WHERE [id] WITHIN 20 RETURN a.s, c.ts AS t",
+    "EVENT SEQ(A a, C c) WHERE a.n + c.n > 0 WITHIN 10 EVENTS",
+    "EVENT SEQ(A a, C c) WHERE [s] WITHIN 9 INCLUSIVE LIMIT 17",
+]
+KEYED = [
+    "EVENT SEQ(A a, C c) WHERE [id] AND a.v < c.v / 50",
+    "EVENT SEQ(A a, !(B b), C c) WHERE [s, id] RETURN a.s, c.v AS v",
+    "EVENT SEQ(A a, C c) WHERE [s] AND a.n * 4 > c.v LIMIT 37",
+    "EVENT SEQ(A a, B b, C c) WHERE [id] WITHIN 4 EVENTS PER PARTITION",
+    "EVENT A a WHERE [id]",
+]
+
+
+def told(matches: sase.Matches) -> Any:
+    report = matches.report
+    return matches.rows.to_pylist(), matches.to_pylist(), report.warnings, report.is_complete
+
+
+@pytest.mark.parametrize("query", [*SLICED, *KEYED])
+@pytest.mark.parametrize("recipe", ["basic", "optimized"])
+def test_threads_change_nothing(query: str, recipe: str) -> None:
+    plan = sase.compile(query, EVENTS, plan=recipe)
+    alone = plan.run(EVENTS, threads=1)
+    assert len(alone) > 0
+    for threads in (2, 3, 7):
+        several = plan.run(EVENTS, threads=threads)
+        assert told(several) == told(alone)
+        assert several.report.notes == ()
+        read = plan.run(EVENTS, threads=threads).to_reader().read_all()
+        assert read.to_pylist() == alone.to_pylist()
+
+
+def test_how_plans_are_cut() -> None:
+    """The cut is a value of the plan, and says why where there is none."""
+
+    def split(query: str) -> Any:
+        plan = sase.compile(query, EVENTS)
+        return EnginePlan(plan.operators, plan.schema).split
+
+    sliced, keyed = split(SLICED[2]), split(KEYED[1])
+    assert (sliced.before, sliced.by_first, sliced.by_key) == (sliced.after, True, False)
+    assert [test.attribute for test in keyed.keys] == ["s", "id"]
+    assert keyed.by_key
+    assert split(SLICED[3]).before.kind is WindowKind.EVENTS
+    assert split(SLICED[3]).needs_positions
+    assert "neither a window nor an attribute" in split("EVENT SEQ(A a, B b)").reason
+
+
+def test_one_thread_where_nothing_can_be_cut() -> None:
+    found = sase.match("EVENT SEQ(A a, B b) WHERE a.v > 0.99", EVENTS, threads=3)
+    assert len(found) > 0
+    assert "one thread searched" in found.report.notes[0]
+    with pytest.raises(sase.PlanError, match="at least one thread"):
+        sase.match("EVENT A a", EVENTS, threads=0)
+
+
+@pytest.mark.parametrize(
+    "query", ["EVENT SEQ(A a, A b, A c) WITHIN 90", "EVENT SEQ(A a, A b) WHERE [s]"]
+)
+def test_no_thread_is_left_when_nobody_reads_on(query: str) -> None:
+    before = threading.active_count()
+    reader = sase.match(query, EVENTS, threads=3).to_reader()
+    assert reader.read_next_batch().num_rows > 0
+    reader.close()
+    del reader
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("query", [SLICED[0], KEYED[0]])
+def test_an_error_in_a_thread_is_an_error(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = threading.active_count()
+
+    def failing(self: Matcher, events: Any) -> Any:
+        raise MemoryError("no more")
+        yield
+
+    monkeypatch.setattr(Matcher, "results", failing)
+    with pytest.raises(MemoryError, match="no more"):
+        assert len(sase.match(query, EVENTS, threads=2)) >= 0
+    assert threading.active_count() == before
