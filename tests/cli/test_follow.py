@@ -133,22 +133,32 @@ def test_a_file_of_matches(tmp_path: Path, runs: list[Run]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("lines", "bad", "message"),
     [
-        (["ts,type,id\n1,A,1", "x,B,1"], "standard input, in lines 3 to 3"),
-        (['{"ts": 1, "type": "A", "id": 1}', "no JSON"], "is no JSON"),
-        ([], "ended before there was a line"),
+        (CSV[:3], "x,B,1", "standard input, in lines 4 to 4"),
+        (JSON, "no JSON", "standard input, in lines 3 to 3: line 1 of these is no JSON"),
+        (JSON, "[1]", "is no object"),
     ],
 )
-def test_lines_that_cannot_be_read(lines: list[str], message: str, runs: list[Run]) -> None:
-    run = Run("-", "-q", QUERY)
+def test_lines_that_cannot_be_read(
+    lines: list[str], bad: str, message: str, runs: list[Run]
+) -> None:
+    run = Run("-", "-q", QUERY if lines is not JSON else f"{QUERY} seconds")
     runs.append(run)
-    for line in lines:
-        run.write(f"{line}\n")
-        time.sleep(1)  # each is read alone
+    run.write("".join(f"{line}\n" for line in lines))
+    assert run.line()  # so these are read
+    run.write(f"{bad}\n")
     status, _, err = run.end()
     assert status == 1
     assert message in err
+
+
+def test_no_line_at_all(runs: list[Run]) -> None:
+    run = Run("-", "-q", QUERY)
+    runs.append(run)
+    status, _, err = run.end()
+    assert status == 1
+    assert "ended before there was a line" in err
 
 
 @pytest.mark.parametrize("option", ["--threads=2", "--max-matches=3", "--format=table"])
