@@ -100,9 +100,9 @@ def engine_ways(cell: Cell, table: pa.Table) -> dict[str, Way]:
     strings = cell.stream.table("string")
     plan, plan_of_strings = sase.compile(text, table), sase.compile(text, strings)
     return {
-        "plan.run": lambda: plan.run(table).rows,
-        "plain strings": lambda: plan_of_strings.run(strings).rows,
-        "sase.match": lambda: sase.match(text, table).rows,
+        "plan.run": lambda: plan.run(table, threads=1).rows,
+        "plain strings": lambda: plan_of_strings.run(strings, threads=1).rows,
+        "sase.match": lambda: sase.match(text, table, threads=1).rows,
     }
 
 
