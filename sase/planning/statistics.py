@@ -1,0 +1,109 @@
+"""What is known of the events, as far as plans and estimates depend on it: a frozen value.
+
+`sase.engine.profile` measures it. Shares are fractions from 0 to 1. Of a sample the counts are
+those of the whole input as far as the sample tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeStatistics:
+    """An attribute among the events of a type.
+
+    `nulls` is the share of NULL and `distinct` the number of values. `agreement` is how likely two
+    events are to agree: the sum of the squares of the shares, 1 / `distinct` without any skew.
+    `quantiles` are of numbers, from the least to the greatest, in steps that hold equally many.
+    """
+
+    name: str
+    nulls: float = 0.0
+    distinct: int | None = None
+    agreement: float | None = None
+    quantiles: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TypeStatistics:
+    """The events of a type."""
+
+    name: str
+    rows: int
+    attributes: tuple[AttributeStatistics, ...] = ()
+
+    def attribute(self, name: str) -> AttributeStatistics | None:
+        """What is known of an attribute."""
+        return next((each for each in self.attributes if each.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The share of the events of its types that pass the conditions on a component alone."""
+
+    variable: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How likely random events, one of each variable, are to agree on all of some attributes.
+
+    They are of the types of the variables and pass the conditions on them alone.
+    """
+
+    attributes: tuple[str, ...]
+    variables: tuple[str, ...]
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Selectivity:
+    """The share of random events of its variables that a condition lets pass, by its text."""
+
+    condition: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The events as a whole, by type, and how the parts of a query fare on them.
+
+    `source` says where this comes from: "footers", "all events", or a sample of `sampled` events.
+    `first` and `last` are times in raw units.
+    """
+
+    rows: int
+    first: int | None = None
+    last: int | None = None
+    types: tuple[TypeStatistics, ...] = ()
+    admissions: tuple[Admission, ...] = ()
+    agreements: tuple[Agreement, ...] = ()
+    selectivities: tuple[Selectivity, ...] = ()
+    source: str = ""
+    sampled: int = 0
+
+    @property
+    def span(self) -> int | None:
+        """The time from the first event to the last, both counted."""
+        return None if self.first is None or self.last is None else self.last - self.first + 1
+
+    def type(self, name: str) -> TypeStatistics | None:
+        """What is known of the events of a type."""
+        return next((each for each in self.types if each.name == name), None)
+
+    def admission(self, variable: str) -> float | None:
+        """The share that the conditions on a component alone let pass."""
+        return next((a.share for a in self.admissions if a.variable == variable), None)
+
+    def agreement(self, attributes: Iterable[str], variables: Iterable[str]) -> float | None:
+        """How likely events of some variables are to agree on some attributes."""
+        wanted = (frozenset(attributes), frozenset(variables))
+        known = ((frozenset(a.attributes), frozenset(a.variables), a) for a in self.agreements)
+        return next((each.share for *key, each in known if tuple(key) == wanted), None)
+
+    def selectivity(self, condition: str) -> float | None:
+        """The share that a condition lets pass."""
+        return next((s.share for s in self.selectivities if s.condition == condition), None)
