@@ -245,7 +245,13 @@ class EquivalenceTest:
     value: Constant | Placeholder | None
     type: DataType
     declared: tuple[bool | None, ...]
+    # Of an inferred test the attribute of each component, where their names are not the same.
+    attributes: tuple[str | None, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+    def attribute_of(self, component: int) -> str | None:
+        """The attribute of a component, by its index in the pattern; None if it has no part."""
+        return self.attributes[component] if self.attributes else self.attribute
 
 
 # ---------------------------------------------------------------- the query
