@@ -14,8 +14,10 @@ from sase.engine.options import Options
 from sase.errors import DataError, Diagnostic, PlanError
 from sase.nearest import did_you_mean
 from sase.planning.basic import basic_plan
+from sase.planning.driver import Step
 from sase.planning.nodes import Operator, Transformation, exchanged, find, shown
-from sase.planning.recipes import Step, cooked, read_recipe
+from sase.planning.optimizer import optimized
+from sase.planning.recipes import read_recipe
 
 if TYPE_CHECKING:
     from sase.engine.events.inputs import Inputs
@@ -194,15 +196,15 @@ def compile(
     allowed = lateness_in(lateness, known)
     bound = bind_text(query, known, parameters=dict(params or {}))
     recipe = read_recipe(plan)
-    operators, steps = cooked(recipe, _limited(basic_plan(bound), limit))
+    made = optimized(recipe, _limited(basic_plan(bound), limit))
     _check_runs(bound)
     return Plan(
         query,
-        operators,
+        made.plan,
         known,
         bound.definitions,
         recipe.name,
-        steps,
+        made.steps,
         on_bad_row=on_bad_row,
         lateness=allowed,
         warnings=bound.warnings,

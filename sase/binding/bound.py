@@ -221,7 +221,8 @@ class Conjunct:
 
     `component` is where it is checked, `when` at which of its events: the place of its last
     identifier, or for a condition on a negative component (P−) that component. `references` are
-    the components that it reads; `quantified` the series whose every event it speaks of.
+    the components that it reads; `quantified` the series whose every event it speaks of. `derived`
+    is what the planner added because it follows from others.
     """
 
     condition: Condition
@@ -230,6 +231,7 @@ class Conjunct:
     component: int | None = None
     when: When = When.EVENT
     quantified: tuple[Quantified, ...] = ()
+    derived: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
@@ -245,8 +247,10 @@ class EquivalenceTest:
     value: Constant | Placeholder | None
     type: DataType
     declared: tuple[bool | None, ...]
-    # Of an inferred test the attribute of each component, where their names are not the same.
+    # Of an inferred test, where the names of the attribute are not the same: that of each component
+    # which has a part in it, and that of each type.
     attributes: tuple[str | None, ...] = ()
+    by_type: tuple[tuple[str, str], ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     def attribute_of(self, component: int) -> str | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding import Schema
+from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
 from sase.engine.block import Block, Key, Numbers, Tests
 from sase.engine.events import Column
@@ -121,14 +122,16 @@ class PlanCoding:
         rows: list[Numbers] = []
         known: Mask | None = None
         for test in key.tests:
-            parts, valid = self._key(block, test.attribute)
+            parts, valid = self._key(block, test)
             rows += parts
             if valid is not None:
                 known = valid if known is None else known & valid
         together = rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
         codes = self._key_codes[key].codes(together, known, block.numbers)
         if len(key.tests) == 1:
-            declared = self._declared(block, key.tests[0].attribute)
+            # An inferred test is on what all types of its components declare.
+            attribute = key.tests[0].attribute
+            declared = None if key.tests[0].attributes else self._declared(block, attribute)
             if declared is not None:
                 codes = np.where(declared, codes, UNDECLARED)
         return codes
@@ -192,8 +195,12 @@ class PlanCoding:
 
     # ------------------------------------------------------------ keys
 
-    def _key(self, block: Block, attribute: str) -> tuple[list[Numbers], Mask | None]:
-        """An attribute as rows of numbers that are equal where its values are."""
+    def _key(self, block: Block, test: EquivalenceTest) -> tuple[list[Numbers], Mask | None]:
+        """What a test is on as rows of numbers that are equal where its values are."""
+        if test.attributes:
+            lane = self._joined(block, test)
+            return _comparable(lane), lane.valid
+        attribute = test.attribute
         column = block.events.columns.get(attribute)
         if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
             return [column.values[block.places]], self._declared(block, attribute)
@@ -208,6 +215,17 @@ class PlanCoding:
         if declared is not None:
             known = declared if known is None else known & declared
         return [codes], known
+
+    def _joined(self, block: Block, test: EquivalenceTest) -> Lane:
+        """The attribute that a test reads of events, which goes by their type."""
+        values, tags = np.zeros(len(block), np.int64), np.zeros(len(block), np.uint8)
+        for type_name, attribute in test.by_type:
+            lane = block.lane(attribute)
+            mine = block.types == self.types_known.codes[type_name]
+            values[mine] = np.ascontiguousarray(lane.values).view(np.int64)[mine]
+            tag = np.broadcast_to(lane.tag, len(block))
+            tags[mine] = tag[mine] if lane.valid is None else np.where(lane.valid, tag, 0)[mine]
+        return Lane(values, tags, tags != 0)
 
     def _by_text(self, codes: Numbers, dictionary: Any, attribute: str, block: Block) -> Numbers:
         """The codes of strings that last, for those of a dictionary."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 from sase.binding import Schema
 from sase.binding.bound import (
-    Aggregate,
     BoundComponent,
     BoundWindow,
     Condition,
     EquivalenceTest,
     Operation,
-    Reference,
     WindowKind,
 )
 from sase.binding.text import value_text
@@ -28,6 +25,7 @@ from sase.planning.nodes import (
     chain,
     find,
 )
+from sase.planning.reading import attributes_read, within
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, split_of
 
@@ -106,7 +104,7 @@ class EnginePlan:
     @cached_property
     def windows(self) -> tuple[BoundWindow, ...]:
         """Every window, wherever it was pushed."""
-        return tuple(each for each in _within(self.operators) if isinstance(each, BoundWindow))
+        return tuple(each for each in within(self.operators) if isinstance(each, BoundWindow))
 
     @cached_property
     def ranked(self) -> tuple[EquivalenceTest, ...]:
@@ -132,21 +130,4 @@ class EnginePlan:
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """Every attribute that the plan reads."""
-        found = [
-            each.attribute
-            for each in (*_within(self.operators), *_within(self.definitions))
-            if isinstance(each, Reference | EquivalenceTest | Aggregate)
-        ]
-        return tuple(dict.fromkeys(name for name in found if name is not None))
-
-
-def _within(value: object) -> Iterator[object]:
-    """A value and all values inside it."""
-    yield value
-    if isinstance(value, tuple):
-        for each in value:
-            yield from _within(each)
-    elif is_dataclass(value):
-        for field in fields(value):
-            if field.compare:
-                yield from _within(getattr(value, field.name))
+        return attributes_read(self.operators, self.definitions)

@@ -190,6 +190,6 @@ def _sorted(files: Files, names: list[str], plan: EnginePlan) -> Generator[_Numb
 def _columns(plan: EnginePlan, files: Files) -> list[str]:
     """The columns that are read: those that the plan names, or all where results show them."""
     resolve(opened(files.schema), plan.schema, plan.attributes)
-    if plan.returned.columns is None:
+    if plan.scan.columns is None:
         return list(files.schema.names)
     return [name for name in files.schema.names if name in plan.named]

@@ -36,9 +36,11 @@ class Stacks(Enum):
 class SequenceScan:
     """SS→: finds the events that may become part of a match, and remembers them in stacks.
 
-    `tests` are the equivalence tests of the query, wherever they are decided.
-    `partitions` are keys of equivalence attributes: none, one key of one attribute (PAIS) or of
-    several (composite), or several keys each with stacks of its own (Multi-PAIS).
+    `tests` are the equivalence tests of the query, wherever they are decided, and `inferred` those
+    that its equalities amount to. `partitions` are keys of such tests: none, one key of one
+    attribute (PAIS) or of several (composite), or several keys each with stacks of its own
+    (Multi-PAIS). `columns` are those that are read, None for all. `nothing` says why no event can
+    take part, if that is so.
     """
 
     components: tuple[BoundComponent, ...]
@@ -48,17 +50,24 @@ class SequenceScan:
     conditions: tuple[Conjunct, ...] = ()
     values: tuple[EquivalenceTest, ...] = ()
     window: BoundWindow | None = None
+    inferred: tuple[EquivalenceTest, ...] = ()
+    columns: tuple[str, ...] | None = None
+    nothing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceConstruction:
-    """SC←: walks back from each event of the last component and builds every sequence."""
+    """SC←: walks back from each event of the last component and builds every sequence.
+
+    `limit` is how many it builds at most, where nothing above lets any of them go.
+    """
 
     input: SequenceScan
     conditions: tuple[Conjunct, ...] = ()
     equivalences: tuple[EquivalenceTest, ...] = ()
     negations: tuple[NegativeComponent, ...] = ()
     window: BoundWindow | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +178,13 @@ def rebuilt(operators: list[Operator]) -> Operator:
 def find(root: Operator, kind: type[OperatorT]) -> OperatorT | None:
     """The operator of a kind in a plan; there is at most one."""
     return next((operator for operator in chain(root) if isinstance(operator, kind)), None)
+
+
+def the(root: Operator, kind: type[OperatorT]) -> OperatorT:
+    """The operator of a kind in a plan that has one."""
+    found = find(root, kind)
+    assert found is not None, f"the plan has no {kind.__name__}"
+    return found
 
 
 def exchanged(root: Operator, *new: Operator) -> Operator:

@@ -1,16 +1,33 @@
-"""Recipes: a named list of rewrites over the basic plan, kept as TOML in `plans/`."""
+"""Recipes: rewrites over the basic plan in order, and choices among them; TOML in `plans/`."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import TypeAlias
 
 from sase.errors import PlanError
 from sase.nearest import did_you_mean
-from sase.planning.nodes import Operator
+from sase.planning.driver import Call
 from sase.planning.rewrites import REWRITES
+
+_ENTRY = (
+    "a name, {rewrite = NAME, …} with its parameters, or {one_of = [[…], …]} with a list of"
+    " rewrites for each choice"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Alternatives, of which the cheapest is taken, or the first where costs are not known."""
+
+    alternatives: tuple[tuple[Call, ...], ...]
+
+
+Entry: TypeAlias = Call | Choice
 
 
 @dataclass(frozen=True)
@@ -19,7 +36,16 @@ class Recipe:
 
     name: str
     summary: str
-    rewrites: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def calls(self) -> Iterator[Call]:
+        """Every rewrite that it may use."""
+        for entry in self.entries:
+            if isinstance(entry, Call):
+                yield entry
+            else:
+                yield from (call for each in entry.alternatives for call in each)
 
 
 def recipe_names() -> list[str]:
@@ -54,26 +80,35 @@ def _parsed(name: str, text: str) -> Recipe:
     rewrites = data.get("rewrites")
     if not isinstance(rewrites, list) or not set(data) <= {"summary", "rewrites"}:
         raise PlanError(f"recipe {name}: it has a `summary` and a list of `rewrites`")
-    for rewrite in rewrites:
-        if rewrite not in REWRITES:
-            hint = did_you_mean(str(rewrite), REWRITES) or (f"there are {', '.join(REWRITES)}",)
-            raise PlanError(f"recipe {name}: there is no rewrite `{rewrite}`; {hint[0]}")
-    return Recipe(name, str(data.get("summary", "")), tuple(rewrites))
+    entries = tuple(_entry(name, given) for given in rewrites)
+    return Recipe(name, str(data.get("summary", "")), entries)
 
 
-@dataclass(frozen=True)
-class Step:
-    """A rewrite of a recipe, and whether it changed the plan."""
+def _entry(recipe: str, given: object) -> Entry:
+    match given:
+        case {"one_of": [*alternatives], **rest} if not rest and alternatives:
+            return Choice(tuple(_alternative(recipe, each) for each in alternatives))
+    return _call(recipe, given)
 
-    rewrite: str
-    applied: bool
+
+def _alternative(recipe: str, given: object) -> tuple[Call, ...]:
+    if not isinstance(given, list):
+        raise PlanError(f"recipe {recipe}: {given!r} is no alternative: each is a list of rewrites")
+    return tuple(_call(recipe, each) for each in given)
 
 
-def cooked(recipe: Recipe, plan: Operator) -> tuple[Operator, tuple[Step, ...]]:
-    """The plan after the rewrites of a recipe, and what became of each."""
-    steps = []
-    for name in recipe.rewrites:
-        rewritten = REWRITES[name](plan)
-        steps.append(Step(name, rewritten is not None))
-        plan = plan if rewritten is None else rewritten
-    return plan, tuple(steps)
+def _call(recipe: str, given: object) -> Call:
+    entry = {"rewrite": given} if isinstance(given, str) else given
+    if not isinstance(entry, dict) or not isinstance(entry.get("rewrite"), str):
+        raise PlanError(f"recipe {recipe}: {given!r} is no rewrite: give {_ENTRY}")
+    name = str(entry["rewrite"])
+    parameters = {key: value for key, value in entry.items() if key != "rewrite"}
+    if name not in REWRITES:
+        hint = did_you_mean(name, REWRITES) or (f"there are {', '.join(REWRITES)}",)
+        raise PlanError(f"recipe {recipe}: there is no rewrite `{name}`; {hint[0]}")
+    known = REWRITES[name].parameters
+    for parameter, value in parameters.items():
+        if parameter not in known or not isinstance(value, str):
+            takes = f"takes {', '.join(sorted(known))}" if known else "takes no parameters"
+            raise PlanError(f"recipe {recipe}: {parameter} = {value!r}: `{name}` {takes}, as text")
+    return Call(name, tuple((key, str(value)) for key, value in sorted(parameters.items())))

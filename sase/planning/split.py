@@ -88,6 +88,6 @@ def _keys(scan: SequenceScan, negations: list[NegativeComponent]) -> tuple[Equiv
     every = [*scan.components, *(negation.component for negation in negations)]
     return tuple(
         test
-        for test in scan.tests
+        for test in (*scan.tests, *scan.inferred)
         if test.value is None and all(test.declared[component.index] for component in every)
     )

@@ -13,8 +13,9 @@ from sase.planning.nodes import (
     Window,
     find,
 )
-from sase.planning.recipes import cooked, read_recipe, recipe_names
-from sase.planning.rewrites import REWRITES
+from sase.planning.optimizer import optimized
+from sase.planning.recipes import read_recipe, recipe_names
+from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.rewrites.push_negation_into_construction import push_negation_into_construction
 
 TABLE = schema_from({"columns": dict.fromkeys(["ts", "k", "m", "v"], "integer")})
@@ -25,17 +26,22 @@ FEW = schema_from({"types": {"A": {"k": "integer"}, "B": {}, "N": {"k": "integer
 
 
 def plan_of(recipe: str, text: str, schema: Schema = TABLE) -> Operator:
-    return cooked(read_recipe(recipe), basic_plan(bind_text(text, schema)))[0]
+    return optimized(read_recipe(recipe), basic_plan(bind_text(text, schema))).plan
 
 
 def after(text: str, *rewrites: str) -> Operator:
     """The plan after rewrites, each of which must apply."""
     plan = basic_plan(bind_text(text, TABLE))
     for name in rewrites:
-        rewritten = REWRITES[name](plan)
-        assert rewritten is not None, name
-        plan = rewritten
+        plan = rewritten(name, plan)
     return plan
+
+
+def rewritten(name: str, plan: Operator) -> Operator:
+    """The plan after a rewrite, which must apply."""
+    outcome = REWRITES[name](plan)
+    assert not isinstance(outcome, Declined), outcome
+    return outcome
 
 
 def pushed(plan: Operator) -> tuple[NegativeComponent, ...]:
@@ -118,33 +124,30 @@ def test_a_component_moves_only_inside_the_partition(schema: Schema, moved: str)
 )
 def test_one_key_must_decide_every_test(keys: list[str], moves: bool) -> None:
     plan = after(f"{MIDDLE} WHERE [k, m]", "use_active_instance_stacks", *keys)
-    assert (push_negation_into_construction(plan) is not None) == moves
+    outcome = push_negation_into_construction(plan)
+    assert isinstance(outcome, Declined) != moves
 
 
 def test_two_tests_of_one_attribute_are_one_key() -> None:
     """The value is that of every event of the partition, whichever test says so."""
     plan = after(f"{MIDDLE} WHERE [k] AND [k = 3]", "use_active_instance_stacks")
     for rewrite in ("partition_stacks", "build_composite_key"):
-        keyed = REWRITES[rewrite](plan)
-        assert keyed is not None
-        assert push_negation_into_construction(keyed) is not None
+        rewritten("push_negation_into_construction", rewritten(rewrite, plan))
 
 
 def test_the_runtime_stack_knows_no_ranges() -> None:
-    assert push_negation_into_construction(after(MIDDLE)) is None
+    outcome = push_negation_into_construction(after(MIDDLE))
+    assert outcome == Declined("!n: the runtime stack of the NFA knows no ranges")
 
 
 def test_a_start_waits_for_the_window() -> None:
     """Without it the range would have no beginning; a middle does not need it."""
     text = "EVENT SEQ(!(N n), A a, !(M m), B b) WITHIN 5"
-    early = push_negation_into_construction(after(text, "use_active_instance_stacks"))
-    assert early is not None
+    early = after(text, "use_active_instance_stacks", "push_negation_into_construction")
     assert variables(pushed(early)) == "m"
     assert find(early, Window) is not None
-    windowed = REWRITES["push_window_into_construction"](early)
-    assert windowed is not None
-    late = push_negation_into_construction(windowed)
-    assert late is not None
+    windowed = rewritten("push_window_into_construction", early)
+    late = rewritten("push_negation_into_construction", windowed)
     assert variables(pushed(late)) == "m n"
     assert find(late, Negation) is None
 

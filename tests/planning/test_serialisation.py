@@ -29,7 +29,8 @@ from sase.errors import PlanError
 from sase.planning import nodes
 from sase.planning.basic import basic_plan
 from sase.planning.nodes import Operator, SequenceScan
-from sase.planning.recipes import cooked, read_recipe, recipe_names
+from sase.planning.optimizer import optimized
+from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.serialisation import encoded, fingerprint, plan_from_json, plan_to_json
 
 TABLE = schema_from({"columns": dict.fromkeys(["ts", "k", "m", "v", "w"], "integer")})
@@ -123,7 +124,7 @@ def _plans() -> Iterator[tuple[Operator, Schema]]:
     for text, schema, parameters in QUERIES:
         basic = basic_plan(bind_text(text, schema, parameters=parameters))
         for recipe in recipe_names():
-            yield cooked(read_recipe(recipe), basic)[0], schema
+            yield optimized(read_recipe(recipe), basic).plan, schema
 
 
 @cache

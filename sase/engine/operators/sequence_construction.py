@@ -19,22 +19,26 @@ class SequenceConstructionState:
     def __init__(
         self, node: SequenceConstruction, scan: SequenceScanState, context: Context
     ) -> None:
-        self._scan, self._negatives = scan, node.negations
+        self._scan, self._limit = scan, node.limit
         # Where a test fixes the value, the scan checks it.
         tests = [] if context.is_alone else [t for t in node.equivalences if t.value is None]
         self._checking = Checking(context, tests, _by_level(node, context), context.levels)
-        self._out = np.empty((context.levels, context.options.chunk), np.int64)
+        room = context.options.chunk if self._limit is None else self._limit
+        self._out = np.empty((context.levels, min(room, context.options.chunk)), np.int64)
         self._built = 0
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """The sequences that the events of the block complete."""
         checks = None if self._checking.is_empty else self._checking.now()
-        while True:
+        while self._limit is None or self._built < self._limit:
             written = self._scan.stacks.walk(checks, self._out)
+            is_done = written < self._out.shape[1]
+            if self._limit is not None:
+                written = min(written, self._limit - self._built)
             self._built += written
             if written:
                 yield self._out[:, :written]
-            if written < self._out.shape[1]:
+            if is_done:
                 return
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:

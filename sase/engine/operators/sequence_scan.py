@@ -62,8 +62,10 @@ class SequenceScanState:
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Remember the events of a block; sequences are built from them above."""
-        states = self._conditions.states(block)
         self._seen += len(block)
+        if self.node.nothing is not None:
+            return iter(())
+        states = self._conditions.states(block)
         self.stacks.push(block, states, measures_of(block, self._measured), span_of(self._window))
         return iter(())
 

@@ -1,44 +1,50 @@
-"""The rewrites by name: each takes a plan and gives a new one, or None where it does not apply.
+"""The rewrites: each takes a plan and gives a new one, or says why it does not apply.
 
 A rule's name is that of its file and of its function. All of them are legal for skip till any match
-alone, where conditions only choose among the sequences; a plan over RunEvaluation has no operator
-that they look for, so there they do not apply.
+alone, where conditions only choose among the sequences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from sase.planning.nodes import Operator
 from sase.planning.rewrites.build_composite_key import build_composite_key
+from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
+from sase.planning.rewrites.derive_conditions import derive_conditions
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
+from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
+from sase.planning.rewrites.negate_before_selection import negate_before_selection
+from sase.planning.rewrites.negate_before_window import negate_before_window
 from sase.planning.rewrites.partition_on_every_attribute import partition_on_every_attribute
 from sase.planning.rewrites.partition_stacks import partition_stacks
+from sase.planning.rewrites.prune_columns import prune_columns
 from sase.planning.rewrites.push_conditions_into_construction import (
     push_conditions_into_construction,
 )
-from sase.planning.rewrites.push_negation_into_construction import (
-    push_negation_into_construction,
-)
+from sase.planning.rewrites.push_limit import push_limit
+from sase.planning.rewrites.push_negation_into_construction import push_negation_into_construction
 from sase.planning.rewrites.push_simple_conditions import push_simple_conditions
 from sase.planning.rewrites.push_window_into_construction import push_window_into_construction
 from sase.planning.rewrites.push_window_into_scan import push_window_into_scan
 from sase.planning.rewrites.use_active_instance_stacks import use_active_instance_stacks
 
-Rewrite = Callable[[Operator], Operator | None]
+__all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
 
-REWRITES: dict[str, Rewrite] = {
-    rewrite.__name__: rewrite
-    for rewrite in (
-        use_active_instance_stacks,
-        push_window_into_scan,
-        push_window_into_construction,
-        push_simple_conditions,
-        partition_stacks,
-        partition_on_every_attribute,
-        build_composite_key,
-        filter_dynamically,
-        push_conditions_into_construction,
-        push_negation_into_construction,
-    )
-}
+# In the order in which a plan usually takes them, which is also the order of recipes.
+_RULES = (
+    Rewrite(infer_equivalence_tests),  # before keys are chosen
+    Rewrite(derive_conditions),  # of inferred tests too, and before conditions are pushed
+    Rewrite(use_active_instance_stacks),  # which all that follow need
+    Rewrite(build_composite_key),  # one of these three partitions the stacks
+    Rewrite(partition_on_every_attribute),
+    Rewrite(partition_stacks),
+    Rewrite(push_window_into_scan),
+    Rewrite(push_window_into_construction),  # PER PARTITION: only where the key is its partition
+    Rewrite(push_simple_conditions),
+    Rewrite(filter_dynamically),  # what the key has left in the selection
+    Rewrite(push_conditions_into_construction),  # without those that the key implies
+    Rewrite(push_negation_into_construction),  # a start needs the window in construction
+    Rewrite(negate_before_window),  # what was not pushed
+    Rewrite(negate_before_selection),
+    Rewrite(push_limit),  # when all that decides is in construction
+    Rewrite(prune_columns),
+)
+REWRITES: dict[str, Rewrite] = {rule.name: rule for rule in _RULES}

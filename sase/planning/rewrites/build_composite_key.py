@@ -1,12 +1,17 @@
-"""Keep a stack for each combination of the equivalence attributes (the simple way of 4.2.2)."""
+"""(PAIS, composite) Keep a stack for each combination of the equivalence attributes (4.2.2)."""
 
 from __future__ import annotations
 
 from sase.planning.nodes import Operator
+from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.partition_stacks import keyed, partitionable
 
 
-def build_composite_key(plan: Operator) -> Operator | None:
+def build_composite_key(plan: Operator) -> Outcome:
     """One key decides all its tests; only the combinations that occur take room."""
     usable = partitionable(plan)
-    return keyed(plan, (usable,), usable) if len(usable) > 1 else None
+    if isinstance(usable, Declined):
+        return usable
+    if len(usable) == 1:
+        return Declined(f"`{usable[0].attribute}` is the only attribute to partition on")
+    return keyed(plan, (usable,), usable)

@@ -11,24 +11,23 @@ from sase.planning.nodes import (
     SequenceScan,
     exchanged,
     find,
+    the,
     without_empty,
 )
+from sase.planning.rewrites.contract import Declined, Outcome
 
 
-def filter_dynamically(plan: Operator) -> Operator | None:
+def filter_dynamically(plan: Operator) -> Outcome:
     """A path on which two events disagree is left at once."""
-    scan, construction = find(plan, SequenceScan), find(plan, SequenceConstruction)
-    selection = find(plan, Selection)
-    if scan is None or construction is None or selection is None or not scan.partitions:
-        return None
-    if not selection.equivalences:
-        return None
+    construction, selection = the(plan, SequenceConstruction), find(plan, Selection)
+    if not the(plan, SequenceScan).partitions:
+        return Declined("the stacks are not partitioned")
+    if selection is None or not selection.equivalences:
+        return Declined("no equivalence test is left in the selection")
+    tests = construction.equivalences + selection.equivalences
     pushed = exchanged(
         plan,
-        replace(
-            construction,
-            equivalences=construction.equivalences + selection.equivalences,
-        ),
+        replace(construction, equivalences=tests),
         replace(selection, equivalences=()),
     )
     return without_empty(pushed)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from sase.planning.nodes import Operator
+from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.partition_stacks import keyed, partitionable
 
 
-def partition_on_every_attribute(plan: Operator) -> Operator | None:
+def partition_on_every_attribute(plan: Operator) -> Outcome:
     """Construction runs in the first one's stacks, so the other tests stay in the selection."""
     usable = partitionable(plan)
-    if len(usable) < 2:
-        return None
+    if isinstance(usable, Declined):
+        return usable
+    if len(usable) == 1:
+        return Declined(f"`{usable[0].attribute}` is the only attribute to partition on")
     return keyed(plan, tuple((test,) for test in usable), usable[:1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import EquivalenceTest
+from sase.nearest import did_you_mean
 from sase.planning.nodes import (
     Operator,
     Selection,
@@ -12,28 +13,55 @@ from sase.planning.nodes import (
     Stacks,
     exchanged,
     find,
+    the,
     without_empty,
 )
+from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.infer_equivalence_tests import implied
+from sase.planning.statistics import Statistics
 
 
-def partition_stacks(plan: Operator) -> Operator | None:
-    """The first test that every component can be partitioned on leaves the selection."""
+def partition_stacks(
+    plan: Operator, *, on: str | None = None, statistics: Statistics | None = None
+) -> Outcome:
+    """The most selective test, `on` an attribute or the first: it is decided by the stacks."""
     usable = partitionable(plan)
-    return keyed(plan, (usable[:1],), usable[:1]) if usable else None
+    if isinstance(usable, Declined):
+        return usable
+    if on is not None:
+        usable = tuple(test for test in usable if test.attribute == on)
+        if not usable:
+            names = [test.attribute for test in tests_of(plan)]
+            hint = did_you_mean(on, [name for name in names if name != on])
+            return Declined(f"no test on `{on}` can decide a partition{''.join(hint)}")
+    test = usable[0] if statistics is None else _most_selective(plan, usable, statistics)
+    return keyed(plan, ((test,),), (test,))
 
 
-def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...]:
+def tests_of(plan: Operator) -> tuple[EquivalenceTest, ...]:
+    """The tests that are written and those that were inferred."""
+    scan = the(plan, SequenceScan)
+    return (*scan.tests, *scan.inferred)
+
+
+def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:
     """The tests on which the stacks may be partitioned: every type admitted declares them.
 
     Otherwise two events could agree without having the value (LANGUAGE.md section 3).
     """
-    scan, selection = find(plan, SequenceScan), find(plan, Selection)
-    if scan is None or selection is None or scan.stacks is not Stacks.AIS or scan.partitions:
-        return ()
+    scan, tests = the(plan, SequenceScan), tests_of(plan)
+    if scan.stacks is not Stacks.AIS:
+        return Declined("only active instance stacks are partitioned")
+    if scan.partitions:
+        return Declined("the stacks are partitioned already")
+    if not tests:
+        return Declined("there is no equivalence test that all components are under")
     positive = [component.index for component in scan.components]
-    return tuple(
-        test for test in selection.equivalences if all(test.declared[index] for index in positive)
-    )
+    usable = tuple(test for test in tests if all(test.declared[index] for index in positive))
+    if not usable:
+        lacking = ", ".join(f"`{test.attribute}`" for test in tests)
+        return Declined(f"some type of the pattern may not declare {lacking}")
+    return usable
 
 
 def keyed(
@@ -41,14 +69,25 @@ def keyed(
     partitions: tuple[tuple[EquivalenceTest, ...], ...],
     decided: tuple[EquivalenceTest, ...],
 ) -> Operator:
-    """The plan with partitioned stacks, and without the tests that the partitions decide."""
-    scan, selection = find(plan, SequenceScan), find(plan, Selection)
-    assert scan is not None and selection is not None
-    left = tuple(test for test in selection.equivalences if test not in decided)
-    return without_empty(
-        exchanged(
-            plan,
-            replace(scan, partitions=partitions),
-            replace(selection, equivalences=left),
-        )
-    )
+    """The plan with partitioned stacks, and without what the partitions decide."""
+    scan, selection = the(plan, SequenceScan), find(plan, Selection)
+    plan = exchanged(plan, replace(scan, partitions=partitions))
+    if selection is None:
+        return plan
+    equivalences = tuple(test for test in selection.equivalences if test not in decided)
+    conditions = tuple(c for c in selection.conditions if not implied(c, decided))
+    left = replace(selection, conditions=conditions, equivalences=equivalences)
+    return without_empty(exchanged(plan, left))
+
+
+def _most_selective(
+    plan: Operator, tests: tuple[EquivalenceTest, ...], statistics: Statistics
+) -> EquivalenceTest:
+    """The test that events agree on most seldom, of those of which that is known."""
+    variables = [component.variable for component in the(plan, SequenceScan).components]
+
+    def share(test: EquivalenceTest) -> float:
+        known = statistics.agreement([test.attribute], variables)
+        return 1.0 if known is None else known
+
+    return min(tests, key=share)

@@ -1,4 +1,4 @@
-"""Check the conditions on several events while sequences are built, as early as they can be."""
+"""(PredSC) Check the conditions on several events while sequences are built, as early as can be."""
 
 from __future__ import annotations
 
@@ -9,24 +9,37 @@ from sase.planning.nodes import (
     Operator,
     Selection,
     SequenceConstruction,
+    SequenceScan,
     exchanged,
     find,
+    the,
     without_empty,
 )
+from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.selectivity import in_order
+from sase.planning.statistics import Statistics
 
 
-def push_conditions_into_construction(plan: Operator) -> Operator | None:
-    """Construction binds from the last event back: a condition waits for its first variable."""
-    construction, selection = find(plan, SequenceConstruction), find(plan, Selection)
-    if construction is None or selection is None:
-        return None
+def push_conditions_into_construction(
+    plan: Operator, *, statistics: Statistics | None = None
+) -> Outcome:
+    """Construction binds from the last event back: a condition waits for its first variable.
+
+    Of those that can be decided at the same event the ones that remove most for their effort come
+    first.
+    """
+    construction, selection = the(plan, SequenceConstruction), find(plan, Selection)
+    if selection is None:
+        return Declined("there is no selection")
     several = tuple(c for c in selection.conditions if c.kind is ConjunctClass.SEVERAL)
     if not several:
-        return None
+        return Declined("no condition is on several events")
+    names = {each.index: each.variable for each in the(plan, SequenceScan).components}
+    conditions = in_order(construction.conditions + several, names, statistics)
     left = tuple(c for c in selection.conditions if c not in several)
     pushed = exchanged(
         plan,
-        replace(construction, conditions=construction.conditions + several),
+        replace(construction, conditions=conditions),
         replace(selection, conditions=left),
     )
     return without_empty(pushed)

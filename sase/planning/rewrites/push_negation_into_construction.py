@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.binding.bound import ConjunctClass, WindowKind
+from sase.binding.bound import ConjunctClass, EquivalenceTest, WindowKind
 from sase.planning.nodes import (
     Negation,
     NegativeComponent,
@@ -23,18 +23,23 @@ from sase.planning.nodes import (
     Stacks,
     exchanged,
     find,
+    the,
     without_empty,
 )
+from sase.planning.rewrites.contract import Declined, Outcome
 
 
-def push_negation_into_construction(plan: Operator) -> Operator | None:
+def push_negation_into_construction(plan: Operator) -> Outcome:
     """Each negative component that a range decides moves; the others stay where they were."""
-    construction, negation = find(plan, SequenceConstruction), find(plan, Negation)
-    if construction is None or negation is None:
-        return None
-    moved = tuple(n for n in negation.negations if _is_a_range(n, construction))
+    construction, negation = the(plan, SequenceConstruction), find(plan, Negation)
+    if negation is None:
+        return Declined("there is no negative component to decide")
+    obstacles = {each: _obstacle(each, construction) for each in negation.negations}
+    moved = tuple(each for each, obstacle in obstacles.items() if obstacle is None)
     if not moved:
-        return None
+        return Declined(
+            "; ".join(f"!{each.component.variable}: {why}" for each, why in obstacles.items())
+        )
     left = tuple(n for n in negation.negations if n not in moved)
     pushed = exchanged(
         plan,
@@ -44,22 +49,20 @@ def push_negation_into_construction(plan: Operator) -> Operator | None:
     return without_empty(pushed)
 
 
-def _is_a_range(negative: NegativeComponent, construction: SequenceConstruction) -> bool:
-    return (
-        _is_bounded(negative, construction)
-        and _stands_alone(negative)
-        and _keeps_to_its_partition(negative, construction.input)
-    )
-
-
-def _is_bounded(negative: NegativeComponent, construction: SequenceConstruction) -> bool:
-    """Whether the past decides it; before the first event only as far as the window reaches."""
+def _obstacle(negative: NegativeComponent, construction: SequenceConstruction) -> str | None:
+    """Why a range does not decide it."""
+    if construction.input.stacks is not Stacks.AIS:
+        return "the runtime stack of the NFA knows no ranges"
     if negative.before is None:
-        return False
-    if negative.after is not None:
-        return True
+        return "what comes after a sequence is not known when it is built"
     window = construction.window
-    return window is not None and window.kind is not WindowKind.PARTITION_EVENTS
+    if negative.after is None and (window is None or window.kind is WindowKind.PARTITION_EVENTS):
+        return "construction does not know how far back its window reaches"
+    if not _stands_alone(negative):
+        return "a condition compares it with the sequence"
+    if not _keeps_to_its_partition(negative, construction.input):
+        return "the key of the stacks is not what it must agree on"
+    return None
 
 
 def _stands_alone(negative: NegativeComponent) -> bool:
@@ -73,9 +76,14 @@ def _stands_alone(negative: NegativeComponent) -> bool:
 
 def _keeps_to_its_partition(negative: NegativeComponent, scan: SequenceScan) -> bool:
     """Whether the one key of the stacks decides its equivalence tests, all and no others."""
-    if scan.stacks is not Stacks.AIS or len(scan.partitions) > 1:
+    if len(scan.partitions) > 1:
         return False
-    key = {test.attribute for partition in scan.partitions for test in partition}
-    return {test.attribute for test in negative.equivalences} == key and all(
+    key = {_read_by(test) for partition in scan.partitions for test in partition}
+    return set(map(_read_by, negative.equivalences)) == key and all(
         test.declared[negative.component.index] for test in negative.equivalences
     )
+
+
+def _read_by(test: EquivalenceTest) -> tuple[object, ...]:
+    """What a test is on, whatever value it asks for."""
+    return test.attribute, test.attributes

@@ -11,19 +11,21 @@ from sase.planning.nodes import (
     SequenceScan,
     exchanged,
     find,
+    the,
     without_empty,
 )
+from sase.planning.rewrites.contract import Declined, Outcome
 
 
-def push_simple_conditions(plan: Operator) -> Operator | None:
+def push_simple_conditions(plan: Operator) -> Outcome:
     """An event that fails is remembered nowhere; `[a = 'v']` fixes the value of every event."""
-    scan, selection = find(plan, SequenceScan), find(plan, Selection)
-    if scan is None or selection is None:
-        return None
+    scan, selection = the(plan, SequenceScan), find(plan, Selection)
+    if selection is None:
+        return Declined("there is no selection")
     simple = tuple(c for c in selection.conditions if c.kind is ConjunctClass.SINGLE)
     values = tuple(t for t in selection.equivalences if t.value is not None)
     if not simple and set(values) <= set(scan.values):
-        return None
+        return Declined("no condition is on one event alone")
     left = tuple(c for c in selection.conditions if c not in simple)
     pushed = exchanged(
         plan,

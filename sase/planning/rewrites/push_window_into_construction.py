@@ -4,30 +4,42 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.binding.bound import WindowKind
+from sase.binding.bound import BoundWindow, WindowKind
 from sase.planning.nodes import (
     Operator,
     SequenceConstruction,
+    SequenceScan,
     Window,
     chain,
     exchanged,
     find,
     rebuilt,
+    the,
 )
+from sase.planning.rewrites.contract import Declined, Outcome
 
 
-def push_window_into_construction(plan: Operator) -> Operator | None:
+def push_window_into_construction(plan: Operator) -> Outcome:
     """The walk stops at the first event that is too old; the window operator goes."""
-    construction, window = find(plan, SequenceConstruction), find(plan, Window)
-    if construction is None or window is None or not _comparable(construction, window):
-        return None
+    construction, window = the(plan, SequenceConstruction), find(plan, Window)
+    if construction.window is not None:
+        return Declined("construction checks the window already")
+    if window is None:
+        return Declined("there is no window to check")
+    if not _comparable(construction.input, window.window):
+        return Declined("positions in different partitions do not compare")
     pushed = exchanged(plan, replace(construction, window=window.window))
     return rebuilt([operator for operator in chain(pushed) if not isinstance(operator, Window)])
 
 
-def _comparable(construction: SequenceConstruction, window: Window) -> bool:
+def window_above(plan: Operator) -> BoundWindow | None:
+    """The window that construction or the window operator decides."""
+    window = find(plan, Window)
+    return the(plan, SequenceConstruction).window if window is None else window.window
+
+
+def _comparable(scan: SequenceScan, window: BoundWindow) -> bool:
     """Whether all that meets in the stacks is measured alike: positions in a partition are not."""
-    if window.window.kind is not WindowKind.PARTITION_EVENTS:
+    if window.kind is not WindowKind.PARTITION_EVENTS:
         return True
-    partitions = construction.input.partitions
-    return bool(partitions) and set(partitions[0]) == set(construction.input.tests)
+    return bool(scan.partitions) and set(scan.partitions[0]) == set(scan.tests)

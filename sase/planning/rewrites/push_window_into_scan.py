@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import WindowKind
-from sase.planning.nodes import Operator, SequenceScan, Stacks, Window, exchanged, find
+from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, the
+from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.push_window_into_construction import window_above
 
 
-def push_window_into_scan(plan: Operator) -> Operator | None:
-    """The window operator stays: the scan alone does not decide."""
-    scan, window = find(plan, SequenceScan), find(plan, Window)
-    if scan is None or window is None or scan.window or scan.stacks is not Stacks.AIS:
-        return None
-    # Positions within partitions do not grow along the stream, so age cannot be told by order.
-    if window.window.kind is WindowKind.PARTITION_EVENTS:
-        return None
-    return exchanged(plan, replace(scan, window=window.window))
+def push_window_into_scan(plan: Operator) -> Outcome:
+    """What decides the window stays where it is: the scan alone does not decide it."""
+    scan, window = the(plan, SequenceScan), window_above(plan)
+    if scan.stacks is not Stacks.AIS:
+        return Declined("the runtime stack of the NFA drops nothing")
+    if scan.window is not None:
+        return Declined("the scan knows the window already")
+    if window is None:
+        return Declined("there is no window to check")
+    if window.kind is WindowKind.PARTITION_EVENTS:
+        # They do not grow along the stream, so age cannot be told by order.
+        return Declined("positions within partitions do not tell which events are old")
+    return exchanged(plan, replace(scan, window=window))

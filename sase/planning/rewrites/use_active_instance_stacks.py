@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, find
+from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, the
+from sase.planning.rewrites.contract import Declined, Outcome
 
 
-def use_active_instance_stacks(plan: Operator) -> Operator | None:
+def use_active_instance_stacks(plan: Operator) -> Outcome:
     """Construction then follows pointers between stacks and never sees irrelevant events."""
-    scan = find(plan, SequenceScan)
-    if scan is None or scan.stacks is Stacks.AIS:
-        return None
+    scan = the(plan, SequenceScan)
+    if scan.stacks is Stacks.AIS:
+        return Declined("the scan has active instance stacks already")
     return exchanged(plan, replace(scan, stacks=Stacks.AIS))

@@ -271,6 +271,25 @@ class Writer:
             case _:
                 return self.atom(subject)
 
+    def equalities(self) -> tuple[str, ...]:
+        """Equalities that join the components, so that they may amount to an equivalence test."""
+        named = [component for component in self.components if component.variable]
+        kind = self.one_of(INTEGER, INTEGER, STRING, FLOAT)
+        usual = self.one_of("id", "k", "s")
+        sides = []
+        for component in named:
+            names = self.references(component, kind)
+            like_others = [name for name in names if name.endswith(f".{usual}")]
+            if names:
+                sides.append(self.one_of(*(like_others * 4), *names))
+        first, *others = sides or [""]
+        written = [
+            f"{self.one_of(first, before)} = {side}" if self.chance(70) else f"{side} = {first}"
+            for before, side in zip(sides, others, strict=False)
+            if not self.chance(10)
+        ]
+        return tuple(text for text in written if len({*text.split(" = ")}) == 2)
+
     def _subject(self) -> list[Component]:
         nameless = len(self.components) == 1
         positive = [c for c in self.components if not c.negated and (c.variable or nameless)]

@@ -76,7 +76,8 @@ def queries(draw: st.DrawFn, setting: Setting) -> Query:
     writer = Writer(draw, setting, components)
     tests = _tests(writer)
     count = draw(st.sampled_from([0, 1, 1, 1, 2, 2, 3]))
-    conditions = tuple(writer.conjunct() for _ in range(count))
+    equalities = writer.equalities() if writer.chance(25) else ()
+    conditions = equalities + tuple(writer.conjunct() for _ in range(count))
     most = writer.one_of(2, 1, 3, 5, 0)
     limit = writer.parameter(str(most), most) if draw(st.integers(0, 9)) == 9 else ""
     window = _window(writer, bool(tests))

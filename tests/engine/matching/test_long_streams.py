@@ -70,7 +70,7 @@ def test_long_streams(
 
 def most_events(pattern: Pattern, keys: str, recipe: str, sequences: int) -> int:
     """So many events that a plan which tries every sequence of them tries this many."""
-    rewrites = read_recipe(recipe).rewrites
+    rewrites = {call.rewrite for call in read_recipe(recipe).calls}
     length = len(pattern.names)
     is_narrow = pattern.window is not None and "push_window_into_scan" in rewrites
     is_split = pattern.is_keyed and keys != "few" and "partition_stacks" in rewrites

@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 import sase
 from sase.engine import running
 from sase.engine.options import Options
-from sase.planning.recipes import recipe_names
+from sase.planning.driver import Call, Trace
+from sase.planning.optimizer import optimized
+from sase.planning.recipes import read_recipe, recipe_names
+from sase.planning.rewrites import REWRITES
 from tests import naive
 from tests.engine.matching.examples import Example
 from tests.engine.matching.streams import DEFINED, TABLES, Row
@@ -42,6 +45,10 @@ class Way:
     manner: str
     pieces: tuple[Piece, ...] = (Piece(3, "table"),)
     threads: int = 1
+    # Rewrites of the basic plan in this order, instead of those of the recipe.
+    order: tuple[str, ...] = ()
+    # A rewrite of the recipe that is switched off.
+    off: str | None = None
 
     def is_push(self, example: Example) -> bool:
         """Tables of different columns are not pushed."""
@@ -70,6 +77,10 @@ ways = st.builds(
     manners,
     st.lists(pieces, min_size=1, max_size=4).map(tuple),
     st.integers(2, 7),
+    st.sampled_from([False, False, True]).flatmap(
+        lambda any_order: st.permutations([*REWRITES]).map(tuple) if any_order else st.just(())
+    ),
+    st.none() | st.sampled_from([*REWRITES]),
 )
 
 
@@ -129,8 +140,20 @@ class Found(NamedTuple):
 
 
 def plan_of(example: Example, way: Way, events: Any) -> Any:
-    plan = sase.compile(example.query.text, events, **_keywords(example), plan=way.recipe)
-    return replace(plan, options=way.options)
+    """By a recipe, with all its rewrites or without one, or by all rewrites in any order."""
+    text, keywords = example.query.text, _keywords(example)
+    if not way.order and way.off is None:
+        plan = sase.compile(text, events, **keywords, plan=way.recipe)
+        return replace(plan, options=way.options)
+    basic = sase.compile(text, events, **keywords, plan="basic")
+    if way.order:
+        # Half of them, so that each also meets plans without the ones it usually follows.
+        calls = [Call(name) for name in way.order[: 1 + len(way.order) // 2]]
+        operators = Trace.of(basic.operators).after(calls).plan
+    else:
+        off = [way.off] if way.off is not None else []
+        operators = optimized(read_recipe(way.recipe), basic.operators, off=off).plan
+    return replace(basic, operators=operators, options=way.options)
 
 
 def _keywords(example: Example) -> dict[str, Any]:

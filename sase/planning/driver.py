@@ -1,0 +1,117 @@
+"""The driver of rewrites: applies them in order, checks each, and records what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from sase.errors import PlanError
+from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Transformation, find, the
+from sase.planning.rewrites import REWRITES, Declined
+from sase.planning.statistics import Statistics
+
+SWITCHED_OFF = "it is switched off"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A rewrite, and what a recipe says about it."""
+
+    rewrite: str
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self.parameters)
+        return f"{self.rewrite}({given})" if given else self.rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A rewrite of a recipe: it was applied, or declined for a reason."""
+
+    call: Call
+    declined: str | None = None
+
+    @property
+    def rewrite(self) -> str:
+        """The name of the rewrite."""
+        return self.call.rewrite
+
+    @property
+    def applied(self) -> bool:
+        """Whether it changed the plan."""
+        return self.declined is None
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A plan, and the step that led to it; the basic plan has none."""
+
+    plan: Operator
+    step: Step | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A plan on its way from the basic one, step by step."""
+
+    stages: tuple[Stage, ...]
+
+    @classmethod
+    def of(cls, plan: Operator) -> Trace:
+        """The trace of a plan to which nothing was done."""
+        return cls((Stage(plan),))
+
+    @property
+    def plan(self) -> Operator:
+        """What the plan has become."""
+        return self.stages[-1].plan
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What was tried, in order."""
+        return tuple(stage.step for stage in self.stages if stage.step is not None)
+
+    def after(
+        self,
+        calls: Iterable[Call],
+        statistics: Statistics | None = None,
+        off: Collection[str] = (),
+    ) -> Trace:
+        """The trace with some more rewrites; those that are switched off are passed over."""
+        trace = self
+        for call in calls:
+            trace = trace._after(call, statistics, off)
+        return trace
+
+    def _after(self, call: Call, statistics: Statistics | None, off: Collection[str]) -> Trace:
+        plan = self.plan
+        rewritten: Operator | Declined = Declined(SWITCHED_OFF)
+        if call.rewrite not in off:
+            rewritten = REWRITES[call.rewrite](plan, statistics, **dict(call.parameters))
+        if isinstance(rewritten, Declined):
+            return Trace((*self.stages, Stage(plan, Step(call, rewritten.reason))))
+        _check(call, plan, rewritten)
+        if any(rewritten == stage.plan for stage in self.stages):
+            raise PlanError(
+                f"rewrite {call}: it leads back to a plan that was there before, so it undoes"
+                " another one: leave one of them out"
+            )
+        return Trace((*self.stages, Stage(rewritten, Step(call))))
+
+
+def _check(call: Call, before: Operator, after: Operator) -> None:
+    """A rewrite may change how results come about, and not what they are made of."""
+    for name, made_of in (("the results", _output), ("the components", _components)):
+        if made_of(before) != made_of(after):
+            raise PlanError(f"rewrite {call}: it changed {name} of the plan, which is a defect")
+
+
+def _output(plan: Operator) -> tuple[object, ...]:
+    top = the(plan, Transformation)
+    return top.columns, top.type_name, top.having, top.limit
+
+
+def _components(plan: Operator) -> object:
+    scan = find(plan, SequenceScan)
+    return the(plan, RunEvaluation).components if scan is None else scan.components

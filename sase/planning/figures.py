@@ -1,0 +1,262 @@
+"""How many events, choices and sequences a plan meets, as statistics let one expect.
+
+Sequences of m components within a window T of a span D: events fall anywhere in the span, so the
+number of ordered tuples is the product of the rates times a volume,
+
+    n1 · … · nm / D^m · (D · T^(m−1) / (m−1)! − (m−1) · T^m / m!)
+
+which is the paper's formula (SASE 2006, section 5) where T is much less than D. It is multiplied by
+the measured share of tuples that agree on the equivalence attributes, and by the selectivities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, factorial, prod
+
+from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, WindowKind
+from sase.planning.nodes import (
+    NegativeComponent,
+    Operator,
+    Selection,
+    SequenceConstruction,
+    SequenceScan,
+    Stacks,
+    find,
+    the,
+)
+from sase.planning.selectivity import assumed, selectivity
+from sase.planning.split import negations_of, window_of
+from sase.planning.statistics import Statistics
+
+# How likely two events are to agree on an attribute of which nothing is known.
+UNKNOWN_AGREEMENT = 0.01
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is expected of a plan of sequences over events of which statistics are known."""
+
+    plan: Operator
+    statistics: Statistics
+
+    @cached_property
+    def scan(self) -> SequenceScan:
+        """The scan."""
+        return the(self.plan, SequenceScan)
+
+    @cached_property
+    def construction(self) -> SequenceConstruction:
+        """The construction."""
+        return the(self.plan, SequenceConstruction)
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """The variables of components by their index."""
+        negatives = [each.component for each in negations_of(self.plan)]
+        return {each.index: each.variable for each in (*self.scan.components, *negatives)}
+
+    # ------------------------------------------------------------ events
+
+    def of_types(self, component: BoundComponent) -> float:
+        """The events of the types of a component."""
+        types = self.statistics.types
+        if component.types is None or not types:
+            return float(self.statistics.rows)
+        known = (self.statistics.type(name) for name in component.types)
+        return float(sum(each.rows for each in known if each is not None))
+
+    def admission(self, component: BoundComponent, conditions: Sequence[Conjunct]) -> float:
+        """The share of them that passes the conditions on it alone."""
+        known = self.statistics.admission(component.variable)
+        return prod(assumed(c.condition) for c in conditions) if known is None else known
+
+    @cached_property
+    def arrivals(self) -> tuple[float, ...]:
+        """The events of each positive component that the scan lets pass."""
+        if self.scan.nothing is not None:
+            return tuple(0.0 for _ in self.scan.components)
+        return tuple(
+            self.of_types(component) * (1.0 if self._late(component) else self.own(component))
+            for component in self.scan.components
+        )
+
+    def own(self, component: BoundComponent) -> float:
+        """What the conditions on a positive component alone let pass, wherever they are decided."""
+        selection = find(self.plan, Selection)
+        places = (*self.scan.conditions, *(() if selection is None else selection.conditions))
+        own = [c for c in places if c.references == (component.index,) and not c.derived]
+        return self.admission(component, own)
+
+    def _late(self, component: BoundComponent) -> bool:
+        """Whether conditions on it alone are decided after construction."""
+        selection = find(self.plan, Selection)
+        left = () if selection is None else selection.conditions
+        return any(c.references == (component.index,) for c in left)
+
+    @cached_property
+    def admitted(self) -> float:
+        """The events of some component's types, negative ones too."""
+        types: dict[str, float] = {}
+        for component in (*self.scan.components, *(n.component for n in negations_of(self.plan))):
+            if component.types is None or not self.statistics.types:
+                return float(self.statistics.rows)
+            for name in component.types:
+                known = self.statistics.type(name)
+                types[name] = 0.0 if known is None else float(known.rows)
+        return sum(types.values())
+
+    # ------------------------------------------------------------ windows
+
+    @cached_property
+    def span(self) -> float:
+        """The whole stream, as the window measures it."""
+        window = window_of(self.plan)
+        in_time = window is None or window.kind is WindowKind.TIME
+        known = self.statistics.span if in_time else self.statistics.rows
+        return float(max(known or self.statistics.rows, 1))
+
+    def reach(self, window: BoundWindow | None) -> float:
+        """How much of the stream a window spans; all of it, where there is none."""
+        if window is None or window.size is None:
+            return self.span
+        size = float(window.size)
+        if window.kind is WindowKind.PARTITION_EVENTS:
+            size /= max(self.agreement(self.scan.tests, self.scan.components[:2]), 1e-12)
+        return min(size, self.span)
+
+    @cached_property
+    def walked(self) -> float:
+        """How far back the walk goes."""
+        return self.reach(self.construction.window or self.scan.window)
+
+    def tuples(self, level: int, reach: float) -> float:
+        """Ordered tuples of events from a level to the last, as far apart as a window reaches."""
+        counts = self.arrivals[level:]
+        m, span = len(counts), self.span
+        share = reach / span
+        volume = share ** (m - 1) / factorial(m - 1) - (m - 1) * share**m / factorial(m)
+        return prod(counts) * volume
+
+    # ------------------------------------------------------------ agreement
+
+    def agreement(
+        self, tests: Sequence[EquivalenceTest], components: Sequence[BoundComponent]
+    ) -> float:
+        """How likely events of components are to agree on tests."""
+        free = [test for test in tests if test.value is None]
+        if not free or len(components) < 2:
+            return 1.0
+        variables = [component.variable for component in components]
+        known = self.statistics.agreement([test.attribute for test in free], variables)
+        if known is not None:
+            return known
+        if len(free) > 1:
+            return prod(self.agreement([test], components) for test in free)
+        return self._pair(free[0], components) ** (len(components) - 1)
+
+    def _pair(self, test: EquivalenceTest, components: Sequence[BoundComponent]) -> float:
+        """The same of two events, from what is known of the attribute alone."""
+        types = [self.statistics.type(name) for c in components for name in c.types or ()]
+        known = [t.attribute(test.attribute) for t in types if t is not None]
+        shares = [a.agreement for a in known if a is not None and a.agreement is not None]
+        return max(shares, default=UNKNOWN_AGREEMENT)
+
+    @cached_property
+    def key(self) -> tuple[EquivalenceTest, ...]:
+        """What the stacks in which construction walks are partitioned on."""
+        return self.scan.partitions[0] if self.scan.partitions else ()
+
+    def passing(self, conditions: Sequence[Conjunct]) -> float:
+        """The share of tuples that conditions on several events let pass."""
+        several = [c for c in conditions if len(c.references) > 1]
+        return prod(selectivity(c, self.names, self.statistics) for c in several)
+
+    # ------------------------------------------------------------ construction
+
+    @cached_property
+    def pushed(self) -> tuple[float, ...]:
+        """The instances of each level: those that follow one of the level before."""
+        found = [self.arrivals[0]]
+        for level in range(1, len(self.arrivals)):
+            pair = self.scan.components[level - 1 : level + 1]
+            expected = found[-1] * self.walked / self.span * self.agreement(self.key, pair)
+            if self.scan.stacks is Stacks.NFA:
+                expected = float("inf")
+            found.append(self.arrivals[level] * (1 - exp(-min(expected, 700.0))))
+        return tuple(found)
+
+    @cached_property
+    def visited(self) -> tuple[float, ...]:
+        """The instances of each level that the walk looks at."""
+        last = len(self.arrivals) - 1
+        found = [self.pushed[last]]
+        for level in range(last - 1, -1, -1):
+            behind, here = self.scan.components[level + 1 :], self.scan.components[level:]
+            agreed = self.agreement(self.decided, behind)
+            step = _ratio(self.agreement(self.key, here), self.agreement(self.key, behind))
+            passed = self.passing(self._decided_behind(level))
+            count = self.tuples(level, self.walked) * agreed * step * passed
+            if self.scan.stacks is Stacks.NFA:
+                # It follows pointers through every event that was remembered.
+                count *= _ratio(self.admitted, self.arrivals[level])
+            found.append(count)
+        return tuple(reversed(found))
+
+    @cached_property
+    def decided(self) -> tuple[EquivalenceTest, ...]:
+        """The tests that are decided when a sequence is built."""
+        return (*self.key, *self.construction.equivalences)
+
+    @cached_property
+    def built(self) -> float:
+        """The sequences that construction hands on."""
+        count = self.tuples(0, self.reach(self.construction.window or self._evicted))
+        count *= self.agreement(self.decided, self.scan.components)
+        count *= self.passing(self.construction.conditions)
+        count *= prod(self.survival(negative) for negative in self.construction.negations)
+        limit = self.construction.limit
+        return count if limit is None else min(count, float(limit))
+
+    @property
+    def _evicted(self) -> BoundWindow | None:
+        return self.scan.window
+
+    def _decided_behind(self, level: int) -> list[Conjunct]:
+        """The conditions of construction that are decided before a level is chosen."""
+        levels = {component.index: at for at, component in enumerate(self.scan.components)}
+        return [
+            c for c in self.construction.conditions if min(levels[r] for r in c.references) > level
+        ]
+
+    # ------------------------------------------------------------ negation
+
+    def forbidding(self, negative: NegativeComponent) -> float:
+        """The events of a negative component that pass the conditions on it alone."""
+        alone = [c for c in negative.conditions if len(c.references) == 1]
+        return self.of_types(negative.component) * self.admission(negative.component, alone)
+
+    def survival(self, negative: NegativeComponent) -> float:
+        """The share of sequences that no event of a negative component forbids.
+
+        Gaps between events that lie anywhere in a window have the density (m−1)/T · (1−g/T)^(m−2)
+        with m components; so has what the window leaves before the first or after the last.
+        """
+        positives = self.scan.components
+        near = positives[negative.after if negative.after is not None else 0]
+        per_event = self.agreement(negative.equivalences, (near, negative.component))
+        per_event *= self.passing(negative.conditions)
+        reach = self.reach(window_of(self.plan))
+        expected = self.forbidding(negative) / self.span * per_event * reach
+        m = len(positives)
+        if m == 1:
+            return exp(-min(expected, 700.0))
+        steps = [(i + 0.5) / 32 for i in range(32)]
+        weights = [(m - 1) * (1 - g) ** (m - 2) / 32 for g in steps]
+        return sum(w * exp(-expected * g) for g, w in zip(steps, weights, strict=True))
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0

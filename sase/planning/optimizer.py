@@ -1,0 +1,110 @@
+"""The optimizer: makes the plan of a recipe, and where it has choices takes the cheapest.
+
+One choice is made after the other, in the order of the recipe. Each alternative is judged by the
+cost of the whole plan, with the later choices as they usually are: the first alternative of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from sase.planning.cost import Cost, cost_of
+from sase.planning.driver import Call, Step, Trace
+from sase.planning.nodes import Operator
+from sase.planning.recipes import Choice, Entry, Recipe
+from sase.planning.rewrites.partition_stacks import tests_of
+from sase.planning.statistics import Statistics
+
+# `on = "each"` stands for every equivalence test in turn.
+_EACH = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """What might be done at a choice, and what the whole plan would cost."""
+
+    calls: tuple[Call, ...]
+    cost: Cost
+    is_taken: bool
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.calls)) or "none of them"
+
+
+@dataclass(frozen=True, slots=True)
+class Optimized:
+    """A plan, how it came about, and for each choice the alternatives."""
+
+    trace: Trace
+    choices: tuple[tuple[Alternative, ...], ...] = ()
+
+    @property
+    def plan(self) -> Operator:
+        """The plan."""
+        return self.trace.plan
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What was tried, in order."""
+        return self.trace.steps
+
+
+def optimized(
+    recipe: Recipe,
+    basic: Operator,
+    statistics: Statistics | None = None,
+    off: Collection[str] = (),
+) -> Optimized:
+    """The plan of a recipe; without statistics the first alternative of each choice is taken."""
+    trace, choices = Trace.of(basic), list[tuple[Alternative, ...]]()
+    for place, entry in enumerate(recipe.entries):
+        if isinstance(entry, Call):
+            trace = trace.after([entry], statistics, off)
+        elif statistics is None:
+            trace = trace.after(_usual(entry), None, off)
+        else:
+            rest = recipe.entries[place + 1 :]
+            trace, made = _made(entry, rest, trace, statistics, off)
+            choices.append(made)
+    return Optimized(trace, tuple(choices))
+
+
+def _made(
+    choice: Choice,
+    rest: Sequence[Entry],
+    trace: Trace,
+    statistics: Statistics,
+    off: Collection[str],
+) -> tuple[Trace, tuple[Alternative, ...]]:
+    """The trace after a choice, and its alternatives, of which those alike count once."""
+    usual = [call for entry in rest for call in _usual(entry)]
+    found: list[tuple[Trace, Operator, tuple[Call, ...], Cost]] = []
+    for calls in _expanded(choice, trace.plan):
+        begun = trace.after(calls, statistics, off)
+        plan = begun.after(usual, statistics, off).plan
+        if all(plan != other for _, other, _, _ in found):
+            found.append((begun, plan, calls, cost_of(plan, statistics)))
+    best = min(found, key=lambda each: each[3].nanoseconds)
+    made = tuple(Alternative(calls, cost, cost is best[3]) for _, _, calls, cost in found)
+    return best[0], made
+
+
+def _usual(entry: Entry) -> tuple[Call, ...]:
+    return entry.alternatives[0] if isinstance(entry, Choice) else (entry,)
+
+
+def _expanded(choice: Choice, plan: Operator) -> Iterator[tuple[Call, ...]]:
+    """The alternatives, with one for each equivalence test where that is asked for."""
+    for calls in choice.alternatives:
+        if not any(_EACH in dict(call.parameters).values() for call in calls):
+            yield calls
+            continue
+        for test in tests_of(plan):
+            yield tuple(
+                Call(
+                    call.rewrite,
+                    tuple((k, test.attribute if v == _EACH else v) for k, v in call.parameters),
+                )
+                for call in calls
+            )

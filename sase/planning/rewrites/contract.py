@@ -1,0 +1,71 @@
+"""What a rewrite is: a function from a plan to another, or to the reason why it does not apply."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from sase.lang.ast import StrategyName
+from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, find
+from sase.planning.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """Why a rewrite left a plan as it is."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Operator | Declined
+# Where conditions only choose among the sequences; under the other strategies, and with Kleene
+# closure, they define what is taken and what is skipped.
+ANY_MATCH = frozenset({StrategyName.SKIP_TILL_ANY_MATCH})
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A rule: its name is that of its file and of its function, whose keywords it takes.
+
+    `legal` are the strategies under which it keeps the result.
+    """
+
+    function: Callable[..., Outcome]
+    legal: frozenset[StrategyName] = ANY_MATCH
+
+    @property
+    def name(self) -> str:
+        """The name in recipes and in traces."""
+        return self.function.__name__
+
+    @cached_property
+    def summary(self) -> str:
+        """What it does, with the short form of the paper: the first line of its file."""
+        return (inspect.getdoc(inspect.getmodule(self.function)) or "").splitlines()[0]
+
+    @cached_property
+    def parameters(self) -> frozenset[str]:
+        """What a recipe may say about it."""
+        return self._keywords - {"statistics"}
+
+    @cached_property
+    def _keywords(self) -> frozenset[str]:
+        parameters = inspect.signature(self.function).parameters.values()
+        return frozenset(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
+
+    def __call__(
+        self, plan: Operator, statistics: Statistics | None = None, **parameters: str
+    ) -> Outcome:
+        """The plan rewritten, or why it is not."""
+        runs = find(plan, RunEvaluation)
+        if runs is not None and runs.strategy not in self.legal:
+            return Declined(f"it does not keep the result under {runs.strategy.value}")
+        if find(plan, SequenceScan) is None:
+            return Declined("the plan evaluates runs, and has no sequence scan")
+        keywords: dict[str, object] = dict(parameters)
+        if "statistics" in self._keywords:
+            keywords["statistics"] = statistics
+        return self.function(plan, **keywords)

@@ -1,0 +1,150 @@
+"""(Derive) Say of every event what equalities carry over to it, and see what cannot hold.
+
+`[id] AND x.id = 5` asks for 5 of every event, which the scan can then decide of each alone. Where a
+value would have to be two at once no event can take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from sase.binding.bound import (
+    Between,
+    Comparison,
+    Condition,
+    Conjunct,
+    ConjunctClass,
+    Constant,
+    EquivalenceTest,
+    Expression,
+    Membership,
+    Part,
+    Placeholder,
+    Reference,
+    Truth,
+)
+from sase.binding.text import Names, condition_text, value_text
+from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, the
+from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.infer_equivalence_tests import Node, classes, equality, lacks, node_of
+from sase.planning.values import exclude
+
+
+def derive_conditions(plan: Operator) -> Outcome:
+    """Conditions on an attribute alone hold for all attributes that equal it."""
+    scan, selection = the(plan, SequenceScan), find(plan, Selection)
+    if selection is None or scan.nothing is not None:
+        return Declined("there is no selection" if scan.nothing is None else scan.nothing)
+    known = selection.conditions
+    alone = [(each, about) for each in known if (about := subject(each)) is not None]
+    groups = _groups(scan, known, [about for _, about in alone])
+    derived = tuple(_derived(groups, alone))
+    nothing = _contradiction(scan, known, groups, alone)
+    if not derived and nothing is None:
+        return Declined("nothing follows from its equalities")
+    new = replace(selection, conditions=known + derived)
+    return exchanged(plan, replace(scan, nothing=nothing), new)
+
+
+def _groups(
+    scan: SequenceScan, known: Iterable[Conjunct], subjects: list[Reference]
+) -> list[dict[Node, Reference]]:
+    """The attributes that conditions are on, each with those that equal it."""
+    if not subjects:
+        return []
+    edges = [sides for each in known if (sides := equality(each)) is not None]
+    edges += _edges_of_tests(scan, subjects)
+    groups = classes(edges) if edges else []
+    lone = {node_of(each): each for each in subjects}
+    lone = {node: each for node, each in lone.items() if all(node not in group for group in groups)}
+    return [*groups, *({node: each} for node, each in lone.items())]
+
+
+def _derived(
+    groups: list[dict[Node, Reference]], alone: list[tuple[Conjunct, Reference]]
+) -> Iterator[Conjunct]:
+    """What conditions on one attribute say of the other attributes of its group."""
+    found = {conjunct.condition for conjunct, _ in alone}
+    for group in groups:
+        for conjunct, reference in alone:
+            for other in group.values() if node_of(reference) in group else ():
+                condition = _about(conjunct.condition, other)
+                if other.type == reference.type and condition not in found:
+                    found.add(condition)
+                    yield replace(
+                        conjunct,
+                        condition=condition,
+                        references=(other.component,),
+                        component=other.component,
+                        derived=True,
+                    )
+
+
+def _edges_of_tests(
+    scan: SequenceScan, subjects: list[Reference]
+) -> Iterator[tuple[Reference, Reference]]:
+    """The equalities that written tests amount to, where some condition is on their attribute."""
+    for test in scan.tests:
+        if test.value is None and any(test.attribute == each.attribute for each in subjects):
+            ends = [_read(test, c.index) for c in scan.components if test.declared[c.index]]
+            yield from zip(ends, ends[1:], strict=False)
+
+
+def _read(test: EquivalenceTest, component: int) -> Reference:
+    return Reference(test.type, component, Part.EVENT, test.attribute)
+
+
+def subject(conjunct: Conjunct) -> Reference | None:
+    """The attribute, which all events have, on which alone a condition is beside constants."""
+    if conjunct.kind is not ConjunctClass.SINGLE:
+        return None
+    match conjunct.condition:
+        case Comparison(left=left, right=right):
+            parts: tuple[Expression, ...] = (left, right)
+        case Membership(operand=operand):
+            parts = (operand,)
+        case Between(operand=operand, low=low, high=high):
+            parts = (operand, low, high)
+        case _:
+            return None
+    read = [part for part in parts if isinstance(part, Reference)]
+    is_plain = all(isinstance(part, Reference | Constant | Placeholder) for part in parts)
+    return read[0] if is_plain and len(read) == 1 and not lacks(read[0]) else None
+
+
+def _about(condition: Condition, other: Reference) -> Condition:
+    """The same condition on another attribute."""
+    match condition:
+        case Comparison(left=Reference()):
+            return replace(condition, left=other)
+        case Comparison():
+            return replace(condition, right=other)
+        case Membership() | Between():
+            return replace(condition, operand=other)
+    raise AssertionError("only such conditions have a subject")
+
+
+def _contradiction(
+    scan: SequenceScan,
+    known: Iterable[Conjunct],
+    groups: list[dict[Node, Reference]],
+    alone: list[tuple[Conjunct, Reference]],
+) -> str | None:
+    """Two conditions that no value satisfies, or one that nothing does, in words."""
+    if any(conjunct.condition == Truth(False) for conjunct in known):
+        return "a condition of the query is never true"
+    names = {component.index: component.variable for component in scan.components}
+    for group in groups:
+        own = [each for each in alone if node_of(each[1]) in group]
+        for (one, mine), (other, its) in combinations(own, 2):
+            if mine.type == its.type and exclude(one.condition, other.condition):
+                texts = [condition_text(each.condition, names) for each in (one, other)]
+                why = "" if mine == its else f", since {_equal([mine, its], names)}"
+                return f"{texts[0]} and {texts[1]} cannot both hold{why}"
+    return None
+
+
+def _equal(references: list[Reference], names: Names) -> str:
+    return f"{' and '.join(value_text(each, names) for each in references)} are equal"

@@ -1,0 +1,190 @@
+"""(Infer) Find the equivalence tests that the equalities of the query amount to.
+
+`x.id = y.id AND y.id = z.tag` says of every event what `[id]` says where all have one name for it.
+What is inferred serves the stacks, the index of negation and the split; the meaning of the query
+(windows PER PARTITION, `seq`) goes by the tests that are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from sase.binding.bound import (
+    BoundComponent,
+    Comparison,
+    Conjunct,
+    EquivalenceTest,
+    Part,
+    Reference,
+)
+from sase.planning.nodes import (
+    Negation,
+    NegativeComponent,
+    Operator,
+    Selection,
+    SequenceScan,
+    exchanged,
+    find,
+    the,
+)
+from sase.planning.rewrites.contract import Declined, Outcome
+
+# An attribute of a component.
+Node: TypeAlias = tuple[int, str]
+
+
+def infer_equivalence_tests(plan: Operator) -> Outcome:
+    """A class of equal attributes that has one of every positive component is a test."""
+    scan, selection = the(plan, SequenceScan), find(plan, Selection)
+    equalities = [] if selection is None else list(_equalities(selection.conditions))
+    if scan.inferred or not equalities:
+        why = "they are inferred already" if scan.inferred else "no two attributes must be equal"
+        return Declined(why)
+    negation = find(plan, Negation)
+    negatives = () if negation is None else negation.negations
+    tests, reasons = [], []
+    for members in classes(equalities):
+        found = _Class(scan.components, negatives, members).test(equalities)
+        if isinstance(found, Declined):
+            reasons.append(found.reason)
+        elif found not in scan.tests:
+            tests.append(found)
+    if not tests:
+        return Declined("; ".join(reasons) or "they say no more than the tests that are written")
+    new: list[Operator] = [replace(scan, inferred=tuple(tests))]
+    if negation is not None:
+        agreeing = tuple(_with_tests(negative, tests) for negative in negatives)
+        new.append(replace(negation, negations=agreeing))
+    return exchanged(plan, *new)
+
+
+def classes(edges: Iterable[tuple[Reference, Reference]]) -> list[dict[Node, Reference]]:
+    """The attributes that equalities join, directly or through others, as they are first named."""
+    import networkx
+
+    graph, found = networkx.Graph(), dict[Node, Reference]()
+    for left, right in edges:
+        graph.add_edge(node_of(left), node_of(right))
+        found |= {node_of(each): each for each in (left, right) if node_of(each) not in found}
+    joined = networkx.connected_components(graph)
+    return [{node: found[node] for node in found if node in members} for members in joined]
+
+
+def equality(conjunct: Conjunct) -> tuple[Reference, Reference] | None:
+    """The attributes of two events that a condition says are equal, for events of all types."""
+    condition = conjunct.condition
+    if not isinstance(condition, Comparison) or condition.operator != "=":
+        return None
+    left, right = condition.left, condition.right
+    if not isinstance(left, Reference) or not isinstance(right, Reference):
+        return None
+    is_plain = all(each.part is Part.EVENT and not lacks(each) for each in (left, right))
+    return (left, right) if is_plain and left.component != right.component else None
+
+
+def lacks(reference: Reference) -> bool:
+    """Whether some event that a component admits may not have the attribute."""
+    return reference.undeclared_by is None or len(reference.undeclared_by) > 0
+
+
+def implied(conjunct: Conjunct, tests: Iterable[EquivalenceTest]) -> bool:
+    """Whether events that agree on tests satisfy a condition."""
+    sides = equality(conjunct)
+    return sides is not None and any(all(covers(test, each) for each in sides) for test in tests)
+
+
+def covers(test: EquivalenceTest, reference: Reference) -> bool:
+    """Whether a test is on this attribute, which all events of the component have."""
+    component = reference.component
+    is_declared = test.declared[component] is True
+    return is_declared and test.attribute_of(component) == reference.attribute
+
+
+def node_of(reference: Reference) -> Node:
+    """The attribute that it reads, and the component whose it is."""
+    return reference.component, reference.attribute
+
+
+def _equalities(conditions: Iterable[Conjunct]) -> Iterator[tuple[Reference, Reference]]:
+    return (sides for each in conditions if (sides := equality(each)) is not None)
+
+
+@dataclass(frozen=True)
+class _Class:
+    """Attributes that are equal, and the components of which they may become a test."""
+
+    positives: tuple[BoundComponent, ...]
+    negatives: tuple[NegativeComponent, ...]
+    members: dict[Node, Reference]
+
+    def test(self, equalities: list[tuple[Reference, Reference]]) -> EquivalenceTest | Declined:
+        """One attribute of each positive component, and of the negative ones that must agree."""
+        chosen: dict[int, Reference] = {}
+        for (component, _), reference in self.members.items():
+            chosen.setdefault(component, reference)
+        text = " = ".join(f"{self._name(c)}.{r.attribute}" for c, r in chosen.items())
+        left_out = [each.variable for each in self.positives if each.index not in chosen]
+        if left_out:
+            return Declined(f"{text} says nothing of {', '.join(left_out)}")
+        if len({reference.type for reference in chosen.values()}) > 1:
+            return Declined(f"{text} are not of one type")
+        if not self._has_one_key(chosen):
+            return Declined(f"{text}: an event that two variables admit would have two keys")
+        for negative in self.negatives:
+            agreeing = self._agreeing(negative, chosen)
+            if agreeing is not None:
+                extended = {**chosen, negative.component.index: agreeing}
+                chosen = extended if self._has_one_key(extended) else chosen
+        return self._made(chosen, text)
+
+    def _made(self, chosen: dict[int, Reference], text: str) -> EquivalenceTest:
+        count = len(self.positives) + len(self.negatives)
+        declared = tuple(component in chosen for component in range(count))
+        data_type = next(iter(chosen.values())).type
+        names = {reference.attribute for reference in chosen.values()}
+        if len(names) == 1:
+            return EquivalenceTest(names.pop(), None, data_type, declared)
+        by_type = {
+            name: reference.attribute
+            for component, reference in chosen.items()
+            for name in self._component(component).types or ()
+        }
+        attributes = tuple(chosen[c].attribute if c in chosen else None for c in range(count))
+        return EquivalenceTest(text, None, data_type, declared, attributes, tuple(by_type.items()))
+
+    def _agreeing(
+        self, negative: NegativeComponent, chosen: dict[int, Reference]
+    ) -> Reference | None:
+        """The attribute by which its events agree with the class, if they must."""
+        for sides in _equalities(negative.conditions):
+            mine, other = sorted(sides, key=lambda r: r.component != negative.component.index)
+            known = chosen.get(other.component)
+            if known is not None and known.attribute == other.attribute and known.type == mine.type:
+                return mine
+        return None
+
+    def _has_one_key(self, chosen: dict[int, Reference]) -> bool:
+        """Whether an event that several of the components admit has one attribute for all."""
+        by_type: dict[str | None, set[str]] = {}
+        for component, reference in chosen.items():
+            for name in self._component(component).types or (None,):
+                by_type.setdefault(name, set()).add(reference.attribute)
+        names = set().union(*by_type.values())
+        admits_all = None in by_type and len(names) > 1
+        return not admits_all and all(len(each) == 1 for each in by_type.values())
+
+    def _component(self, index: int) -> BoundComponent:
+        every = (*self.positives, *(each.component for each in self.negatives))
+        return next(each for each in every if each.index == index)
+
+    def _name(self, component: int) -> str:
+        return self._component(component).variable
+
+
+def _with_tests(negative: NegativeComponent, tests: list[EquivalenceTest]) -> NegativeComponent:
+    """A negative component whose events agree by tests, instead of the equalities they imply."""
+    own = tuple(test for test in tests if test.declared[negative.component.index])
+    conditions = tuple(c for c in negative.conditions if not implied(c, own))
+    return replace(negative, conditions=conditions, equivalences=negative.equivalences + own)

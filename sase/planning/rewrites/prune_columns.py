@@ -1,0 +1,25 @@
+"""(π) Read only the columns that the plan and its results need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.planning.nodes import (
+    Operator,
+    SequenceScan,
+    Transformation,
+    exchanged,
+    the,
+)
+from sase.planning.reading import attributes_read
+from sase.planning.rewrites.contract import Declined, Outcome
+
+
+def prune_columns(plan: Operator) -> Outcome:
+    """Time, type and `seq` are always read."""
+    scan = the(plan, SequenceScan)
+    if scan.columns is not None:
+        return Declined("they are pruned already")
+    if the(plan, Transformation).columns is None:
+        return Declined("the results show every attribute: there is no RETURN")
+    return exchanged(plan, replace(scan, columns=attributes_read(plan)))

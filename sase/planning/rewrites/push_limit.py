@@ -1,0 +1,20 @@
+"""(Limit) Stop building sequences when there are enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.planning.nodes import Operator, SequenceConstruction, Transformation, exchanged, the
+from sase.planning.rewrites.contract import Declined, Outcome
+
+
+def push_limit(plan: Operator) -> Outcome:
+    """Every sequence that is built is a result, if nothing stands between."""
+    construction, top = the(plan, SequenceConstruction), the(plan, Transformation)
+    if not isinstance(top.limit, int):
+        return Declined("there is no LIMIT")
+    if construction.limit is not None:
+        return Declined("construction knows the limit already")
+    if top.having is not None or top.input != construction:
+        return Declined("what is built is checked once more before it is a result")
+    return exchanged(plan, replace(construction, limit=top.limit))

@@ -1,0 +1,89 @@
+"""How much a condition lets pass and what it costs to decide, as far as that is known."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+
+from sase.binding.bound import (
+    All,
+    Any,
+    Between,
+    Comparison,
+    Condition,
+    Conjunct,
+    Like,
+    Membership,
+    NullTest,
+    Operation,
+    Truth,
+)
+from sase.binding.text import Names, condition_text
+from sase.planning.statistics import Statistics
+
+# What is assumed where nothing was measured, as relational optimizers do.
+_EQUAL, _LESS, _BETWEEN, _LIKE, _NULL = 0.1, 1 / 3, 0.25, 0.1, 0.05
+
+
+def selectivity(conjunct: Conjunct, names: Names, statistics: Statistics | None) -> float:
+    """The share of events, or of tuples of them, that a condition lets pass."""
+    if statistics is not None:
+        known = statistics.selectivity(condition_text(conjunct.condition, names))
+        if known is not None:
+            return known
+    return assumed(conjunct.condition)
+
+
+def assumed(condition: Condition) -> float:
+    """The same where nothing was measured."""
+    match condition:
+        case Truth(value=value):
+            return float(value)
+        case All(operands=operands):
+            return _product([assumed(each) for each in operands])
+        case Any(operands=operands):
+            return 1 - _product([1 - assumed(each) for each in operands])
+        case Comparison(operator=operator):
+            return {"=": _EQUAL, "!=": 1 - _EQUAL}.get(str(operator), _LESS)
+        case Membership(values=values, negated=negated):
+            return _unless(negated, min(len(values) * _EQUAL, 0.5))
+        case Between(negated=negated):
+            return _unless(negated, _BETWEEN)
+        case Like(negated=negated):
+            return _unless(negated, _LIKE)
+        case NullTest(negated=negated):
+            return _unless(negated, _NULL)
+
+
+def effort(condition: object) -> int:
+    """The operations that it takes to decide a condition; a function counts for several."""
+    own = {Like: 5, Operation: 2}.get(type(condition), 1)
+    if isinstance(condition, tuple):
+        return sum(map(effort, condition))
+    if not is_dataclass(condition):
+        return 0
+    return own + sum(
+        effort(getattr(condition, field.name)) for field in fields(condition) if field.compare
+    )
+
+
+def in_order(
+    conjuncts: tuple[Conjunct, ...], names: Names, statistics: Statistics | None
+) -> tuple[Conjunct, ...]:
+    """Conditions that are decided at one place: first what removes most for its effort."""
+
+    def rank(conjunct: Conjunct) -> float:
+        removed = 1 - selectivity(conjunct, names, statistics)
+        return -removed / effort(conjunct.condition)
+
+    return tuple(sorted(conjuncts, key=rank))
+
+
+def _unless(negated: bool, share: float) -> float:
+    return 1 - share if negated else share
+
+
+def _product(shares: list[float]) -> float:
+    result = 1.0
+    for share in shares:
+        result *= share
+    return result

@@ -1,0 +1,93 @@
+"""Which values conditions on one attribute let pass, as far as constants tell."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from sase.binding.bound import (
+    Between,
+    Comparison,
+    Condition,
+    Constant,
+    Expression,
+    Membership,
+    Reference,
+    Scalar,
+)
+from sase.binding.types import DataType
+
+# The least and the greatest value, each with whether it is itself let pass.
+Bound: TypeAlias = tuple[Scalar, bool] | None
+Range: TypeAlias = tuple[Bound, Bound]
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+def exclude(one: Condition, other: Condition) -> bool:
+    """Whether no value satisfies two conditions on the same attribute."""
+    if _types(one) != _types(other) or len(_types(one)) != 1:
+        return False
+    return not any(_meet(mine, its) for mine in ranges(one) for its in ranges(other))
+
+
+def ranges(condition: Condition) -> list[Range]:
+    """The ranges of values that a condition lets pass; one without bounds where that is unknown."""
+    everything: list[Range] = [(None, None)]
+    match condition:
+        case Membership(values=values, negated=False):
+            return [_only(value) for value in values]
+        case Between(low=low, high=high, negated=False):
+            return [(_bound(low, True), _bound(high, True))]
+        case Comparison(operator=operator, left=Reference(), right=value):
+            return _compared(str(operator), value) or everything
+        case Comparison(operator=operator, left=value, right=Reference()):
+            return _compared(_FLIPPED.get(str(operator), ""), value) or everything
+    return everything
+
+
+def _compared(operator: str, value: Expression) -> list[Range]:
+    match operator:
+        case "=":
+            return [_only(value)]
+        case "<" | "<=":
+            return [(None, _bound(value, operator == "<="))]
+        case ">" | ">=":
+            return [(_bound(value, operator == ">="), None)]
+    return []
+
+
+def _only(value: Expression) -> Range:
+    return _bound(value, True), _bound(value, True)
+
+
+def _bound(value: Expression, inclusive: bool) -> Bound:
+    if isinstance(value, Constant) and value.value is not None:
+        return value.value, inclusive
+    return None
+
+
+def _meet(one: Range, other: Range) -> bool:
+    """Whether some value may lie in both."""
+    return not (_below(one[1], other[0]) or _below(other[1], one[0]))
+
+
+def _below(high: Bound, low: Bound) -> bool:
+    """Whether everything up to the one bound is less than everything from the other on."""
+    if high is None or low is None:
+        return False
+    (most, is_in), (least, is_in_too) = high, low
+    if most == least:
+        return not (is_in and is_in_too)
+    return bool(most < least)  # type: ignore[operator]
+
+
+def _types(condition: Condition) -> frozenset[DataType]:
+    """The types of the constants of a condition."""
+    parts: tuple[object, ...] = ()
+    match condition:
+        case Comparison(left=left, right=right):
+            parts = (left, right)
+        case Membership(values=values):
+            parts = values
+        case Between(low=low, high=high):
+            parts = (low, high)
+    return frozenset(part.type for part in parts if isinstance(part, Constant))
