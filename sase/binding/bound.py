@@ -305,6 +305,7 @@ class BoundWindow:
     unit: str | None
     inclusive: bool
     size: int | None
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

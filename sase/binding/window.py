@@ -25,7 +25,7 @@ def bind_window(window: ast.Window, scope: Scope) -> BoundWindow | None:
     if window.events:
         kind = WindowKind.PARTITION_EVENTS if window.per_partition else WindowKind.EVENTS
     if isinstance(amount, Placeholder):
-        return BoundWindow(kind, amount, unit, window.inclusive, None)
+        return BoundWindow(kind, amount, unit, window.inclusive, None, span=window.span)
     if window.events and amount.denominator != 1:
         scope.problems.error(
             "bad-window",
@@ -33,7 +33,8 @@ def bind_window(window: ast.Window, scope: Scope) -> BoundWindow | None:
             window.amount.span,
             f"write  {math.ceil(amount)} EVENTS",
         )
-    return BoundWindow(kind, amount, unit, window.inclusive, _size(amount, unit, window, scope))
+    size = _size(amount, unit, window, scope)
+    return BoundWindow(kind, amount, unit, window.inclusive, size, span=window.span)
 
 
 def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:

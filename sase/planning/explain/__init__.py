@@ -1,0 +1,8 @@
+"""Plans as people and programs look at them: the value, and its text, graph and page."""
+
+from __future__ import annotations
+
+from sase.planning.explain.describing import described
+from sase.planning.explain.value import Explanation
+
+__all__ = ["Explanation", "described"]

@@ -1,0 +1,174 @@
+"""From a plan and what is known of it to its explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
+from sase.binding.bound import BoundComponent
+from sase.planning.cost import Cost, OperatorCost, cost_of
+from sase.planning.driver import Stage
+from sase.planning.explain.operators import SYMBOLS, Words, window_text
+from sase.planning.explain.reasons import reasons
+from sase.planning.explain.value import (
+    Expected,
+    ExplainedAlternative,
+    ExplainedOperator,
+    ExplainedStep,
+    Explanation,
+    Measured,
+)
+from sase.planning.nodes import (
+    Negation,
+    Operator,
+    RunEvaluation,
+    Selection,
+    SequenceScan,
+    Window,
+    chain,
+    find,
+    the,
+)
+from sase.planning.optimizer import Optimized
+from sase.planning.recipes import Recipe
+from sase.planning.rewrites import REWRITES
+from sase.planning.split import Split, negations_of, split_of
+from sase.planning.statistics import Statistics
+from sase.source import NOWHERE, Span
+
+
+def described(
+    query: str,
+    recipe: Recipe,
+    made: Optimized,
+    statistics: Statistics | None = None,
+    *,
+    notes: Sequence[str] = (),
+    measured: Mapping[str, Measured] | None = None,
+    results: int | None = None,
+    nanoseconds: int | None = None,
+) -> Explanation:
+    """The explanation of a plan; `measured` is by the names of operators."""
+    words = _words(made.plan)
+    cost = Cost(()) if statistics is None else cost_of(made.plan, statistics)
+    operators = tuple(
+        _explained(each, words, cost, statistics, (measured or {}).get(type(each).__name__))
+        for each in reversed(chain(made.plan))
+    )
+    return Explanation(
+        query,
+        recipe.name,
+        recipe.summary,
+        operators,
+        tuple(_steps(made.trace.stages, words)),
+        tuple(
+            tuple(
+                ExplainedAlternative(str(each), each.cost.nanoseconds, each.is_taken)
+                for each in choice
+            )
+            for choice in made.choices
+        ),
+        split_text(split_of(made.plan)),
+        "" if statistics is None else _source(statistics),
+        tuple(notes),
+        results,
+        nanoseconds,
+    )
+
+
+def _words(plan: Operator) -> Words:
+    scan = find(plan, SequenceScan)
+    levels = the(plan, RunEvaluation).components if scan is None else scan.components
+    every = [*levels, *(negative.component for negative in negations_of(plan))]
+    return Words({component.index: component.variable for component in every}, levels)
+
+
+def _explained(
+    operator: Operator,
+    words: Words,
+    cost: Cost,
+    statistics: Statistics | None,
+    measured: Measured | None,
+) -> ExplainedOperator:
+    name = type(operator).__name__
+    return ExplainedOperator(
+        name,
+        SYMBOLS[type(operator)],
+        words.algorithm(operator),
+        tuple(words.details(operator)),
+        tuple(reasons(operator, words, statistics)),
+        tuple(sorted({(span.start, span.end) for span in _spans(operator, True)})),
+        _expected(cost.of(name)),
+        measured,
+    )
+
+
+def _expected(cost: OperatorCost | None) -> Expected | None:
+    if cost is None:
+        return None
+    return Expected(
+        cost.rows_in, cost.rows_out, cost.nanoseconds, cost.bytes, cost.visited, cost.alive
+    )
+
+
+def _spans(value: object, is_top: bool = False) -> Iterator[Span]:
+    """The places in the query of what an operator checks, the widest of each."""
+    span = getattr(value, "span", NOWHERE)
+    if isinstance(span, Span) and span != NOWHERE:
+        if not getattr(value, "derived", False):
+            yield span
+        return
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _spans(each)
+    elif is_dataclass(value) and not isinstance(value, BoundComponent):
+        for field in fields(value):
+            # `tests` are all that the query has, wherever they are decided.
+            if not (is_top and field.name in ("input", "tests", "inferred")):
+                yield from _spans(getattr(value, field.name))
+
+
+def _steps(stages: Sequence[Stage], words: Words) -> Iterator[ExplainedStep]:
+    for before, after in zip(stages, stages[1:], strict=False):
+        assert after.step is not None
+        old, new = _lines(before.plan, words), _lines(after.plan, words)
+        changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+        gone = [line for name in changed for line in old.get(name, ())]
+        come = [line for name in changed for line in new.get(name, ())]
+        yield ExplainedStep(
+            str(after.step.call),
+            REWRITES[after.step.rewrite].summary,
+            after.step.declined,
+            tuple(line for line in gone if line not in come),
+            tuple(line for line in come if line not in gone),
+            tuple(changed),
+        )
+
+
+def _lines(plan: Operator, words: Words) -> dict[str, list[str]]:
+    """Every operator of a plan as lines, by its name."""
+    found, operators = {}, chain(plan)
+    for place, operator in reversed(list(enumerate(operators))):
+        symbol = SYMBOLS[type(operator)]
+        texts = [words.algorithm(operator), *words.details(operator)]
+        checked_later = [each for each in operators[:place] if isinstance(each, Selection | Window)]
+        if isinstance(operator, Negation) and checked_later:
+            texts.append(f"before {SYMBOLS[type(checked_later[-1])]}")
+        found[type(operator).__name__] = [f"{symbol} {text}" for text in texts]
+    return found
+
+
+def split_text(split: Split) -> str:
+    """How a plan may be cut into parts that run apart."""
+    ways = []
+    if split.keys:
+        ways.append("by " + ", ".join(test.attribute for test in split.keys))
+    if split.before is not None:
+        around = "before and after" if split.after is not None else "before"
+        ways.append(f"in slices of time that look {window_text(split.before)} {around}")
+    return " or ".join(ways) or f"not at all: {split.reason}"
+
+
+def _source(statistics: Statistics) -> str:
+    of = f" of {statistics.sampled:,} events" if statistics.sampled else ""
+    return f"{statistics.source}{of}: {statistics.rows:,} events"

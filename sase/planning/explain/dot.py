@@ -1,0 +1,49 @@
+"""An explanation as a graph for Graphviz: the dataflow from the bottom up, as papers draw it."""
+
+from __future__ import annotations
+
+from math import log10
+
+from sase.planning.explain.numbers import counted
+from sase.planning.explain.value import ExplainedOperator, Explanation
+
+
+def as_dot(explanation: Explanation) -> str:
+    """Operators as boxes; the arrows between them as wide as what flows, on a log scale."""
+    lines = ["digraph plan {", "  rankdir=BT", '  node [shape=box, style=rounded, fontname="sans"]']
+    lines.append('  events [label="events", shape=plaintext]')
+    for place, operator in enumerate(explanation.operators):
+        label = "\\n".join(map(_escaped, _label(operator)))
+        lines.append(f'  o{place} [label="{label}"]')
+    names = ["events", *(f"o{place}" for place in range(len(explanation.operators))), "results"]
+    lines.append('  results [label="results", shape=plaintext]')
+    flows = [_into(explanation.operators[0]), *map(_out_of, explanation.operators)]
+    for below, above, flow in zip(names, names[1:], flows, strict=False):
+        lines.append(f"  {below} -> {above}{_attributes(flow)}")
+    return "\n".join([*lines, "}"])
+
+
+def _label(operator: ExplainedOperator) -> list[str]:
+    return [f"{operator.symbol}  {operator.algorithm}", *operator.details]
+
+
+def _into(operator: ExplainedOperator) -> float | None:
+    if operator.measured is not None:
+        return operator.measured.rows_in
+    return None if operator.expected is None else operator.expected.rows_in
+
+
+def _out_of(operator: ExplainedOperator) -> float | None:
+    if operator.measured is not None:
+        return operator.measured.rows_out
+    return None if operator.expected is None else operator.expected.rows_out
+
+
+def _attributes(flow: float | None) -> str:
+    if flow is None:
+        return ""
+    return f' [label="{counted(flow)}", penwidth={1 + log10(max(flow, 1)):.1f}]'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,186 @@
+"""What each operator of a plan does, in words: its algorithm, and what it checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, Placeholder
+from sase.binding.text import Names, condition_text, value_text
+from sase.planning.nodes import (
+    EdgeCondition,
+    Negation,
+    NegativeComponent,
+    Operator,
+    RunEvaluation,
+    Selection,
+    SequenceConstruction,
+    SequenceScan,
+    Stacks,
+    Transformation,
+    Window,
+)
+
+SYMBOLS = {
+    SequenceScan: "SS→",
+    SequenceConstruction: "SC←",
+    RunEvaluation: "NFAb",
+    Selection: "σ",
+    Window: "WD",
+    Negation: "NG",
+    Transformation: "TF",
+}
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words for the operators of a plan, whose components have names."""
+
+    names: Names
+    levels: tuple[BoundComponent, ...]
+
+    def algorithm(self, operator: Operator) -> str:
+        """How it works, by the name that the papers give it."""
+        match operator:
+            case SequenceScan(stacks=Stacks.NFA):
+                return "runtime stack of the NFA"
+            case SequenceScan(partitions=()):
+                return "active instance stacks (AIS)"
+            case SequenceScan(partitions=(key,)):
+                kind = "PAIS, composite key" if len(key) > 1 else "PAIS"
+                return f"active instance stacks partitioned on {_listed(key)} ({kind})"
+            case SequenceScan(partitions=keys):
+                every = " and on ".join(map(_listed, keys))
+                return f"active instance stacks partitioned on {every} (Multi-PAIS)"
+            case SequenceConstruction(input=scan):
+                walked = "pointers of the runtime stack" if scan.stacks is Stacks.NFA else "stacks"
+                return f"walk back from each {self.levels[-1].variable} through the {walked}"
+            case RunEvaluation(strategy=strategy):
+                return f"runs of the automaton, {strategy.value}"
+            case Selection():
+                return "selection"
+            case Window():
+                return "window"
+            case Negation():
+                return "negation on a time-partitioned index"
+            case Transformation():
+                return "transformation"
+
+    def details(self, operator: Operator) -> Iterator[str]:
+        """What it checks and what it makes."""
+        match operator:
+            case SequenceScan():
+                yield from self._scan(operator)
+            case SequenceConstruction():
+                yield from self._construction(operator)
+            case RunEvaluation():
+                yield from map(self.component, operator.components)
+                yield from map(self._condition, operator.conditions)
+                yield from _tests(operator.equivalences)
+                yield from _within(operator.window)
+            case Selection():
+                yield from map(self._condition, operator.conditions)
+                yield from _tests(operator.equivalences)
+            case Window():
+                yield from _within(operator.window)
+            case Negation():
+                yield from map(self.negative, operator.negations)
+            case Transformation():
+                yield from self._transformation(operator)
+
+    def component(self, component: BoundComponent) -> str:
+        """Whom it admits."""
+        types = "any type" if component.types is None else " or ".join(component.types)
+        return f"{component.variable}: {types}"
+
+    def negative(self, negative: NegativeComponent) -> str:
+        """Where no event may lie that it admits, and which ones do not matter."""
+        after = None if negative.after is None else self.levels[negative.after].variable
+        before = None if negative.before is None else self.levels[negative.before].variable
+        if after is None:
+            where = f"before {before}, within the window"
+        elif before is None:
+            where = f"after {after}, within the window"
+        else:
+            where = f"between {after} and {before}"
+        own = [self._condition(each) for each in negative.conditions]
+        agreeing = [f"the same {_listed(negative.equivalences)}"] if negative.equivalences else []
+        such = " with " + " and ".join([*agreeing, *own]) if agreeing or own else ""
+        return f"no {self.component(negative.component)} {where}{such}"
+
+    def _scan(self, scan: SequenceScan) -> Iterator[str]:
+        if scan.nothing is not None:
+            yield f"no event can take part: {scan.nothing}"
+        for component in scan.components:
+            own = [c for c in scan.conditions if c.references == (component.index,)]
+            conditions = " AND ".join(map(self._condition, own))
+            yield self.component(component) + (f" WHERE {conditions}" if own else "")
+        for test in scan.values:
+            yield f"[{_test(test)}]"
+        for test in scan.inferred:
+            yield f"equal by the conditions: {test.attribute}"
+        if scan.window is not None:
+            yield f"drops instances older than {window_text(scan.window)}"
+        if scan.columns is not None:
+            yield f"reads {', '.join(scan.columns) or 'no column'} beside time and type"
+
+    def _construction(self, construction: SequenceConstruction) -> Iterator[str]:
+        yield from _within(construction.window)
+        yield from _tests(construction.equivalences)
+        order = {component.index: level for level, component in enumerate(self.levels)}
+        for conjunct in construction.conditions:
+            first = self.levels[min(order[index] for index in conjunct.references)].variable
+            yield f"when {first} is chosen: {self._condition(conjunct)}"
+        for negative in construction.negations:
+            yield f"{self.negative(negative)}: it bounds the walk"
+        if construction.limit is not None:
+            yield f"stops after {construction.limit:,}"
+
+    def _transformation(self, top: Transformation) -> Iterator[str]:
+        if top.having is not None:
+            yield f"HAVING {condition_text(top.having, self.names)}"
+        if top.columns is None:
+            yield f"every attribute of {', '.join(each.variable for each in self.levels)}"
+        else:
+            columns = [(value_text(c.value, self.names), c.name) for c in top.columns]
+            yield "RETURN " + ", ".join(
+                text if text.replace(".", "_") == name else f"{text} AS {name}"
+                for text, name in columns
+            )
+        if top.type_name is not None:
+            yield f"as events of type {top.type_name}"
+        if top.limit is not None:
+            limit = f":{top.limit.name}" if isinstance(top.limit, Placeholder) else f"{top.limit:,}"
+            yield f"LIMIT {limit}"
+
+    def _condition(self, checked: Conjunct | EdgeCondition) -> str:
+        conjunct = checked.conjunct if isinstance(checked, EdgeCondition) else checked
+        text = condition_text(conjunct.condition, self.names)
+        return f"{text} (derived)" if conjunct.derived else text
+
+
+def window_text(window: BoundWindow) -> str:
+    """A window as a query has it."""
+    amount = window.amount
+    number = f":{amount.name}" if isinstance(amount, Placeholder) else f"{float(amount):,.12g}"
+    what = {"time": window.unit or "units of time", "events": "EVENTS"}
+    unit = what.get(window.kind.value, "EVENTS PER PARTITION")
+    return f"{number} {unit}" + (" INCLUSIVE" if window.inclusive else "")
+
+
+def _within(window: BoundWindow | None) -> Iterator[str]:
+    if window is not None:
+        yield f"within {window_text(window)}"
+
+
+def _tests(tests: Iterable[EquivalenceTest]) -> Iterator[str]:
+    yield from (f"all agree on {_test(test)}" for test in tests)
+
+
+def _test(test: EquivalenceTest) -> str:
+    fixed = "" if test.value is None else f" = {value_text(test.value, {})}"
+    return f"{test.attribute}{fixed}"
+
+
+def _listed(tests: Iterable[EquivalenceTest]) -> str:
+    return ", ".join(map(_test, tests))

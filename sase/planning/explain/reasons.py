@@ -1,0 +1,63 @@
+"""Why an operator is as it is: what statistics say of its keys and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sase.binding.bound import EquivalenceTest
+from sase.binding.text import condition_text
+from sase.planning.explain.numbers import counted, percentage
+from sase.planning.explain.operators import Words
+from sase.planning.nodes import Operator, Selection, SequenceConstruction, SequenceScan
+from sase.planning.statistics import Statistics
+
+
+def reasons(operator: Operator, words: Words, statistics: Statistics | None) -> Iterator[str]:
+    """Sentences, most important first; none where nothing is known."""
+    if statistics is None:
+        return
+    match operator:
+        case SequenceScan():
+            yield from _of_scan(operator, words, statistics)
+        case SequenceConstruction() | Selection():
+            for conjunct in operator.conditions:
+                if len(conjunct.references) > 1:
+                    text = condition_text(conjunct.condition, words.names)
+                    share = statistics.selectivity(text)
+                    if share is not None:
+                        yield f"{text} lets {percentage(share)} pass"
+
+
+def _of_scan(scan: SequenceScan, words: Words, statistics: Statistics) -> Iterator[str]:
+    for component in scan.components:
+        share = statistics.admission(component.variable)
+        if (
+            share is not None
+            and share < 1
+            and any(c.references == (component.index,) for c in scan.conditions)
+        ):
+            yield f"{percentage(share)} of the events of {component.variable} pass"
+    keys = [test for key in scan.partitions for test in key]
+    if keys and len(scan.components) > 1:
+        first, last = scan.components[0].variable, scan.components[-1].variable
+        share = statistics.agreement([t.attribute for t in scan.partitions[0]], (first, last))
+        removes = "" if share is None else f", removes {percentage(1 - share)} of candidate pairs"
+        values = "; ".join(_values(test, words, statistics) for test in keys)
+        yield f"partitioned on {values}{removes}"
+    others = [test for test in scan.tests if test not in keys and test.value is None]
+    if others:
+        yield f"not on {'; '.join(_values(test, words, statistics) for test in others)}"
+
+
+def _values(test: EquivalenceTest, words: Words, statistics: Statistics) -> str:
+    """An attribute and how many values it has."""
+    known = [
+        attribute.distinct
+        for component in words.levels
+        for name in component.types or ()
+        if (of_type := statistics.type(name)) is not None
+        and (attribute := of_type.attribute(test.attribute)) is not None
+        and attribute.distinct is not None
+    ]
+    values = f": {counted(max(known))} values" if known else ""
+    return f"{test.attribute}{values}"

@@ -1,0 +1,149 @@
+"""An explanation: what a plan does, why, what is expected of it and what it did; a frozen value.
+
+`to_dict` is its documented form (docs/explain.md), from which the page and the graph are drawn.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+VERSION = 1
+
+# Numbers of one kind, or one for each level of the pattern.
+Counts: TypeAlias = "int | float | tuple[float, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is expected of an operator: rows in and out, memory, time, and what is looked at."""
+
+    rows_in: float
+    rows_out: float
+    nanoseconds: float
+    bytes: float = 0.0
+    visited: tuple[float, ...] = ()
+    alive: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What an operator did: rows in and out, memory at its height, time, and all it counted."""
+
+    rows_in: int
+    rows_out: int
+    nanoseconds: int | None = None
+    bytes: int | None = None
+    counters: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedOperator:
+    """An operator: its name and symbol, its algorithm, what it checks, and why it is so.
+
+    `parts` are the ranges of the query's text that went into it.
+    """
+
+    name: str
+    symbol: str
+    algorithm: str
+    details: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    parts: tuple[tuple[int, int], ...] = ()
+    expected: Expected | None = None
+    measured: Measured | None = None
+
+    @property
+    def misestimate(self) -> float:
+        """By what factor the rows that come out differ from what was expected; 1 is exact."""
+        if self.expected is None or self.measured is None:
+            return 1.0
+        one, other = max(self.expected.rows_out, 1.0), max(float(self.measured.rows_out), 1.0)
+        return max(one, other) / min(one, other)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedStep:
+    """A rewrite: the lines of operators that it took away and put in, or why it declined."""
+
+    rewrite: str
+    summary: str
+    declined: str | None = None
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedAlternative:
+    """What might have been done at a choice, and the time that the whole plan would take."""
+
+    calls: str
+    nanoseconds: float
+    is_taken: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A plan from the bottom up, the rewrites that led to it, and what is known of the events."""
+
+    query: str
+    recipe: str
+    summary: str
+    operators: tuple[ExplainedOperator, ...]
+    steps: tuple[ExplainedStep, ...] = ()
+    choices: tuple[tuple[ExplainedAlternative, ...], ...] = ()
+    split: str = ""
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    results: int | None = None
+    nanoseconds: int | None = None
+
+    @property
+    def expected_results(self) -> float | None:
+        """How many results are expected."""
+        expected = self.operators[-1].expected
+        return None if expected is None else expected.rows_out
+
+    @property
+    def worst(self) -> ExplainedOperator | None:
+        """The operator whose output was misestimated most, by a factor of two or more."""
+        worst = max(self.operators, key=lambda each: each.misestimate)
+        return worst if worst.misestimate >= 2 else None
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The plan as a tree; `verbose` adds the rewrites and the alternatives."""
+        from sase.planning.explain.text import as_text
+
+        return as_text(self, verbose=verbose)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data of JSON; docs/explain.md describes it."""
+        from sase.planning.explain.document import as_document
+
+        return as_document(self)
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def to_dot(self) -> str:
+        """The plan as a graph for Graphviz."""
+        from sase.planning.explain.dot import as_dot
+
+        return as_dot(self)
+
+    def to_html(self) -> str:
+        """The plan as a page that needs nothing else."""
+        from sase.planning.explain.html import as_html
+
+        return as_html(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(self.to_text())}</pre>"
