@@ -31,8 +31,11 @@ two spaces and otherwise taken as it stands; blank lines at the end of a section
     warning   the whole text of the warnings
     tree      the syntax tree in the notation of tests/outline.py
     format    the text that the formatter gives
+    plan      the plan of the option `recipe` (default: optimized)
+    before    the basic plan after the rewrites of the option `given`
+    after     the same after the option `rewrite`; both find what `matches` says
 
-`none` stands for no match, no error, no warning. A record needs at least one of the last six.
+`none` stands for no match, no error, no warning. A record needs at least one of the last nine.
 """
 
 from __future__ import annotations
@@ -45,9 +48,14 @@ from typing import TypeVar
 
 from tests.casevalues import Event, Value, parse_event, parse_value
 
-EXPECTATIONS = ("matches", "returns", "error", "warning", "tree", "format")
+EXPECTATIONS = (
+    "matches", "returns", "error", "warning", "tree", "format", "plan", "before", "after",
+)  # fmt: skip
 SECTIONS = ("schema", "options", "stream", "query", *EXPECTATIONS)
-OPTIONS = ("time", "type", "seq", "time_unit", "output", "flat", "entry", "escapes")
+OPTIONS = (
+    "time", "type", "seq", "time_unit", "output", "flat", "entry", "escapes", "recipe", "given",
+    "rewrite",
+)  # fmt: skip
 FAMILIES = ("param", "type")
 KINDS = ("boolean", "integer", "float", "string", "timestamp", "date", "interval")
 INDENT = "  "

@@ -21,7 +21,7 @@ from sase.lang.parser import parse_condition, parse_query, parse_script
 from sase.lang.printer import to_text
 from sase.planning.recipes import recipe_names
 from sase.source import Source
-from tests import naive
+from tests import naive, plan_routes
 from tests.casefile import Case
 from tests.casevalues import Event, format_value, kind_of
 from tests.outline import outline
@@ -118,6 +118,11 @@ def engine_matches(recipe: str | None, case: Case) -> list[str] | None:
     found = _engine(recipe, case)
     if found is None:
         return None
+    return match_lines(case, found)
+
+
+def match_lines(case: Case, found: list[tuple[dict[str, int], dict[str, Any]]]) -> list[str]:
+    """Matches as lines, by the labels of events."""
     labels, lines = [event.label for event in case.events], []
     for row, result in found:
         bound = [f"{name}={labels[place]}" for name, place in row.items()]
@@ -150,10 +155,11 @@ def _engine(recipe: str | None, case: Case) -> list[tuple[dict[str, int], dict[s
         return _by_type(recipe, case, table)
     plan = sase.compile(case.query, table, plan=recipe or "optimized", **keywords(case))
     parts = [plan.run(table)] if recipe else _pushed(plan, table)
-    return [pair for part in parts for pair in _results(part)]
+    return [pair for part in parts for pair in results(part)]
 
 
-def _results(matches: sase.Matches) -> list[tuple[dict[str, int], dict[str, Any]]]:
+def results(matches: sase.Matches) -> list[tuple[dict[str, int], dict[str, Any]]]:
+    """The rows and the results of matches."""
     return list(zip(matches.rows.to_pylist(), matches.to_pylist(), strict=True))
 
 
@@ -164,7 +170,7 @@ def _by_type(
     types = list(dict.fromkeys(row["type"] for row in table))
     order = [place for name in types for place, row in enumerate(table) if row["type"] == name]
     tables = {name: [row for row in table if row["type"] == name] for name in types}
-    found = _results(sase.match(case.query, tables, plan=recipe or "optimized"))
+    found = results(sase.match(case.query, tables, plan=recipe or "optimized"))
     return [({name: order[row] for name, row in rows.items()}, each) for rows, each in found]
 
 
@@ -280,6 +286,8 @@ MATCHES: dict[str, Route] = {
     "naive matcher": naive_matches,
     **{f"engine by {recipe}": partial(engine_matches, recipe) for recipe in recipe_names()},
     "engine in pushes of one": partial(engine_matches, None),
+    "engine before the rewrite": plan_routes.matches_before,
+    "engine after the rewrite": plan_routes.matches_after,
 }
 RETURNS: dict[str, Route] = {
     "naive matcher": naive_returns,
@@ -293,4 +301,7 @@ ROUTES: dict[str, dict[str, Route]] = {
     "warning": {"binding": warnings},
     "tree": {"parser": tree},
     "format": {"printer": formatted},
+    "plan": {"recipe": plan_routes.plan},
+    "before": {"rewrites given": plan_routes.before},
+    "after": {"rewrite": plan_routes.after},
 }

@@ -9,7 +9,11 @@ import lark
 import pytest
 
 from sase.lang.tables import ENTRY_POINTS
+from sase.planning.explain.operators import SYMBOLS
+from sase.planning.nodes import RunEvaluation
+from sase.planning.rewrites import REWRITES
 from tests.casefile import Case
+from tests.plan_routes import call
 from tests.test_cases import all_cases
 
 GRAMMAR = Path(__file__).parents[2] / "grammar" / "sase.lark"
@@ -66,6 +70,22 @@ def test_every_construct_has_a_tree(parser: lark.Lark) -> None:
             tree = parser.parse(case.query, start=start)
             seen |= {str(node.data) for node in tree.iter_subtrees()}
     assert constructs(parser) - seen == set()
+
+
+def test_every_rewrite_has_a_case_where_it_applies() -> None:
+    seen = {
+        call(case.options["rewrite"]).rewrite
+        for case in having("after")
+        if not (case.section("after") or ("",))[0].startswith("declined")
+    }
+    assert seen == set(REWRITES)
+
+
+def test_every_operator_has_a_case() -> None:
+    """But for the one of level 2."""
+    lines = [line for case in having("plan") for line in case.section("plan") or ()]
+    seen = {name for name, symbol in SYMBOLS.items() if any(f"{symbol} " in line for line in lines)}
+    assert seen == set(SYMBOLS) - {RunEvaluation}
 
 
 def test_the_list_of_constructs_is_read_from_the_grammar(parser: lark.Lark) -> None:

@@ -12,9 +12,7 @@ from sase.planning.explain.value import ExplainedOperator, Explanation
 def as_text(explanation: Explanation, *, verbose: bool = False) -> str:
     """The plan; `verbose` adds the rewrites and the alternatives."""
     lines = [f"plan {explanation.recipe}: {explanation.summary}", *_heading(explanation), ""]
-    for depth, operator in enumerate(reversed(explanation.operators)):
-        lines += _operator(operator, depth, operator is explanation.worst)
-    lines += ["", f"may be cut {explanation.split}"]
+    lines += [*tree(explanation), "", f"may be cut {explanation.split}"]
     declined = [step for step in explanation.steps if step.declined is not None]
     if verbose:
         lines += ["", *_rewrites(explanation), *_choices(explanation)]
@@ -23,6 +21,15 @@ def as_text(explanation: Explanation, *, verbose: bool = False) -> str:
         lines.append(f"passed over: {names} (why: --verbose)")
     lines += [f"note: {note}" for note in explanation.notes]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def tree(explanation: Explanation) -> list[str]:
+    """The operators alone."""
+    return [
+        line
+        for depth, operator in enumerate(reversed(explanation.operators))
+        for line in _operator(operator, depth, operator is explanation.worst)
+    ]
 
 
 def _heading(explanation: Explanation) -> Iterator[str]:
