@@ -1,13 +1,11 @@
-"""The ways in which a record of a `.case` file is run: what each expectation is compared with.
+"""The ways in which a record of a `.case` file is run.
 
-A route takes a record and gives the lines that came out. MATCHES and RETURNS hold every route by
-which results are found; the others have one.
+A route takes a record and gives the lines that came out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import sase
@@ -19,9 +17,8 @@ from sase.lang import ast
 from sase.lang.layout import format_text
 from sase.lang.parser import parse_condition, parse_query, parse_script
 from sase.lang.printer import to_text
-from sase.planning.recipes import recipe_names
 from sase.source import Source
-from tests import naive, plan_routes
+from tests import naive
 from tests.casefile import Case
 from tests.casevalues import Event, format_value, kind_of
 from tests.outline import outline
@@ -280,28 +277,3 @@ def _columns(case: Case) -> dict[str, str]:
     values = [dict(event.values) for event in case.events]
     names = dict.fromkeys(name for row in values for name in row)
     return {name: kind_of([row.get(name) for row in values]) for name in names}
-
-
-MATCHES: dict[str, Route] = {
-    "naive matcher": naive_matches,
-    **{f"engine by {recipe}": partial(engine_matches, recipe) for recipe in recipe_names()},
-    "engine in pushes of one": partial(engine_matches, None),
-    "engine before the rewrite": plan_routes.matches_before,
-    "engine after the rewrite": plan_routes.matches_after,
-}
-RETURNS: dict[str, Route] = {
-    "naive matcher": naive_returns,
-    **{f"engine by {recipe}": partial(engine_returns, recipe) for recipe in recipe_names()},
-    "engine in pushes of one": partial(engine_returns, None),
-}
-ROUTES: dict[str, dict[str, Route]] = {
-    "matches": MATCHES,
-    "returns": RETURNS,
-    "error": {"binding": errors},
-    "warning": {"binding": warnings},
-    "tree": {"parser": tree},
-    "format": {"printer": formatted},
-    "plan": {"recipe": plan_routes.plan},
-    "before": {"rewrites given": plan_routes.before},
-    "after": {"rewrite": plan_routes.after},
-}

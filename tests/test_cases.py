@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.casefile import Case, parse_cases, rewritten
-from tests.routes import ROUTES, Route, errors
+from tests.routes import Route, errors
+from tests.routing import ROUTES
 
 CASES = Path(__file__).parent / "cases"
 

@@ -1,0 +1,35 @@
+"""What each expectation of a `.case` file is compared with, by the name of the route.
+
+`matches` and `returns` hold every route by which results are found; the others have one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sase.planning.recipes import recipe_names
+from tests import plan_routes, routes
+
+MATCHES: dict[str, routes.Route] = {
+    "naive matcher": routes.naive_matches,
+    **{f"engine by {recipe}": partial(routes.engine_matches, recipe) for recipe in recipe_names()},
+    "engine in pushes of one": partial(routes.engine_matches, None),
+    "engine before the rewrite": plan_routes.matches_before,
+    "engine after the rewrite": plan_routes.matches_after,
+}
+RETURNS: dict[str, routes.Route] = {
+    "naive matcher": routes.naive_returns,
+    **{f"engine by {recipe}": partial(routes.engine_returns, recipe) for recipe in recipe_names()},
+    "engine in pushes of one": partial(routes.engine_returns, None),
+}
+ROUTES: dict[str, dict[str, routes.Route]] = {
+    "matches": MATCHES,
+    "returns": RETURNS,
+    "error": {"binding": routes.errors},
+    "warning": {"binding": routes.warnings},
+    "tree": {"parser": routes.tree},
+    "format": {"printer": routes.formatted},
+    "plan": {"recipe": plan_routes.plan},
+    "before": {"rewrites given": plan_routes.before},
+    "after": {"rewrite": plan_routes.after},
+}
