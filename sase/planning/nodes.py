@@ -171,7 +171,9 @@ def rebuilt(operators: list[Operator]) -> Operator:
         assert not isinstance(operator, SequenceScan | SequenceConstruction | RunEvaluation) or (
             isinstance(operator, SequenceConstruction) and isinstance(plan, SequenceScan)
         ), "construction stands on a scan, and a scan or run evaluation on nothing"
-        plan = replace(operator, input=plan)  # type: ignore[arg-type]
+        if getattr(operator, "input", None) is not plan:
+            operator = replace(operator, input=plan)  # type: ignore[arg-type]
+        plan = operator
     return plan
 
 

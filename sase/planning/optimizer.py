@@ -66,7 +66,7 @@ def optimized(
         else:
             rest = recipe.entries[place + 1 :]
             trace, made = _made(entry, rest, trace, statistics, off)
-            choices.append(made)
+            choices += [made] if made else []
     return Optimized(trace, tuple(choices))
 
 
@@ -79,15 +79,20 @@ def _made(
 ) -> tuple[Trace, tuple[Alternative, ...]]:
     """The trace after a choice, and its alternatives, of which those alike count once."""
     usual = [call for entry in rest for call in _usual(entry)]
-    found: list[tuple[Trace, Operator, tuple[Call, ...], Cost]] = []
+    begun: list[tuple[Trace, tuple[Call, ...]]] = []
     for calls in _expanded(choice, trace.plan):
-        begun = trace.after(calls, statistics, off)
-        plan = begun.after(usual, statistics, off).plan
-        if all(plan != other for _, other, _, _ in found):
-            found.append((begun, plan, calls, cost_of(plan, statistics)))
-    best = min(found, key=lambda each: each[3].nanoseconds)
-    made = tuple(Alternative(calls, cost, cost is best[3]) for _, _, calls, cost in found)
-    return best[0], made
+        after = trace.after(calls, statistics, off)
+        if all(after.plan != other.plan for other, _ in begun):
+            begun.append((after, calls))
+    if len(begun) == 1:
+        return begun[0][0], ()
+    costs = [cost_of(each.after(usual, statistics, off).plan, statistics) for each, _ in begun]
+    best = min(range(len(costs)), key=lambda place: costs[place].nanoseconds)
+    made = tuple(
+        Alternative(calls, cost, place == best)
+        for place, ((_, calls), cost) in enumerate(zip(begun, costs, strict=True))
+    )
+    return begun[best][0], made
 
 
 def _usual(entry: Entry) -> tuple[Call, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-
 from sase.binding.bound import (
     All,
     Any,
@@ -11,6 +9,7 @@ from sase.binding.bound import (
     Comparison,
     Condition,
     Conjunct,
+    Expression,
     Like,
     Membership,
     NullTest,
@@ -54,16 +53,24 @@ def assumed(condition: Condition) -> float:
             return _unless(negated, _NULL)
 
 
-def effort(condition: object) -> int:
+def effort(condition: Condition | Expression) -> int:
     """The operations that it takes to decide a condition; a function counts for several."""
-    own = {Like: 5, Operation: 2}.get(type(condition), 1)
-    if isinstance(condition, tuple):
-        return sum(map(effort, condition))
-    if not is_dataclass(condition):
-        return 0
-    return own + sum(
-        effort(getattr(condition, field.name)) for field in fields(condition) if field.compare
-    )
+    match condition:
+        case All(operands=parts) | Any(operands=parts):
+            return sum(map(effort, parts))
+        case Comparison(left=left, right=right):
+            return 1 + effort(left) + effort(right)
+        case Membership(operand=operand, values=values):
+            return 1 + len(values) + effort(operand)
+        case Between(operand=operand, low=low, high=high):
+            return 2 + effort(operand) + effort(low) + effort(high)
+        case Like(operand=operand):
+            return 5 + effort(operand)
+        case NullTest(operand=operand):
+            return 1 + effort(operand)
+        case Operation(operands=operands):
+            return 2 + sum(map(effort, operands))
+    return 1
 
 
 def in_order(
