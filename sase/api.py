@@ -242,7 +242,6 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
     """Events whose columns are known, and which can be read more than once."""
     from sase.engine.events import opened
     from sase.engine.files import Files, is_path, open_files
-    from sase.engine.files.salvage import salvaged_from
 
     if isinstance(events, Files):
         return events
@@ -250,6 +249,8 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
         try:
             return open_files(events, time)
         except DataError as problem:
+            from sase.engine.files.salvage import salvaged_from
+
             rows = salvaged_from(events, time) if keeps_rows and problem.row is not None else None
             if rows is None:
                 raise
