@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sase.cli.follow import follow, lateness_of
-from sase.cli.given import add_events, keywords, one_query, say
+from sase.cli.given import add_events, keywords, one_query
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import TERMINATED, Ending, Terminated
-from sase.cli.terminal import painted, wants_colour
+from sase.cli.terminal import print_diagnostics
+from sase.cli.told import abandon, counted, say, say_late
 from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
 if TYPE_CHECKING:
@@ -72,9 +73,7 @@ def run(arguments: Namespace) -> int:
                 return follow(arguments, ending)
             return _run(arguments, ending)
     except QueryError as problem:
-        colour = wants_colour(sys.stderr)
-        for diagnostic in problem.diagnostics:
-            print(painted(diagnostic) if colour else diagnostic, file=sys.stderr)
+        print_diagnostics(problem.diagnostics, sys.stderr)
         return 2
     except (SchemaError, PlanError, ArgumentError) as problem:
         return _failed(problem, 2)
@@ -141,13 +140,11 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         _put_aside(report, arguments.quarantine)
     say([f"warning: {warning}" for warning in report.warnings])
     say(report.notes)
-    if report.late:
-        rows = "1 row was" if report.late == 1 else f"{report.late:,} rows were"
-        say([f"{rows} late, and in no match: allow more with --lateness"])
+    say_late(report.late)
     if not report.is_complete:
         say(["LIMIT was reached before the end of the events"])
     seconds = progress.seconds
-    found = "1 match" if progress.matches == 1 else f"{progress.matches:,} matches"
+    found = counted(progress.matches, "match")
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
     return 0
@@ -155,13 +152,13 @@ def _run(arguments: Namespace, ending: Ending) -> int:
 
 def _put_aside(report: Report, path: str | None) -> None:
     """Say how many rows could not be used, and write them where the user wants them."""
-    from sase.engine.sinks import write_table
+    from sase.engine.sinks import write_all
 
-    rows = "1 row" if report.bad == 1 else f"{report.bad:,} rows"
+    rows = counted(report.bad, "row")
     if path is None:
         say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
         return
-    write_table(report.quarantined, path)
+    write_all(report.quarantined.to_reader(), path)
     say([f"{rows} could not be used: {path}"])
 
 
@@ -190,18 +187,15 @@ def _write_file(matches: Matches, path: str, progress: Progress, ending: Ending)
         with ending.whole():
             sink.close()
     except BaseException:
-        is_valid = sink.abandon()
-        kept = "what was written so far is in" if is_valid else "what was written is not whole:"
-        say([f"{kept} {sink.partial}"])
+        abandon(sink)
         raise
 
 
 def _print_all(matches: Matches, format: str, progress: Progress) -> None:
-    from sase.engine.sinks import CsvWriter, JsonWriter
+    from sase.engine.sinks import text_writer
 
     schema, batches = matches.to_batches()
-    writer: Any = CsvWriter if format == "csv" else JsonWriter
-    out = writer(sys.stdout.buffer, schema)
+    out = text_writer(format, sys.stdout.buffer, schema)
     for batch in batches:
         out.write_batch(batch)
         progress.matches += batch.num_rows
