@@ -50,6 +50,12 @@ def configure(parser: ArgumentParser) -> None:
         help="how late rows may come, such as '5 seconds': with --follow, or in files too large to"
         " be sorted in memory",
     )
+    parser.add_argument(
+        "--output",
+        choices=("all", "non_overlap", "compressed", "count"),
+        default="all",
+        help="which form the matches have; all but the default wait for level 2 (default: all)",
+    )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after so many matches")
     parser.add_argument("--max-matches", metavar="N", type=int, help="fail if there are more")
     parser.add_argument("--threads", metavar="N", type=int, help="default: as many as pay")
@@ -68,6 +74,9 @@ def run(arguments: Namespace) -> int:
     """Run the query; 1 if that fails, 2 if the query or the arguments are wrong."""
     try:
         with Ending() as ending:
+            from sase.api import check_output
+
+            check_output(arguments.output)
             if arguments.follow:
                 _check_follow(arguments)
                 return follow(arguments, ending)
