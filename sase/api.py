@@ -30,6 +30,7 @@ DEFAULT_PLAN, TIME, TYPE = "optimized", "ts", "type"
 # What a plan holds beside the operators and the schema.
 _REST = ("query", "definitions", "recipe", "steps", "options", "on_bad_row", "lateness")
 _ON_BAD_ROW = ("error", "quarantine")
+_OUTPUTS = ("all", "non_overlap", "compressed", "count")
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,8 @@ def match(
     column that the query names cannot be read: an error, or with `on_bad_row="quarantine"` left out
     and put into `Matches.report.quarantined`.
     """
-    _refuse_what_waits(output=output, stats=stats)
+    check_output(output)
+    _refuse_what_waits(stats=stats)
     _check_on_bad_row(on_bad_row)
     inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
     compiled = compile(
@@ -242,7 +244,6 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
     """Events whose columns are known, and which can be read more than once."""
     from sase.engine.events import opened
     from sase.engine.files import Files, is_path, open_files
-    from sase.engine.files.salvage import salvaged_from
 
     if isinstance(events, Files):
         return events
@@ -250,6 +251,8 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
         try:
             return open_files(events, time)
         except DataError as problem:
+            from sase.engine.files.salvage import salvaged_from
+
             rows = salvaged_from(events, time) if keeps_rows and problem.row is not None else None
             if rows is None:
                 raise
@@ -277,16 +280,26 @@ def _check_runs(bound: BoundQuery) -> None:
         raise runs_refused()
 
 
+def check_output(given: str) -> None:
+    """Say of the forms of output that wait for level 2 that they do."""
+    _check_is_one("output", given, _OUTPUTS)
+    if given != "all":
+        raise PlanError(f'output={given!r} waits for level 2: this version gives "all" matches')
+
+
 def _check_on_bad_row(given: str) -> None:
-    if given not in _ON_BAD_ROW:
-        hint = did_you_mean(str(given), _ON_BAD_ROW) or ("",)
-        known = " or ".join(f'"{name}"' for name in _ON_BAD_ROW)
-        raise PlanError(f"on_bad_row={given!r}: it is {known}; {hint[0]}".removesuffix("; "))
+    _check_is_one("on_bad_row", given, _ON_BAD_ROW)
+
+
+def _check_is_one(name: str, given: str, known: Sequence[str]) -> None:
+    if given not in known:
+        hint = did_you_mean(str(given), known) or ("",)
+        names = " or ".join(f'"{each}"' for each in known)
+        raise PlanError(f"{name}={given!r}: it is {names}; {hint[0]}".removesuffix("; "))
 
 
 def _refuse_what_waits(**given: object) -> None:
     """Say of options that are part of the interface and not of this version that they are not."""
-    usual = {"output": "all"}
     for name, value in given.items():
-        if value != usual.get(name):
+        if value is not None:
             raise PlanError(f"{name}={value!r} is not supported by this version")

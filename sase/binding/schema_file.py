@@ -32,18 +32,25 @@ _FORM = re.compile(r"([a-z]+)(?:\((s|ms|us|ns)\))?")
 
 def read_schema(path: Path, *, time_unit: str | None = None) -> Schema:
     """The schema in a file, JSON by its ending, otherwise TOML; a unit given here prevails."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as problem:
-        raise SchemaError(f"{path}: the schema cannot be read: {problem}") from problem
-    except (ValueError, RecursionError) as problem:  # both decode errors are a ValueError
-        raise SchemaError(f"{path}: this is not valid: {problem}") from problem
+    data = plain_data(path)
     try:
         given = {"time_unit": time_unit} if time_unit else {}
         return schema_from({**_table(data, "a schema"), **given})
     except SchemaError as problem:
         raise SchemaError(f"{path}: {problem}") from None
+
+
+def plain_data(path: Path) -> Any:
+    """What a file holds, JSON by its ending, otherwise TOML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except OSError as problem:
+        raise SchemaError(f"{path} cannot be read: {problem.strerror}") from problem
+    except UnicodeDecodeError as problem:
+        raise SchemaError(f"{path} cannot be read: {problem}") from problem
+    except (ValueError, RecursionError) as problem:  # both decode errors are a ValueError
+        raise SchemaError(f"{path}: this is not valid: {problem}") from problem
 
 
 def schema_from(data: object) -> Schema:

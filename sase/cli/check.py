@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sase.cli.queries import Text, add_queries, read_queries
-from sase.cli.terminal import painted, wants_colour
+from sase.cli.terminal import print_diagnostics
+from sase.cli.told import counted
 from sase.errors import DataError, Diagnostic, QueryError, SchemaError
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def run(arguments: Namespace) -> int:
     if arguments.format == "json":
         _print_json(found)
     else:
-        _print_text([diagnostic for _, diagnostics in found for diagnostic in diagnostics])
+        all_found = (diagnostic for _, diagnostics in found for diagnostic in diagnostics)
+        print_diagnostics(all_found, sys.stdout, end="\n\n")
         _summarise(found)
     return 2 if any(d.severity == "error" for _, diagnostics in found for d in diagnostics) else 0
 
@@ -92,12 +94,6 @@ def _diagnostics(text: Text, schema: Schema) -> list[Diagnostic]:
         return list(problem.diagnostics)
 
 
-def _print_text(diagnostics: list[Diagnostic]) -> None:
-    colour = wants_colour(sys.stdout)
-    for diagnostic in diagnostics:
-        print(painted(diagnostic) if colour else diagnostic, end="\n\n")
-
-
 def _print_json(found: list[tuple[Text, list[Diagnostic]]]) -> None:
     import json
 
@@ -111,14 +107,10 @@ def _print_json(found: list[tuple[Text, list[Diagnostic]]]) -> None:
 def _summarise(found: list[tuple[Text, list[Diagnostic]]]) -> None:
     severities = [d.severity for _, diagnostics in found for d in diagnostics]
     counts = [
-        _counted(severities.count(severity), severity)
+        counted(severities.count(severity), severity)
         for severity in ("error", "warning")
         if severity in severities
     ]
     sys.stdout.flush()  # or the summary could overtake what it sums up
-    checked = _counted(len(found), "text")
+    checked = counted(len(found), "text")
     print(f"{checked} checked: {' and '.join(counts) or 'no problems'}", file=sys.stderr)
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"

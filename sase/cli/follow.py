@@ -7,8 +7,9 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.given import keywords, one_query, say
+from sase.cli.given import keywords, one_query
 from sase.cli.signals import Ending
+from sase.cli.told import abandon, counted, say, say_late
 
 if TYPE_CHECKING:
     from sase.engine.matcher import Matcher
@@ -53,6 +54,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
 def _found(matcher: Matcher, rows: Any) -> Iterator[Matches]:
     for table in rows:
         yield matcher.push(table)
+        matcher.take_late()  # their number is told, and they would be kept for ever
     yield matcher.finish()
 
 
@@ -62,12 +64,8 @@ def lateness_of(text: str | None) -> int | str | None:
 
 
 def _say_the_end(matcher: Matcher, count: int) -> None:
-    found = "1 match" if count == 1 else f"{count:,} matches"
-    say([f"{found} in {matcher.rows:,} rows"])
-    late = matcher.late.num_rows
-    if late:
-        rows = "1 row was" if late == 1 else f"{late:,} rows were"
-        say([f"{rows} late, and in no match: allow more with --lateness"])
+    say([f"{counted(count, 'match')} in {matcher.rows:,} rows"])
+    say_late(matcher.report().late)
 
 
 class _Writer:
@@ -100,13 +98,11 @@ class _Writer:
         if self._path is None:
             self._sink.close()
         else:
-            self._sink.abandon()
-            say([f"what was written so far is in {self._sink.partial}"])
+            abandon(self._sink)
 
     def _opened(self, schema: Any) -> Any:
-        from sase.engine.sinks import CsvWriter, FileSink, JsonWriter
+        from sase.engine.sinks import FileSink, text_writer
 
         if self._path is not None:
             return FileSink(self._path, schema)
-        writer: Any = CsvWriter if self._format == "csv" else JsonWriter
-        return writer(sys.stdout.buffer, schema)
+        return text_writer(self._format, sys.stdout.buffer, schema)

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from sase.cli.queries import Text, add_queries, read_queries
-from sase.cli.terminal import painted, wants_colour
+from sase.cli.terminal import print_diagnostics
 from sase.errors import QueryError
 
 
@@ -53,9 +53,7 @@ def _formatted(text: Text) -> str | None:
     try:
         return format_text(text.content, text.name)
     except QueryError as problem:
-        colour = wants_colour(sys.stderr)
-        for diagnostic in problem.diagnostics:
-            print(painted(diagnostic) if colour else diagnostic, file=sys.stderr)
+        print_diagnostics(problem.diagnostics, sys.stderr)
         return None
 
 

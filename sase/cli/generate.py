@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sase.cli.told import counted
 from sase.errors import SaseError
 
 # Every other option is a parameter of the same name of a generator.
@@ -87,18 +88,20 @@ def _shop(given: dict[str, Any], output: Path | None, answers: Path | None) -> N
         _write(shop.answers().to_reader(), answers, "theft")
     _write(shop.table.to_reader(BATCH), output, "event")
     if answers is None:
-        thefts = _counted(len(shop.stolen), "theft")
+        thefts = counted(len(shop.stolen), "theft")
         print(f"{thefts} among them: --answers FILE tells which", file=sys.stderr)
 
 
 def _write(rows: Any, path: Path | None, thing: str) -> None:
     """Write an Arrow reader of batches, and say how many things it held."""
+    from sase.engine.sinks import write_all
+
     start = time.perf_counter()
-    count = _print(rows) if path is None else _write_file(rows, path)
+    count = _print(rows) if path is None else write_all(rows, path)
     if path is None:
         sys.stdout.flush()  # or the summary could overtake what it sums up
     seconds = time.perf_counter() - start
-    written = f"{_counted(count, thing)} written to {path or 'standard output'}"
+    written = f"{counted(count, thing)} written to {path or 'standard output'}"
     print(f"{written} in {seconds:.1f} s", file=sys.stderr)
 
 
@@ -114,26 +117,6 @@ def _print(rows: Any) -> int:
         count += len(batch)
     writer.close()
     return count
-
-
-def _write_file(rows: Any, path: Path) -> int:
-    """To a file, which is whole or not there: it can be made again."""
-    from sase.engine.sinks import FileSink
-
-    count, sink = 0, FileSink(path, rows.schema)
-    try:
-        for batch in rows:
-            sink.write_batch(batch)
-            count += len(batch)
-        sink.close()
-    except BaseException:
-        sink.discard()
-        raise
-    return count
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _uniform(parser: ArgumentParser) -> None:

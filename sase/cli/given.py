@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-import tomllib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
+from sase.cli.told import say
 
 
 def add_events(parser: ArgumentParser) -> None:
@@ -75,25 +74,15 @@ def keywords(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def say(lines: Sequence[str]) -> None:
-    """Tell the user beside the results."""
-    for line in lines:
-        print(f"sase: {line}", file=sys.stderr)
-
-
 def _types(given: str | None) -> dict[str, Any] | list[str] | None:
+    from sase.binding.schema_file import plain_data
+
     if given is None:
         return None
     path = Path(given)
     if not path.suffix and not path.exists():
         return [given]
-    try:
-        text = path.read_text(encoding="utf-8")
-        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except OSError as problem:
-        raise ArgumentError(f"{path} cannot be read: {problem.strerror}") from problem
-    except ValueError as problem:
-        raise ArgumentError(f"{path}: this is not valid: {problem}") from problem
+    data = plain_data(path)
     if not isinstance(data, dict) or not data:
         raise ArgumentError(f"{path}: types are a table of names, and this is none")
     for name, listed in data.items():

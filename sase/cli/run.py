@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sase.cli.follow import follow, lateness_of
-from sase.cli.given import add_events, keywords, one_query, say
+from sase.cli.given import add_events, keywords, one_query
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import TERMINATED, Ending, Terminated
-from sase.cli.terminal import painted, wants_colour
+from sase.cli.terminal import print_diagnostics
+from sase.cli.told import abandon, counted, say, say_late
 from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
 if TYPE_CHECKING:
@@ -49,6 +50,12 @@ def configure(parser: ArgumentParser) -> None:
         help="how late rows may come, such as '5 seconds': with --follow, or in files too large to"
         " be sorted in memory",
     )
+    parser.add_argument(
+        "--output",
+        choices=("all", "non_overlap", "compressed", "count"),
+        default="all",
+        help="which form the matches have; all but the default wait for level 2 (default: all)",
+    )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after so many matches")
     parser.add_argument("--max-matches", metavar="N", type=int, help="fail if there are more")
     parser.add_argument("--threads", metavar="N", type=int, help="default: as many as pay")
@@ -67,14 +74,15 @@ def run(arguments: Namespace) -> int:
     """Run the query; 1 if that fails, 2 if the query or the arguments are wrong."""
     try:
         with Ending() as ending:
+            from sase.api import check_output
+
+            check_output(arguments.output)
             if arguments.follow:
                 _check_follow(arguments)
                 return follow(arguments, ending)
             return _run(arguments, ending)
     except QueryError as problem:
-        colour = wants_colour(sys.stderr)
-        for diagnostic in problem.diagnostics:
-            print(painted(diagnostic) if colour else diagnostic, file=sys.stderr)
+        print_diagnostics(problem.diagnostics, sys.stderr)
         return 2
     except (SchemaError, PlanError, ArgumentError) as problem:
         return _failed(problem, 2)
@@ -141,13 +149,11 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         _put_aside(report, arguments.quarantine)
     say([f"warning: {warning}" for warning in report.warnings])
     say(report.notes)
-    if report.late:
-        rows = "1 row was" if report.late == 1 else f"{report.late:,} rows were"
-        say([f"{rows} late, and in no match: allow more with --lateness"])
+    say_late(report.late)
     if not report.is_complete:
         say(["LIMIT was reached before the end of the events"])
     seconds = progress.seconds
-    found = "1 match" if progress.matches == 1 else f"{progress.matches:,} matches"
+    found = counted(progress.matches, "match")
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
     return 0
@@ -155,13 +161,13 @@ def _run(arguments: Namespace, ending: Ending) -> int:
 
 def _put_aside(report: Report, path: str | None) -> None:
     """Say how many rows could not be used, and write them where the user wants them."""
-    from sase.engine.sinks import write_table
+    from sase.engine.sinks import write_all
 
-    rows = "1 row" if report.bad == 1 else f"{report.bad:,} rows"
+    rows = counted(report.bad, "row")
     if path is None:
         say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
         return
-    write_table(report.quarantined, path)
+    write_all(report.quarantined.to_reader(), path)
     say([f"{rows} could not be used: {path}"])
 
 
@@ -190,18 +196,15 @@ def _write_file(matches: Matches, path: str, progress: Progress, ending: Ending)
         with ending.whole():
             sink.close()
     except BaseException:
-        is_valid = sink.abandon()
-        kept = "what was written so far is in" if is_valid else "what was written is not whole:"
-        say([f"{kept} {sink.partial}"])
+        abandon(sink)
         raise
 
 
 def _print_all(matches: Matches, format: str, progress: Progress) -> None:
-    from sase.engine.sinks import CsvWriter, JsonWriter
+    from sase.engine.sinks import text_writer
 
     schema, batches = matches.to_batches()
-    writer: Any = CsvWriter if format == "csv" else JsonWriter
-    out = writer(sys.stdout.buffer, schema)
+    out = text_writer(format, sys.stdout.buffer, schema)
     for batch in batches:
         out.write_batch(batch)
         progress.matches += batch.num_rows

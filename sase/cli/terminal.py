@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from sase.errors import Diagnostic
@@ -19,6 +19,15 @@ def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) ->
     if environment.get("FORCE_COLOR"):
         return True
     return environment.get("TERM") != "dumb" and stream.isatty()
+
+
+def print_diagnostics(
+    diagnostics: Iterable[Diagnostic], stream: TextIO, *, end: str = "\n"
+) -> None:
+    """Diagnostics one after the other, in colours where they are wanted."""
+    colour = wants_colour(stream)
+    for diagnostic in diagnostics:
+        print(painted(diagnostic) if colour else diagnostic, end=end, file=stream)
 
 
 RED, YELLOW, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[1m", "\x1b[0m"

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.events import Events, Inputs
+from sase.engine.events.data_types import common_type
 from sase.engine.events.taking import restored as inputs_restored
 from sase.engine.events.taking import saved as inputs_saved
 from sase.engine.events.taking import taken
@@ -216,17 +217,5 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     known = [kind for kind in kinds if not pa.types.is_null(kind)]
     if len(kinds) == 1 or not known:
         return chunks
-    target = known[0] if len(known) == 1 else _common([_value_type(kind) for kind in known])
+    target = known[0] if len(known) == 1 else common_type(known) or pa.string()
     return [chunk.cast(target, safe=False) for chunk in chunks]
-
-
-def _value_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _common(kinds: list[pa.DataType]) -> pa.DataType:
-    fields = [pa.schema([pa.field("", kind)]) for kind in kinds]
-    try:
-        return pa.unify_schemas(fields, promote_options="permissive").field(0).type
-    except pa.ArrowTypeError:
-        return pa.string()

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
-from queue import Empty, Queue
-from threading import Event
-from typing import TypeAlias
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +23,12 @@ from sase.engine.matcher import Matcher
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
+from sase.engine.searches import Search
 from sase.engine.threads import without_limit
 
 Numbers = NDArray[np.int64]
 # The results of a part that may wait for the other parts.
 MOST_WAITING = 16
-# What a part's thread hands over: results, at the end none, or what went wrong.
-_Delivery: TypeAlias = Results | None | BaseException
 
 
 def search_by_key(
@@ -67,25 +64,12 @@ def search_by_key(
 
 
 class _Part:
-    """The events of some keys, and a queue of what is found in them."""
+    """The events of some keys, and the search of them."""
 
     def __init__(self, plan: EnginePlan, events: Events, positions: Numbers) -> None:
         self.matcher = Matcher(plan, streaming=False)
         self.positions = positions
-        self.out: Queue[_Delivery] = Queue(MOST_WAITING)
-        self.stop = Event()
-        self._events = events.at(positions)
-
-    def search(self) -> None:
-        """Find everything, unless nobody wants more."""
-        try:
-            for results in self.matcher.results(self._events):
-                if self.stop.is_set():
-                    return
-                self.out.put(results)
-            self.out.put(None)
-        except BaseException as problem:
-            self.out.put(problem)
+        self.search = Search(partial(self.matcher.results, events.at(positions)), MOST_WAITING)
 
 
 @contextmanager
@@ -93,15 +77,12 @@ def _searching(parts: list[_Part]) -> Iterator[None]:
     """A thread for each part; in the end none is left."""
     with ThreadPoolExecutor(len(parts)) as pool:
         for part in parts:
-            pool.submit(part.search)
+            pool.submit(part.search.run)
         try:
             yield
         finally:
             for part in parts:
-                part.stop.set()
-                with suppress(Empty):  # a thread may wait for room in it
-                    while True:
-                        part.out.get_nowait()
+                part.search.stop()
 
 
 class _Stream:
@@ -109,18 +90,17 @@ class _Stream:
 
     def __init__(self, part: _Part, history: History) -> None:
         self._part, self._history = part, history
+        self._found = part.search.found()
         self.last: Numbers = np.empty(0, np.int64)
         self._made: Made | None = None
 
     def advance(self) -> bool:
         """Take the next results in hand, if there are any."""
-        delivery = self._part.out.get()
-        if isinstance(delivery, BaseException):
-            raise delivery
-        if delivery is None:
+        found = next(self._found, None)
+        if found is None:
             return False
-        positions = self._part.positions[delivery.positions]
-        results = Results(positions, delivery.values)
+        positions = self._part.positions[found.positions]
+        results = Results(positions, found.values)
         self._made = Made.of(Found(self._part.matcher.shape, self._history, (results,)))
         self.last = positions[-1]
         return True

@@ -74,16 +74,18 @@ class FileSink:
         return True
 
 
-def write_table(table: pa.Table, path: str) -> None:
-    """A whole table as a file."""
-    sink = FileSink(path, table.schema)
+def write_all(rows: pa.RecordBatchReader, path: str | os.PathLike[str]) -> int:
+    """All rows to a file, which is whole or not there, and how many they were."""
+    count, sink = 0, FileSink(path, rows.schema)
     try:
-        for batch in table.to_batches():
+        for batch in rows:
             sink.write_batch(batch)
+            count += batch.num_rows
         sink.close()
     except BaseException:
         sink.discard()
         raise
+    return count
 
 
 def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
@@ -137,6 +139,11 @@ class JsonWriter:
     def close(self) -> None:
         """Write what is still to be written."""
         self._file.flush()
+
+
+def text_writer(format: str, file: IO[bytes], schema: pa.Schema) -> Writer:
+    """What writes rows as `csv` or `jsonl`."""
+    return CsvWriter(file, schema) if format == "csv" else JsonWriter(file, schema)
 
 
 def _as_text(value: Any) -> str | float:

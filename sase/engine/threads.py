@@ -6,10 +6,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from queue import Empty, Queue
-from threading import Event
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -23,6 +21,7 @@ from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
+from sase.engine.searches import Search
 from sase.planning.nodes import Transformation, exchanged, find
 from sase.planning.split import Split
 
@@ -93,8 +92,8 @@ def _ahead(events: Events, end: int, window: BoundWindow) -> int:
     return int(np.searchsorted(events.ts, min(latest, 2**63 - 1), "right"))
 
 
-# What a slice's thread hands over: results, at the end none, or what went wrong.
-_Delivery: TypeAlias = tuple[Matcher, Results | None] | BaseException
+# What is found in a slice, and by which matcher; at the end that alone.
+_Delivery: TypeAlias = tuple[Matcher, Results | None]
 
 
 def search_in_threads(
@@ -148,46 +147,32 @@ class _Searches:
     def __init__(self, plan: EnginePlan, events: Events, slices: list[Slice], threads: int) -> None:
         self._plan, self._events, self._threads = plan, events, threads
         self._left = iter(slices)
-        self._waiting: deque[Queue[_Delivery]] = deque()
-        self._stop = Event()
+        self._waiting: deque[Search[_Delivery]] = deque()
         self._pool = ThreadPoolExecutor(threads)
 
     def __enter__(self) -> _Searches:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        self._stop.set()
-        for out in self._waiting:  # a thread may wait for room in it
-            with suppress(Empty):
-                while True:
-                    out.get_nowait()
+        while self._waiting:  # which hold what holds them
+            self._waiting.popleft().stop()
         self._pool.shutdown(cancel_futures=True)
 
-    def next(self) -> Iterator[tuple[Matcher, Results | None]]:
+    def next(self) -> Iterator[_Delivery]:
         """What is found in the next slice; at last its matcher, with nothing."""
         while len(self._waiting) <= self._threads and (part := next(self._left, None)) is not None:
-            self._waiting.append(Queue(MOST_WAITING))
-            self._pool.submit(self._search, part, self._waiting[-1])
-        while True:
-            delivery = self._waiting[0].get()
-            if isinstance(delivery, BaseException):
-                raise delivery
-            yield delivery
-            if delivery[1] is None:
-                break
+            search = Search(partial(self._find, part), MOST_WAITING)
+            self._waiting.append(search)
+            self._pool.submit(search.run)
+        yield from self._waiting[0].found()
         self._waiting.popleft()
 
-    def _search(self, part: Slice, out: Queue[_Delivery]) -> None:
-        try:
-            matcher = Matcher(self._plan, streaming=False, begin=part.first)
-            found = matcher.results(self._events.between(part.first, part.last))
-            for results in _owned(found, part, by_first=self._plan.split.by_first):
-                if self._stop.is_set():
-                    return
-                out.put((matcher, results))
-            out.put((matcher, None))
-        except BaseException as problem:
-            out.put(problem)
+    def _find(self, part: Slice) -> Iterator[_Delivery]:
+        matcher = Matcher(self._plan, streaming=False, begin=part.first)
+        found = matcher.results(self._events.between(part.first, part.last))
+        for results in _owned(found, part, by_first=self._plan.split.by_first):
+            yield matcher, results
+        yield matcher, None
 
 
 def _owned(found: Iterator[Results], part: Slice, *, by_first: bool) -> Iterator[Results]:

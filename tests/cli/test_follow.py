@@ -138,6 +138,7 @@ def test_a_file_of_matches(tmp_path: Path, runs: list[Run]) -> None:
         (CSV[:3], "x,B,1", "standard input, in lines 4 to 4"),
         (JSON, "no JSON", "standard input, in lines 3 to 3: line 1 of these is no JSON"),
         (JSON, "[1]", "is no object"),
+        (JSON, '{"ts": 5, "type": "B", "id": 1}', "`ts` is '5': this is no moment"),
     ],
 )
 def test_lines_that_cannot_be_read(

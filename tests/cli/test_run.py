@@ -159,6 +159,8 @@ def test_events_without_a_type_column(capsys: pytest.CaptureFixture[str]) -> Non
         (["-q", QUERY, "--types", "none.toml"], "none.toml cannot be read"),
         (["-q", QUERY, "--threads", "0"], "at least one thread"),
         (["-q", QUERY, "--limit", "-1"], "not negative"),
+        (["-q", QUERY, "--output", "count"], "output='count' waits for level 2"),
+        (["-q", QUERY, "--output", "non_overlap", "--follow"], "waits for level 2"),
         ([], "there is no query"),
         (["a.sase", "b.sase"], "cannot be read"),
     ],
@@ -170,6 +172,25 @@ def test_wrong_arguments(
     out, err = capsys.readouterr()
     assert out == ""
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"A = '\xff'", "cannot be read"), (b"A = ", "this is not valid"), (b"A = 1", "`A` is 1")],
+)
+def test_a_file_of_types_that_is_none(
+    content: bytes, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("types.toml").write_bytes(content)
+    assert run("-q", QUERY, "--types", "types.toml") == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_form_of_the_output_is_known_or_waits() -> None:
+    assert len(sase.match(QUERY, EVENTS, output="all")) > 0
+    for given, message in (("compressed", "waits for level 2"), ("counts", "did you mean `count`")):
+        with pytest.raises(sase.PlanError, match=message):
+            sase.match(QUERY, EVENTS, output=given)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 from typing import Any
@@ -13,6 +14,7 @@ import sase
 from sase.binding.bound import WindowKind
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
+from sase.engine.searches import Search
 
 RANDOM = random.Random(5)
 EVENTS = pa.table(
@@ -108,3 +110,13 @@ def test_an_error_in_a_thread_is_an_error(query: str, monkeypatch: pytest.Monkey
     with pytest.raises(MemoryError, match="no more"):
         assert len(sase.match(query, EVENTS, threads=2)) >= 0
     assert threading.active_count() == before
+
+
+def test_a_search_that_waits_for_room_ends_when_nobody_wants_more() -> None:
+    search = Search(itertools.count, room=1)
+    thread = threading.Thread(target=search.run, daemon=True)
+    thread.start()
+    assert list(itertools.islice(search.found(), 3)) == [0, 1, 2]
+    search.stop()
+    thread.join(10)
+    assert not thread.is_alive()

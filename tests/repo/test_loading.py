@@ -48,5 +48,23 @@ def test_a_start_loads_only_what_it_needs(program, arguments, expected, tmp_path
     assert loaded(program, *arguments, folder=tmp_path) == expected
 
 
+# Compiles for a table, loads what would run it, and prints which readers of files are there.
+TABLES = """
+import sys
+import sase
+sase.compile("EVENT A a", [{"ts": 1, "type": "A"}])
+import sase.engine.running
+print(*[name for name in sys.modules if name.startswith(("pyarrow.", "sase."))])
+"""
+
+
+def test_tables_load_no_readers_of_files():
+    command = [sys.executable, "-c", TABLES]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert {"pyarrow.compute", "sase.engine.running"} <= found  # so it sees what is loaded
+    assert found & {"pyarrow.dataset", "pyarrow.csv", "pyarrow.json", "pyarrow.parquet"} == set()
+
+
 def test_the_probe_sees_what_is_loaded(tmp_path):
     assert "pytest" in loaded("import sase, pytest", folder=tmp_path)

@@ -42,6 +42,20 @@ _KINDS = (
 )
 
 
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values of a column, which may be in a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
+    """The type that has the values of all these, if there is one."""
+    fields = [pa.schema([pa.field("", value_type(kind))]) for kind in kinds]
+    try:
+        return pa.unify_schemas(fields, promote_options="permissive").field(0).type
+    except pa.ArrowTypeError:
+        return None
+
+
 def finest(types: Iterable[DataType]) -> DataType:
     """The type that holds all values of several of its kind: finest unit, largest scale."""
     found = list(dict.fromkeys(types))

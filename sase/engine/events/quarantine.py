@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sase.engine.events.data_types import common_type
 from sase.engine.events.faults import Refused
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.pieces import unrolled
 from sase.engine.events.stream import Int64s
+from sase.engine.events.taking import by_table
 
 _MARKS = ("sase_row", "sase_type", "sase_column", "sase_reason")
 # A name, and which column of this name it is: a table may have several.
@@ -71,7 +73,7 @@ def _marks(
     row, of_type, column, reason = _MARKS
     found = {row: pa.array(numbers[rows])}
     if inputs.typed:
-        counts = [len(local) for _, local in _by_table(inputs, rows)]
+        counts = [len(local) for _, local in by_table(inputs, rows)]
         places = pa.array(np.repeat(np.arange(len(counts)), counts))
         found[of_type] = pa.array([t.type_name for t in inputs.tables], pa.string()).take(places)
     places = pa.array(codes)
@@ -82,22 +84,12 @@ def _marks(
 
 def _given(inputs: Inputs, rows: Int64s) -> dict[_Key, pa.ChunkedArray]:
     """The columns of all tables at the rows, NULL in tables without them."""
-    tables = [(_columns(table, local), len(local)) for table, local in _by_table(inputs, rows)]
+    tables = [(_columns(table, local), len(local)) for table, local in by_table(inputs, rows)]
     keys = dict.fromkeys(key for columns, _ in tables for key in columns)
     return {
         key: _united([columns.get(key) or [pa.nulls(count)] for columns, count in tables])
         for key in keys
     }
-
-
-def _by_table(inputs: Inputs, rows: Int64s) -> Iterator[tuple[Input, Int64s]]:
-    """Every table with its own numbers of the rows that are in it."""
-    begin = 0
-    for table in inputs.tables:
-        end = begin + table.source.num_rows
-        first, last = np.searchsorted(rows, (begin, end))
-        yield table, rows[first:last] - begin
-        begin = end
 
 
 def _columns(table: Input, rows: Int64s) -> dict[_Key, _Chunks]:
@@ -157,19 +149,13 @@ def _united(parts: Sequence[_Chunks]) -> pa.ChunkedArray:
     if len(kinds) <= 1:
         target = kinds[0] if kinds else pa.null()
     else:
-        fields = [pa.schema([pa.field("", _value_type(kind))]) for kind in kinds]
-        try:
-            target = pa.unify_schemas(fields, promote_options="permissive").field(0).type
-        except pa.ArrowTypeError:
+        target = common_type(kinds)
+        if target is None:
             return _texts(chunks)
     try:
         return pa.chunked_array([chunk.cast(target) for chunk in chunks], target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return _texts(chunks)
-
-
-def _value_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _texts(chunks: _Chunks) -> pa.ChunkedArray:

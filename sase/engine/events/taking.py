@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,20 +16,21 @@ from sase.engine.events.stream import Int64s
 
 def taken(inputs: Inputs, rows: Int64s) -> Inputs:
     """Some rows, which are counted through all tables, and stay in their order."""
-    counts = [table.source.num_rows for table in inputs.tables]
-    ends = np.cumsum(counts)
-    cuts = np.searchsorted(rows, [0, *ends])
-    tables = [
-        Input(
-            _rows(_table(table), rows[begin:end] - (last - count)),
-            table.type_name,
-            table.unreadable,
-        )
-        for table, count, last, begin, end in zip(
-            inputs.tables, counts, ends, cuts[:-1], cuts[1:], strict=True
-        )
-    ]
-    return replace(inputs, tables=tuple(tables))
+    tables = tuple(
+        Input(_rows(_table(table), local), table.type_name, table.unreadable)
+        for table, local in by_table(inputs, rows)
+    )
+    return replace(inputs, tables=tables)
+
+
+def by_table(inputs: Inputs, rows: Int64s) -> Iterator[tuple[Input, Int64s]]:
+    """Every table with its own numbers of the rows, ascending, that are in it."""
+    begin = 0
+    for table in inputs.tables:
+        end = begin + table.source.num_rows
+        first, last = np.searchsorted(rows, (begin, end))
+        yield table, rows[first:last] - begin
+        begin = end
 
 
 def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:

@@ -6,8 +6,8 @@ import json
 import re
 
 import pyarrow as pa
-import pyarrow.csv
 
+from sase.engine.files.formats import csv_options
 from sase.errors import DataError
 
 _ROW = re.compile(r"Row #(\d+): ")
@@ -59,16 +59,12 @@ def _csv_fault(path: str, format: str, schema: pa.Schema | None, message: str) -
 
 
 def _said_in_one_thread(path: str, format: str, schema: pa.Schema | None) -> str | None:
-    types = {} if schema is None else {field.name: field.type for field in schema}
+    from pyarrow import csv
+
+    kinds = {} if schema is None else {field.name: field.type for field in schema}
+    in_one_thread = csv.ReadOptions(use_threads=False)
     try:
-        pa.csv.read_csv(
-            path,
-            pa.csv.ReadOptions(use_threads=False),
-            pa.csv.ParseOptions(
-                delimiter="\t" if format == "tsv" else ",", newlines_in_values=True
-            ),
-            pa.csv.ConvertOptions(column_types=types),
-        )
+        csv.read_csv(path, read_options=in_one_thread, **csv_options(format, kinds))
     except (OSError, pa.ArrowException) as problem:
         return str(problem)
     return None

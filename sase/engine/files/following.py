@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
 
-from sase.engine.files.formats import MISSING
-from sase.engine.files.moments import moments_among, parsed
-from sase.engine.files.names import TIME_NAMES
+from sase.engine.files.formats import csv_options
+from sase.engine.files.moments import moments_among, with_moments
+from sase.engine.files.names import may_be_times
 from sase.errors import DataError
 
 STANDARD_INPUT = "-"
@@ -36,7 +34,6 @@ class Following:
         self.name = "standard input" if path == STANDARD_INPUT else path
         self._chunks = _chunks(path, pause)
         self._line, self._header = 0, b""
-        self._moments: dict[str, pa.DataType] = {}
         first = next(self._chunks, b"")
         if not first.strip():
             raise DataError(f"{self.name} ended before there was a line")
@@ -53,8 +50,10 @@ class Following:
         self._kinds: dict[str, pa.DataType] = {}
         self._first = self._read(first)
         texts = [field.name for field in self._first.schema if pa.types.is_string(field.type)]
-        self._moments = moments_among(self._first.select(texts), self._times())
-        self._first = self._with_moments(self._first)
+        self._moments = moments_among(
+            self._first.select(texts), may_be_times(self._first.column_names)
+        )
+        self._first = with_moments(self._first, self._moments, self.name)
         self.schema: pa.Schema = self._first.schema
         if not self._is_json:
             self._kinds = {
@@ -67,18 +66,7 @@ class Following:
         yield self._first
         for chunk in self._chunks:
             if chunk.strip():
-                yield self._with_moments(self._read(chunk))
-
-    def _times(self) -> list[str]:
-        return [name for name in self._first.column_names if name.lower() in TIME_NAMES]
-
-    def _with_moments(self, table: pa.Table) -> pa.Table:
-        for name, kind in self._moments.items():
-            index = table.schema.get_field_index(name)
-            if index >= 0 and not table.column(index).type.equals(kind):
-                column = parsed(table.column(index).cast(pa.string()), kind, name, self.name)
-                table = table.set_column(index, pa.field(name, kind), column)
-        return table
+                yield with_moments(self._read(chunk), self._moments, self.name)
 
     def _read(self, lines: bytes) -> pa.Table:
         first, self._line = self._line, self._line + lines.count(b"\n")
@@ -89,16 +77,9 @@ class Following:
             raise DataError(f"{where}: {problem}") from problem
 
     def _from_csv(self, lines: bytes) -> pa.Table:
-        return pa.csv.read_csv(
-            io.BytesIO(self._header + lines),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=self._kinds,
-                null_values=MISSING,
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        )
+        from pyarrow import csv
+
+        return csv.read_csv(io.BytesIO(self._header + lines), **csv_options("csv", self._kinds))
 
     def _from_json(self, lines: bytes) -> pa.Table:
         rows = []

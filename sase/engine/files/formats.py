@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.dataset
 
 # What stands for a missing value in CSV, unless it is quoted.
 MISSING = ["", "NULL", "null"]
@@ -16,25 +14,34 @@ DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 
 def reader(format: str, strings: Collection[str] = ()) -> Any:
     """The reader of a format, that gives some columns of strings as dictionaries."""
+    from pyarrow import dataset  # which takes long, and who has tables needs none
+
     match format:
         case "parquet":
-            options = pa.dataset.ParquetReadOptions(dictionary_columns=set(strings))
-            return pa.dataset.ParquetFileFormat(read_options=options)
+            options = dataset.ParquetReadOptions(dictionary_columns=set(strings))
+            return dataset.ParquetFileFormat(read_options=options)
         case "csv" | "tsv":
-            return pa.dataset.CsvFileFormat(
-                parse_options=pa.csv.ParseOptions(
-                    delimiter="\t" if format == "tsv" else ",", newlines_in_values=True
-                ),
-                convert_options=pa.csv.ConvertOptions(
-                    column_types=dict.fromkeys(strings, DICTIONARY),
-                    null_values=MISSING,
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
+            return dataset.CsvFileFormat(**csv_options(format, dict.fromkeys(strings, DICTIONARY)))
         case "json":
-            return pa.dataset.JsonFileFormat()
-    return pa.dataset.IpcFileFormat()
+            return dataset.JsonFileFormat()
+    return dataset.IpcFileFormat()
+
+
+def csv_options(format: str, kinds: Mapping[str, pa.DataType]) -> dict[str, Any]:
+    """How Arrow reads CSV, whichever of its functions does, with the types of some columns."""
+    from pyarrow import csv
+
+    return {
+        "parse_options": csv.ParseOptions(
+            delimiter="\t" if format == "tsv" else ",", newlines_in_values=True
+        ),
+        "convert_options": csv.ConvertOptions(
+            column_types=kinds,
+            null_values=MISSING,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    }
 
 
 def as_read(format: str, schema: pa.Schema, given: Collection[str]) -> tuple[pa.Schema, list[str]]:

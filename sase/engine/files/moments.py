@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,7 @@ def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.Data
     """
     found = {}
     for name, column in zip(sample.column_names, sample.columns, strict=True):
-        values = pc.unique(_decoded(column)).drop_null()
+        values = pc.unique(_as_texts(column)).drop_null()
         kinds = [kind for kind in (LOCAL, ZONED) if len(values) and _all_are(values, kind)]
         if not kinds and name in times:
             kinds = [kind for kind in (LOCAL, ZONED) if _most_are(values, kind)]
@@ -29,9 +29,19 @@ def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.Data
     return found
 
 
-def parsed(column: pa.ChunkedArray, kind: pa.DataType, name: str, path: str) -> pa.ChunkedArray:
+def with_moments(table: pa.Table, moments: Mapping[str, pa.DataType], path: str) -> pa.Table:
+    """A table of a file with the text of some columns as moments, as far as it has them."""
+    for name, kind in moments.items():
+        index = table.schema.get_field_index(name)
+        if index >= 0:
+            column = _parsed(table.column(index), kind, name, path)
+            table = table.set_column(index, pa.field(name, kind), column)
+    return table
+
+
+def _parsed(column: pa.ChunkedArray, kind: pa.DataType, name: str, path: str) -> pa.ChunkedArray:
     """A column of text as moments; an error for the first value that is none."""
-    texts = _decoded(column)
+    texts = _as_texts(column)
     try:
         return pc.cast(texts, kind)
     except pa.ArrowException as problem:
@@ -45,8 +55,9 @@ def parsed(column: pa.ChunkedArray, kind: pa.DataType, name: str, path: str) -> 
         raise DataError(message, row, name, value) from problem
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """What is no text, such as a number among JSON lines, must not pass for a moment."""
+    return column if pa.types.is_string(column.type) else column.cast(pa.string())
 
 
 def _all_are(values: pa.Array, kind: pa.DataType) -> bool:

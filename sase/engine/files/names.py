@@ -48,6 +48,11 @@ def names_found(
     return Names(found_time, found_type, tuple(notes))
 
 
+def may_be_times(columns: Sequence[str], time: str | None = None) -> list[str]:
+    """The columns that may hold the time of events: that one, and those with usual names."""
+    return [name for name in columns if name == time or name.lower() in TIME_NAMES]
+
+
 def usual_time(columns: Sequence[str]) -> str | None:
     """The column whose name is usual for the time."""
     return _usual(columns, TIME_NAMES)

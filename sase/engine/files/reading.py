@@ -10,14 +10,13 @@ from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset
 
 from sase.engine.events.origin import FilePart
 from sase.engine.files.faults import fault_of, text_fault
 from sase.engine.files.finding import FoundFiles, find_files
 from sase.engine.files.formats import as_read, reader
-from sase.engine.files.moments import moments_among, parsed
-from sase.engine.files.names import TIME_NAMES
+from sase.engine.files.moments import moments_among, with_moments
+from sase.engine.files.names import may_be_times
 from sase.engine.files.skipping import Wanted, kept_groups
 from sase.errors import DataError, SchemaError
 
@@ -132,12 +131,8 @@ class Files:
         return self._parsed(table, self.paths[0], named)
 
     def _parsed(self, table: pa.Table, path: str, named: Collection[str] | None) -> pa.Table:
-        for name, kind in self.moments.items():
-            index = table.schema.get_field_index(name)
-            if index >= 0 and (named is None or name in named):
-                column = parsed(table.column(index), kind, name, path)
-                table = table.set_column(index, pa.field(name, kind), column)
-        return table
+        wanted = {n: kind for n, kind in self.moments.items() if named is None or n in named}
+        return with_moments(table, wanted, path)
 
 
 def open_files(path: str | os.PathLike[str], time: str | None = None) -> Files:
@@ -150,7 +145,7 @@ def open_files(path: str | os.PathLike[str], time: str | None = None) -> Files:
     schema = _schema(found.paths, found.format, found.base)
     readable, strings = as_read(found.format, schema, _given_by_folders(found))
     dataset = _dataset(found.paths, reader(found.format, strings), found.base, readable)
-    times = [name for name in schema.names if name == time or name.lower() in TIME_NAMES]
+    times = may_be_times(schema.names, time)
     moments = _moments(dataset, strings or _strings(readable), times, found.paths[0], found.format)
     shown = pa.schema(
         [field.with_type(moments.get(field.name, field.type)) for field in dataset.schema]
@@ -186,8 +181,10 @@ def _schema(paths: tuple[str, ...], format: str, base: str | None) -> pa.Schema:
 def _dataset(
     paths: tuple[str, ...], format: Any, base: str | None, schema: pa.Schema | None
 ) -> Any:
-    folders = None if base is None else pa.dataset.partitioning(flavor="hive")
-    return pa.dataset.dataset(
+    from pyarrow import dataset  # which takes long, and who has tables needs none
+
+    folders = None if base is None else dataset.partitioning(flavor="hive")
+    return dataset.dataset(
         list(paths), schema, format, partitioning=folders, partition_base_dir=base
     )
 

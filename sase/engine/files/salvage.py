@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sase.engine.events.data_types import value_type
 from sase.engine.files.finding import find_files
 from sase.engine.files.formats import MISSING
 from sase.engine.files.names import usual_time
@@ -90,15 +91,15 @@ def _reader(kind: pa.DataType | None) -> Callable[[str], Any]:
     """What makes a value of the type of a column of text, and leaves other text as it is."""
     if kind is None:
         return _tried(int, float)
-    value_type = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_integer(value_type):
+    of_value = value_type(kind)
+    if pa.types.is_integer(of_value):
         return _tried(int)
-    if pa.types.is_floating(value_type):
+    if pa.types.is_floating(of_value):
         return _tried(float)
-    if pa.types.is_boolean(value_type):
+    if pa.types.is_boolean(of_value):
         return lambda text: {"true": True, "false": False}.get(text.lower(), text)
-    if pa.types.is_temporal(value_type):
-        return _tried(lambda text: pa.scalar(text).cast(value_type).as_py())
+    if pa.types.is_temporal(of_value):
+        return _tried(lambda text: pa.scalar(text).cast(of_value).as_py())
     return str
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from sase.engine.events.data_types import value_type
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -40,8 +42,7 @@ def _cannot_be_bad(schema: pa.Schema, named: Collection[str]) -> bool:
         index = schema.get_field_index(name)
         if index < 0:
             continue
-        kind = schema.field(index).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kind = value_type(schema.field(index).type)
         whole = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
         if not (whole or pa.types.is_timestamp(kind) or pa.types.is_string(kind)):
             return False

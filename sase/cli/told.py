@@ -1,0 +1,36 @@
+"""What commands tell beside their results: how many of what, and where things are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sase.engine.sinks import FileSink
+
+
+def say(lines: Sequence[str]) -> None:
+    """Tell the user beside the results."""
+    for line in lines:
+        print(f"sase: {line}", file=sys.stderr)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things, such as 1 row or 1,000 matches."""
+    ending = "" if number == 1 else "es" if thing.endswith("ch") else "s"
+    return f"{number:,} {thing}{ending}"
+
+
+def say_late(number: int) -> None:
+    """Say how many rows were late, if some were."""
+    if number:
+        were = "was" if number == 1 else "were"
+        say([f"{counted(number, 'row')} {were} late, and in no match: allow more with --lateness"])
+
+
+def abandon(sink: FileSink) -> None:
+    """Close a file that is not finished, and say where it is."""
+    is_valid = sink.abandon()
+    kept = "what was written so far is in" if is_valid else "what was written is not whole:"
+    say([f"{kept} {sink.partial}"])

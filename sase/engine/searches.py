@@ -1,0 +1,46 @@
+"""A search in a thread of its own, which runs ahead of whoever takes what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from queue import Empty, Queue
+from threading import Event
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Search(Generic[T]):
+    """What a thread finds, of which so much may wait to be taken."""
+
+    def __init__(self, find: Callable[[], Iterator[T]], room: int) -> None:
+        self._find = find
+        # At the end there is None, or what went wrong.
+        self._out: Queue[tuple[T] | BaseException | None] = Queue(room)
+        self._stop = Event()
+
+    def run(self) -> None:
+        """Find everything, in this thread, unless nobody wants more."""
+        try:
+            for found in self._find():
+                if self._stop.is_set():
+                    return
+                self._out.put((found,))
+            self._out.put(None)
+        except BaseException as problem:
+            self._out.put(problem)
+
+    def found(self) -> Iterator[T]:
+        """What is found, waiting for it; what went wrong goes wrong here."""
+        while (delivery := self._out.get()) is not None:
+            if isinstance(delivery, BaseException):
+                raise delivery
+            yield delivery[0]
+
+    def stop(self) -> None:
+        """Nobody wants more: a thread that waits for room has it now."""
+        self._stop.set()
+        with suppress(Empty):
+            while True:
+                self._out.get_nowait()
