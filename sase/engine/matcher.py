@@ -244,7 +244,7 @@ class Matcher:
             return
         for block in self._front.blocks(events, self._plan.options.block):
             if self._keeps:
-                self._remember(block)
+                self._context.store.remember(block)
             if self._notes.unseen:
                 self._notes.note_types(block)
             yield from self._through("push", block)
@@ -292,29 +292,6 @@ class Matcher:
 
     def _is_done(self) -> bool:
         return bool(self._top.is_done)
-
-    def _remember(self, block: Block) -> None:
-        """Put into the store what operators asked to be kept of events."""
-        store = self._context.store
-        numbers = {"position": block.positions, "tie": block.ties, "ts": block.ts}
-        if block.ranks is not None:
-            numbers["rank"] = block.ranks
-        lanes = [block.lane(name) for name in store.attributes]
-        tags = [
-            np.broadcast_to(lane.tag, len(block)) if lane.valid is None
-            else np.where(lane.valid, lane.tag, 0)
-            for lane in lanes
-        ]  # fmt: skip
-        store.append(
-            len(block),
-            {
-                "numbers": [numbers[name] for name in store.names],
-                "codes": [block.codes(key) for key in store.keys],
-                "cells": [np.ascontiguousarray(lane.values).view(np.int64) for lane in lanes],
-                "tags": tags,
-                "types": [block.types],
-            },
-        )
 
     # ------------------------------------------------------------ checks
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.block import Key
+from sase.engine.block import Block, Key
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.program import Columns
 
@@ -82,6 +82,28 @@ class Store:
             for row, found in zip(array, values, strict=True):
                 row[places] = found
         self.next += count
+
+    def remember(self, block: Block) -> None:
+        """Add the events of a block, of each what was asked for."""
+        numbers = {"position": block.positions, "tie": block.ties, "ts": block.ts}
+        if block.ranks is not None:
+            numbers["rank"] = block.ranks
+        lanes = [block.lane(name) for name in self.attributes]
+        tags = [
+            np.broadcast_to(lane.tag, len(block)) if lane.valid is None
+            else np.where(lane.valid, lane.tag, 0)
+            for lane in lanes
+        ]  # fmt: skip
+        self.append(
+            len(block),
+            {
+                "numbers": [numbers[name] for name in self.names],
+                "codes": [block.codes(key) for key in self.keys],
+                "cells": [np.ascontiguousarray(lane.values).view(np.int64) for lane in lanes],
+                "tags": tags,
+                "types": [block.types],
+            },
+        )
 
     def free(self, horizon: int) -> None:
         """Give up the events before a number."""

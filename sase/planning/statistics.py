@@ -1,7 +1,8 @@
 """What is known of the events, as far as plans and estimates depend on it: a frozen value.
 
 `sase.engine.profile` measures it. Shares are fractions from 0 to 1. Of a sample the counts are
-those of the whole input as far as the sample tells.
+those of the whole input as far as the sample tells, and shares are never 0 or 1 because something
+did not come up in it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ class AttributeStatistics:
     agreement: float | None = None
     quantiles: tuple[float, ...] = ()
 
+    def __post_init__(self) -> None:
+        _check_shares(self.nulls, self.agreement)
+        _check_counts(self.distinct)
+
 
 @dataclass(frozen=True, slots=True)
 class TypeStatistics:
@@ -33,6 +38,9 @@ class TypeStatistics:
     name: str
     rows: int
     attributes: tuple[AttributeStatistics, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_counts(self.rows)
 
     def attribute(self, name: str) -> AttributeStatistics | None:
         """What is known of an attribute."""
@@ -46,32 +54,46 @@ class Admission:
     variable: str
     share: float
 
+    def __post_init__(self) -> None:
+        _check_shares(self.share)
+
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """How likely random events, one of each variable, are to agree on all of some attributes.
 
-    They are of the types of the variables and pass the conditions on them alone.
+    They are of the types of the variables and pass the conditions on them alone, follow each other
+    as in the pattern, and lie within the window where that makes a difference.
     """
 
     attributes: tuple[str, ...]
     variables: tuple[str, ...]
     share: float
 
+    def __post_init__(self) -> None:
+        _check_shares(self.share)
+
 
 @dataclass(frozen=True, slots=True)
 class Selectivity:
-    """The share of random events of its variables that a condition lets pass, by its text."""
+    """The share of random events of its variables that a condition lets pass, by its text.
+
+    They follow each other as in the pattern, and within the window and under the equivalence tests
+    if there are enough of such.
+    """
 
     condition: str
     share: float
+
+    def __post_init__(self) -> None:
+        _check_shares(self.share)
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """The events as a whole, by type, and how the parts of a query fare on them.
 
-    `source` says where this comes from: "footers", "all events", or a sample of `sampled` events.
+    `source` says where this comes from: "footers", "all events", or "a sample" of `sampled` events.
     `first` and `last` are times in raw units.
     """
 
@@ -84,6 +106,9 @@ class Statistics:
     selectivities: tuple[Selectivity, ...] = ()
     source: str = ""
     sampled: int = 0
+
+    def __post_init__(self) -> None:
+        _check_counts(self.rows, self.sampled)
 
     @property
     def span(self) -> int | None:
@@ -107,3 +132,15 @@ class Statistics:
     def selectivity(self, condition: str) -> float | None:
         """The share that a condition lets pass."""
         return next((s.share for s in self.selectivities if s.condition == condition), None)
+
+
+def _check_shares(*shares: float | None) -> None:
+    for share in shares:
+        if share is not None and not 0 <= share <= 1:
+            raise ValueError(f"a share is from 0 to 1, and not {share}")
+
+
+def _check_counts(*counts: int | None) -> None:
+    for count in counts:
+        if count is not None and count < 0:
+            raise ValueError(f"a number of rows or values is not negative, and not {count}")

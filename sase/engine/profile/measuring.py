@@ -1,0 +1,62 @@
+"""Statistics measured on a sample of the events that a query is to run over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sase.binding.bound import EquivalenceTest
+from sase.engine.events import Events
+from sase.engine.expressions.layout import references
+from sase.engine.plan import EnginePlan
+from sase.engine.profile.agreements import agreements
+from sase.engine.profile.attributes import by_type
+from sase.engine.profile.population import Population, conjuncts
+from sase.engine.profile.sampling import drawn
+from sase.engine.profile.selectivities import selectivities
+from sase.planning.statistics import Admission, Statistics
+
+SAMPLE = 20_000
+
+
+def measured(
+    plan: EnginePlan,
+    events: Events,
+    *,
+    tests: Sequence[EquivalenceTest] | None = None,
+    sample: int = SAMPLE,
+    seed: int = 0,
+) -> Statistics:
+    """Statistics of events as `Matcher.load` gives them, for a query by its basic plan.
+
+    A sample of about so many rows is drawn, all if there are no more; the cost is that of the
+    sample, however many events there are. `tests` are the scan's unless others are given.
+    """
+    if not len(events):
+        return Statistics(0, source="all events")
+    rng = np.random.default_rng(seed)
+    tests = plan.scan.tests if tests is None else tuple(tests)
+    window = next(iter(plan.windows), None)
+    texts = {each.attribute for c in conjuncts(plan) for each in references(c.condition)}
+    rows = drawn(events, window, sample, rng, texts)
+    population = Population(plan, rows, tests)
+    return Statistics(
+        rows=len(events),
+        first=int(events.ts[0]),
+        last=int(events.ts[-1]),
+        types=by_type(population, tests),
+        admissions=tuple(_admissions(population)),
+        agreements=tuple(agreements(population, tests, rng)),
+        selectivities=tuple(selectivities(population, tests, rng)),
+        source="all events" if rows.is_all else "a sample",
+        sampled=len(events) if rows.is_all else len(rows.events),
+    )
+
+
+def _admissions(population: Population) -> Iterator[Admission]:
+    """The admission of each component of whose types there are events."""
+    for component in population.components:
+        share = population.admission(component)
+        if share is not None:
+            yield Admission(component.variable, share)
