@@ -12,6 +12,7 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "BindingError": "sase.errors",
     "BudgetError": "sase.errors",
+    "BudgetWarning": "sase.errors",
     "DataError": "sase.errors",
     "Diagnostic": "sase.errors",
     "PlanError": "sase.errors",
@@ -21,9 +22,11 @@ _HOMES = {
     "SchemaError": "sase.errors",
     "Matcher": "sase.engine.matcher",
     "Matches": "sase.engine.matches",
-    "Plan": "sase.api",
+    "Explanation": "sase.planning.explain",
+    "Plan": "sase.api.plan",
     "Schema": "sase.binding",
     "compile": "sase.api",
+    "explain": "sase.api.explaining",
     "match": "sase.api",
 }
 

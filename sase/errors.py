@@ -8,6 +8,8 @@ SaseError                 everything that this package raises on purpose
 ├── PlanError             a plan or a recipe cannot be used
 ├── DataError             events cannot be used; carries `.row`, `.column` and `.value`
 └── BudgetError           there is more of something than was allowed, or than memory can hold
+
+BudgetWarning             the same is expected of a run that begins
 """
 
 from __future__ import annotations
@@ -119,3 +121,7 @@ class DataError(SaseError):
 
 class BudgetError(SaseError):
     """More matches than were allowed, or than memory can hold."""
+
+
+class BudgetWarning(UserWarning):
+    """More matches are expected than were allowed, or than memory can hold."""

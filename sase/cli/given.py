@@ -39,6 +39,9 @@ def add_events(parser: ArgumentParser) -> None:
         help="the value of :NAME in the query; may be given several times",
     )
     parser.add_argument("--plan", metavar="RECIPE", default="optimized", help="default: optimized")
+    parser.add_argument(
+        "--stats", metavar="FILE", help="statistics by which the plan is chosen (default: measured)"
+    )
 
 
 def one_query(arguments: Namespace) -> Text:

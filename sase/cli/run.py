@@ -74,7 +74,7 @@ def run(arguments: Namespace) -> int:
     """Run the query; 1 if that fails, 2 if the query or the arguments are wrong."""
     try:
         with Ending() as ending:
-            from sase.api import check_output
+            from sase.api.given import check_output
 
             check_output(arguments.output)
             if arguments.follow:
@@ -113,7 +113,9 @@ def _failed(problem: Exception, status: int) -> int:
 
 
 def _run(arguments: Namespace, ending: Ending) -> int:
-    from sase.api import TIME, compile, readable
+    from sase.api.compiling import compiled
+    from sase.api.given import TIME, readable
+    from sase.api.running import run as run_plan
     from sase.engine.files import Files
     from sase.engine.sinks import writer_for
 
@@ -127,7 +129,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         arguments.events, arguments.time or TIME, keeps_rows=on_bad_row == "quarantine"
     )
     columns = events.schema.names if isinstance(events, Files) else events.tables[0].names
-    plan = compile(
+    known = compiled(
         text.content,
         events,
         limit=arguments.limit,
@@ -136,8 +138,10 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         **keywords(arguments, columns),
     )
     with Progress(events.rows() if isinstance(events, Files) else None) as progress:
-        matches = plan.run(
+        matches = run_plan(
+            known,
             events,
+            stats=arguments.stats,
             threads=arguments.threads,
             max_matches=arguments.max_matches,
             watch=lambda rows: setattr(progress, "rows", rows),

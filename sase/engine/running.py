@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.bound import WindowKind
-from sase.engine.events import opened
+from sase.engine.events import Events, opened
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.resolving import resolve
 from sase.engine.files import Files, is_path, open_files
@@ -29,6 +29,7 @@ from sase.engine.threads import search_in_threads, slices_of, threads_that_pay
 from sase.errors import DataError, PlanError
 
 Watch: TypeAlias = Callable[[int], object]
+Choose: TypeAlias = Callable[[EnginePlan, Events], EnginePlan]
 
 # The bytes of columns that are read as a whole; what is larger goes through in pieces.
 MOST_HELD = 1 << 30
@@ -47,24 +48,26 @@ def run(
     most: int | None = None,
     watch: Watch = lambda rows: None,
     held: int = MOST_HELD,
+    choose: Choose = lambda plan, events: plan,
 ) -> Matches:
     """The matches, to be searched for when they are asked for; the events are read at once.
 
     `watch` is told, now and then, how many rows have been searched. Files that take more than so
-    many bytes to be `held` are read while matches are searched for.
+    many bytes to be `held` are read while matches are searched for; else `choose` may give another
+    plan of the same query when it sees the events.
     """
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
     if is_path(events):
         events = open_files(events, plan.schema.time)
     if not isinstance(events, Files):
-        return Matches(_in_memory(plan, events, threads, watch), most=most)
+        return Matches(_in_memory(plan, events, threads, watch, choose), most=most)
     names = _columns(plan, events)
     if events.weight(names) <= held:
         whole = _whole(plan, events, names)
         read = whole.num_rows if isinstance(whole, Inputs) else None
         notes = () if read is None else _not_read(events, read)
-        return Matches(_in_memory(plan, whole, threads, watch, notes), most=most)
+        return Matches(_in_memory(plan, whole, threads, watch, choose, notes), most=most)
     # Within the lateness that was stated the matcher itself brings rows into order.
     is_ordered = plan.lateness > 0 or is_sorted(events, plan.schema)
     pieces = _as_read if is_ordered else _sorted
@@ -76,6 +79,16 @@ def run(
         return replace(report, notes=tuple(note for note, is_so in told.items() if is_so))
 
     return Matches(search, most=most, in_pieces=True)
+
+
+def held(plan: EnginePlan, events: object) -> tuple[Inputs, Events] | None:
+    """Events of any kind as the engine reads them; None of files that are too many to be held."""
+    if isinstance(events, Files):
+        names = _columns(plan, events)
+        if events.weight(names) > MOST_HELD:
+            return None
+        events = _whole(plan, events, names)
+    return Matcher(plan, streaming=False).load(events)
 
 
 def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
@@ -117,11 +130,16 @@ def _in_memory(
     events: object,
     threads: int | None,
     watch: Watch,
+    choose: Choose,
     notes: tuple[str, ...] = (),
 ) -> Search:
     """The search of events that are read and sorted at once."""
     fresh = [Matcher(plan, streaming=False, watch=watch)]
     inputs, loaded = fresh[0].load(events)
+    chosen = choose(plan, loaded)
+    if chosen.operators != plan.operators:
+        plan = chosen
+        fresh.clear()
     count = threads_that_pay(len(loaded)) if threads is None else threads
     slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
 

@@ -39,6 +39,11 @@ class Optimized:
     trace: Trace
     choices: tuple[tuple[Alternative, ...], ...] = ()
 
+    @classmethod
+    def of(cls, plan: Operator) -> Optimized:
+        """A plan as it is."""
+        return cls(Trace.of(plan))
+
     @property
     def plan(self) -> Operator:
         """The plan."""

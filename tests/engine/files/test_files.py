@@ -211,7 +211,7 @@ def test_files_in_pieces_and_sorted_on_disk(shuffled: bool, tmp_path: Path) -> N
     for number in range(5):
         parquet(tmp_path / f"{number}.parquet", rows[number * 100 : number * 100 + 100])
     plan = sase.compile("EVENT SEQ(A a, C c) WHERE [id] WITHIN 40", tmp_path, seq="seq")
-    whole, pieces = plan.run(tmp_path), run(plan._engine, tmp_path, held=0)
+    whole, pieces = plan.run(tmp_path), run(plan.engine, tmp_path, held=0)
     assert len(whole) > 100
     assert pieces.rows.equals(whole.rows)
     assert pieces.to_pylist() == whole.to_pylist()
@@ -229,11 +229,11 @@ def test_a_bad_row_in_pieces_has_its_number(shuffled: bool, tmp_path: Path) -> N
         parquet(tmp_path / f"{number}.parquet", rows[number * 25 : number * 25 + 25])
     plan = sase.compile("EVENT A a WHERE a.id > 0", tmp_path)
     with pytest.raises(sase.DataError) as problem:
-        assert len(run(plan._engine, tmp_path, held=0))
+        assert len(run(plan.engine, tmp_path, held=0))
     place = "row 61 (from 0)" if shuffled else "2.parquet, row 10 (from 0)"
     assert f"{place}: `type` is NULL" in str(problem.value)
     plan = sase.compile("EVENT A a WHERE a.id > 0", tmp_path, on_bad_row="quarantine")
-    report = run(plan._engine, tmp_path, held=0).report
+    report = run(plan.engine, tmp_path, held=0).report
     assert report.quarantined["sase_row"].to_pylist() == [60 + shuffled]
 
 
@@ -241,7 +241,7 @@ def test_limit_ends_the_reading(tmp_path: Path) -> None:
     rows = [{"ts": number, "type": "A"} for number in range(100)]
     for number in range(10):
         parquet(tmp_path / f"{number}.parquet", rows[number * 10 : number * 10 + 10])
-    found = run(sase.compile("EVENT A a LIMIT 12", tmp_path)._engine, tmp_path, held=0)
+    found = run(sase.compile("EVENT A a LIMIT 12", tmp_path).engine, tmp_path, held=0)
     assert len(found) == 12
     assert not found.report.is_complete
     assert found.report.rows < 100

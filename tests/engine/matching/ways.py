@@ -190,7 +190,7 @@ def _from_files(example: Example, way: Way, table: pa.Table) -> Found:
         plan = plan_of(example, way, folder)
         if way.manner != "in pieces":
             return found(plan.run(folder, threads=way.threads))
-        return found(running.run(plan._engine, folder, held=-1))
+        return found(running.run(plan.engine, folder, held=-1))
 
 
 def write(table: pa.Table, path: Path) -> None:

@@ -1,0 +1,121 @@
+"""From a query and the schema of its events to a plan, and what statistics have to say in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sase.api.given import check_on_bad_row, schema_of
+from sase.api.plan import Plan
+from sase.binding import Schema, bind_text
+from sase.binding.bound import BoundQuery
+from sase.binding.lateness import lateness_in
+from sase.errors import PlanError
+from sase.planning.basic import basic_plan
+from sase.planning.driver import Call, Trace
+from sase.planning.nodes import Operator, Transformation, exchanged, the
+from sase.planning.optimizer import Optimized, optimized
+from sase.planning.recipes import Recipe, read_recipe
+from sase.planning.rewrites.partition_stacks import tests_of
+from sase.planning.statistics import Statistics
+
+if TYPE_CHECKING:
+    from sase.engine.events import Events
+
+# What statistics are measured for: all tests and conditions that some plan may use.
+_PREPARED = (Call("infer_equivalence_tests"), Call("derive_conditions"))
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A bound query with its basic plan, of which a recipe makes a plan."""
+
+    query: str
+    bound: BoundQuery
+    schema: Schema
+    recipe: Recipe
+    basic: Operator
+    on_bad_row: str = "error"
+    lateness: int = 0
+
+    def optimized(
+        self, statistics: Statistics | None = None, off: Collection[str] = ()
+    ) -> Optimized:
+        """What the recipe makes of the basic plan."""
+        return optimized(self.recipe, self.basic, statistics, off)
+
+    def plan(self, made: Optimized) -> Plan:
+        """The plan as a value of its own."""
+        return Plan(
+            self.query,
+            made.plan,
+            self.schema,
+            self.bound.definitions,
+            self.recipe.name,
+            made.steps,
+            on_bad_row=self.on_bad_row,
+            lateness=self.lateness,
+            warnings=self.bound.warnings,
+        )
+
+    def measured(self, events: Events, sample: int) -> Statistics:
+        """Statistics of events that are loaded, from a sample of so many of them."""
+        from sase.engine.profile import measured
+
+        prepared = Trace.of(self.basic).after(_PREPARED)
+        plan = self.plan(Optimized(prepared)).engine
+        return measured(plan, events, tests=tests_of(prepared.plan), sample=sample)
+
+
+def compiled(
+    query: str,
+    schema: object,
+    *,
+    params: Mapping[str, object] | None,
+    plan: str,
+    limit: int | None,
+    on_bad_row: str,
+    lateness: object = None,
+    **columns: Any,
+) -> Compiled:
+    """A query bound to the schema of events, or to a schema; level 2 cannot be run yet."""
+    check_on_bad_row(on_bad_row)
+    known = schema_of(schema, mends=on_bad_row == "quarantine", **columns)
+    allowed = lateness_in(lateness, known)
+    bound = bind_text(query, known, parameters=dict(params or {}))
+    recipe = read_recipe(plan)
+    if bound.level > 1:
+        from sase.engine.operators import runs_refused
+
+        raise runs_refused()
+    basic = _limited(basic_plan(bound), limit)
+    return Compiled(query, bound, known, recipe, basic, on_bad_row, allowed)
+
+
+def statistics_in(given: object) -> Statistics | None:
+    """Statistics as a caller gives them: the value, or the path of a file of them."""
+    if given is None or isinstance(given, Statistics):
+        return given
+    if not isinstance(given, str | Path):
+        raise PlanError(f"stats={given!r}: give Statistics, or the path of a file of them")
+    from sase.planning.statistics_file import statistics_from_json
+
+    try:
+        text = Path(given).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise PlanError(f"{given}: the statistics cannot be read: {problem}") from problem
+    return statistics_from_json(text)
+
+
+def _limited(plan: Operator, limit: int | None) -> Operator:
+    """The plan with the lesser of two limits."""
+    if limit is None:
+        return plan
+    if limit < 0:
+        raise PlanError(f"limit={limit}: a number of matches is not negative")
+    top = the(plan, Transformation)
+    assert top.limit is None or isinstance(top.limit, int)
+    least = limit if top.limit is None else min(limit, top.limit)
+    return exchanged(plan, replace(top, limit=least))

@@ -1,0 +1,86 @@
+"""What callers give, checked and made uniform: events, schemas, and words for options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sase.binding import Schema
+from sase.errors import DataError, PlanError
+from sase.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from sase.engine.events.inputs import Inputs
+    from sase.engine.files import Files
+
+DEFAULT_PLAN, TIME, TYPE = "optimized", "ts", "type"
+_ON_BAD_ROW = ("error", "quarantine")
+_OUTPUTS = ("all", "non_overlap", "compressed", "count")
+
+
+def schema_of(given: object, *, mends: bool, **keywords: Any) -> Schema:
+    """The schema of events, or the one that is given."""
+    if isinstance(given, Schema):
+        return given
+    from sase.engine.events import describe
+    from sase.engine.files import Files
+
+    inputs = readable(given, keywords["time"], keeps_rows=mends)
+    if isinstance(inputs, Files):
+        keywords |= named(inputs.schema.names, **keywords)
+        return describe(inputs.schema, mends=mends, **keywords)
+    if inputs.of_files:
+        keywords |= named(inputs.tables[0].names, **keywords)
+    return describe(inputs, mends=mends, **keywords)
+
+
+def named(
+    columns: Sequence[str], *, time: str | None, type: str | None, types: Any, **rest: Any
+) -> dict[str, str | None]:
+    """The time and type columns of files: those named, or if they are not there the usual ones."""
+    from sase.engine.files import names_found
+
+    time = None if time == TIME and time not in columns else time
+    type = None if type == TYPE and type not in columns else type
+    found = names_found(columns, time, type, typed=types is not None)
+    return {"time": found.time, "type": found.type}
+
+
+def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
+    """Events whose columns are known, and which can be read more than once."""
+    from sase.engine.events import opened
+    from sase.engine.files import Files, is_path, open_files
+
+    if isinstance(events, Files):
+        return events
+    if is_path(events):
+        try:
+            return open_files(events, time)
+        except DataError as problem:
+            from sase.engine.files.salvage import salvaged_from
+
+            rows = salvaged_from(events, time) if keeps_rows and problem.row is not None else None
+            if rows is None:
+                raise
+            return replace(opened(rows, keeps_rows=keeps_rows), of_files=True)
+    return opened(events, keeps_rows=keeps_rows).drained()
+
+
+def check_output(given: str) -> None:
+    """Say of the forms of output that wait for level 2 that they do."""
+    _check_is_one("output", given, _OUTPUTS)
+    if given != "all":
+        raise PlanError(f'output={given!r} waits for level 2: this version gives "all" matches')
+
+
+def check_on_bad_row(given: str) -> None:
+    """Say what becomes of bad rows, where that is none of it."""
+    _check_is_one("on_bad_row", given, _ON_BAD_ROW)
+
+
+def _check_is_one(name: str, given: str, known: Sequence[str]) -> None:
+    if given not in known:
+        hint = did_you_mean(str(given), known) or ("",)
+        names = " or ".join(f'"{each}"' for each in known)
+        raise PlanError(f"{name}={given!r}: it is {names}; {hint[0]}".removesuffix("; "))

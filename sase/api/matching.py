@@ -1,0 +1,101 @@
+"""The public functions: match a query in events, or compile it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sase.api.compiling import compiled, statistics_in
+from sase.api.given import DEFAULT_PLAN, TIME, TYPE, check_on_bad_row, check_output, readable
+from sase.api.plan import Plan
+from sase.api.running import run
+
+if TYPE_CHECKING:
+    from sase.engine.matches import Matches
+
+
+def match(
+    query: str,
+    events: object,
+    *,
+    time: str = TIME,
+    type: str | None = TYPE,
+    seq: str | None = None,
+    types: Any = None,
+    time_unit: str | None = None,
+    params: Mapping[str, object] | None = None,
+    plan: str = DEFAULT_PLAN,
+    output: str = "all",
+    on_bad_row: str = "error",
+    limit: int | None = None,
+    max_matches: int | None = None,
+    stats: object = None,
+    threads: int | None = None,
+) -> Matches:
+    """The matches of a query in events: compile and run.
+
+    `events` are the path of files (Parquet, CSV, JSON lines, Arrow; a file, a folder or a pattern),
+    a pyarrow Table, RecordBatch or reader, a data frame, a list of dicts, or a dict of type name →
+    any of these. In files the columns of time and type are found by their usual names. `plan` is
+    the name of a recipe, or the path of one of your own. A row is bad whose time, type, `seq` or a
+    column that the query names cannot be read: an error, or with `on_bad_row="quarantine"` left out
+    and put into `Matches.report.quarantined`. `stats` are statistics of the events, or the path of
+    a file of them, by which the optimizer chooses; without any it measures them on a sample where
+    there are enough events for that to pay.
+    """
+    check_output(output)
+    check_on_bad_row(on_bad_row)
+    inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
+    known = compiled(
+        query,
+        inputs,
+        time=time,
+        type=type,
+        seq=seq,
+        types=types,
+        time_unit=time_unit,
+        params=params,
+        plan=plan,
+        limit=limit,
+        on_bad_row=on_bad_row,
+    )
+    return run(known, inputs, stats=stats, threads=threads, max_matches=max_matches)
+
+
+def compile(
+    query: str,
+    schema: object,
+    *,
+    time: str = TIME,
+    type: str | None = TYPE,
+    seq: str | None = None,
+    types: Any = None,
+    time_unit: str | None = None,
+    params: Mapping[str, object] | None = None,
+    plan: str = DEFAULT_PLAN,
+    limit: int | None = None,
+    on_bad_row: str = "error",
+    lateness: object = None,
+    stats: object = None,
+) -> Plan:
+    """The plan of a query over events of a schema.
+
+    `schema` is a `sase.Schema`, a schema of Arrow, or events like those that will come: then the
+    keywords say what its columns are. Where the plan is opened for a stream `lateness` says how
+    late rows may come: raw units of the time column, a `timedelta`, or a text like "5 seconds".
+    """
+    known = compiled(
+        query,
+        schema,
+        time=time,
+        type=type,
+        seq=seq,
+        types=types,
+        time_unit=time_unit,
+        params=params,
+        plan=plan,
+        limit=limit,
+        on_bad_row=on_bad_row,
+        lateness=lateness,
+    )
+    return known.plan(known.optimized(statistics_in(stats)))

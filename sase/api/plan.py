@@ -1,0 +1,113 @@
+"""A compiled query: a frozen value that is run over events, opened for a stream, sent as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, get_type_hints
+
+from sase.api.given import DEFAULT_PLAN, check_on_bad_row
+from sase.binding import Schema
+from sase.binding.bound import Condition
+from sase.engine.options import Options
+from sase.errors import Diagnostic, PlanError
+from sase.planning.driver import Step
+from sase.planning.nodes import Operator, shown
+
+if TYPE_CHECKING:
+    from sase.engine.matcher import Matcher
+    from sase.engine.matches import Matches
+    from sase.engine.plan import EnginePlan
+
+# What a plan holds beside the operators and the schema.
+_REST = ("query", "definitions", "recipe", "steps", "options", "on_bad_row", "lateness")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A compiled query: a frozen value, which can be printed, compared, pickled, sent as JSON.
+
+    `steps` are the rewrites of the recipe, each with whether it applied. A bad row is an "error",
+    or goes to "quarantine": `on_bad_row` says which. `lateness` is how long events of a stream may
+    be late, in raw units of the time column.
+    """
+
+    query: str
+    operators: Operator
+    schema: Schema
+    definitions: tuple[tuple[str, Condition], ...] = ()
+    recipe: str = DEFAULT_PLAN
+    steps: tuple[Step, ...] = ()
+    options: Options = Options()
+    on_bad_row: str = "error"
+    lateness: int = 0
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_on_bad_row(self.on_bad_row)
+
+    def run(
+        self,
+        events: object,
+        *,
+        threads: int | None = None,
+        max_matches: int | None = None,
+        watch: Callable[[int], object] = lambda rows: None,
+    ) -> Matches:
+        """The matches in events that are all there is; they are sorted if they are not.
+
+        The events are read at once, and searched when the matches are first asked for. `watch` is
+        told how many rows have been searched, every now and then.
+        """
+        from sase.engine.running import run
+
+        return run(self.engine, events, threads=threads, most=max_matches, watch=watch)
+
+    def open(self, *, streaming: bool = True) -> Matcher:
+        """A matcher, to which events are pushed as they come."""
+        from sase.engine.matcher import Matcher
+
+        return Matcher(self.engine, streaming=streaming)
+
+    def restore(self, snapshot: bytes) -> Matcher:
+        """The matcher of which `Matcher.snapshot` made this: it goes on as that one would have."""
+        from sase.engine.snapshot import restored
+
+        return restored(self.engine, snapshot)
+
+    @cached_property
+    def engine(self) -> EnginePlan:
+        """The same as the engine takes it."""
+        from sase.engine.plan import EnginePlan
+
+        return EnginePlan(
+            self.operators,
+            self.schema,
+            self.definitions,
+            self.options,
+            self.on_bad_row,
+            self.lateness,
+        )
+
+    def to_json(self) -> str:
+        """The plan as text, from which `from_json` makes an equal one."""
+        from sase.planning.serialisation import encoded, plan_to_json
+
+        rest = {name: encoded(getattr(self, name)) for name in _REST}
+        return plan_to_json(self.operators, self.schema, **rest)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan of a text that `to_json` gave."""
+        from sase.planning.serialisation import decoded, plan_from_json
+
+        stored = plan_from_json(text)
+        if set(stored.options) != set(_REST):
+            raise PlanError("this is no compiled query: it does not say " + ", ".join(_REST))
+        hints = get_type_hints(cls)
+        rest = {name: decoded(stored.options[name], hints[name], name) for name in _REST}
+        return cls(operators=stored.root, schema=stored.schema, **rest)
+
+    def __str__(self) -> str:
+        return shown(self.operators)

@@ -1,0 +1,59 @@
+"""Running a compiled query: the optimizer chooses by the events, and warns of what is too much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from warnings import warn
+
+from sase.api.compiling import Compiled, statistics_in
+from sase.errors import BudgetWarning
+from sase.planning.preflight import foreseen
+
+if TYPE_CHECKING:
+    from sase.engine.events import Events
+    from sase.engine.files import Files
+    from sase.engine.matches import Matches
+    from sase.engine.plan import EnginePlan
+
+# A sample is drawn where it costs at most a tenth of what the scan alone takes, by these figures:
+# so many events are scanned in the time in which one is sampled, and of fewer a sample says little.
+EVENTS_PER_SAMPLED, LEAST_SAMPLE, MOST_SAMPLE = 1000, 2_000, 20_000
+
+
+def run(
+    known: Compiled,
+    events: object | Files,
+    *,
+    stats: object = None,
+    threads: int | None = None,
+    max_matches: int | None = None,
+    watch: Callable[[int], object] = lambda rows: None,
+) -> Matches:
+    """The matches, by a plan that statistics chose: those given, or of a sample if that pays."""
+    from sase.engine import running
+    from sase.engine.memory import available_memory
+
+    statistics = statistics_in(stats)
+
+    def choose(plan: EnginePlan, loaded: Events) -> EnginePlan:
+        measured = statistics
+        if measured is None:
+            sample = sample_that_pays(len(loaded))
+            if not sample:
+                return plan
+            measured = known.measured(loaded, sample)
+        made = known.optimized(measured)
+        warning = foreseen(made.plan, measured, max_matches, available_memory() // 2)
+        if warning is not None:
+            warn(BudgetWarning(warning), stacklevel=4)
+        return known.plan(made).engine
+
+    plan = known.plan(known.optimized(statistics)).engine
+    return running.run(plan, events, threads=threads, most=max_matches, watch=watch, choose=choose)
+
+
+def sample_that_pays(events: int) -> int:
+    """How many of so many events to sample; 0 if that would cost more than it can save."""
+    sample = min(events // EVENTS_PER_SAMPLED, MOST_SAMPLE)
+    return sample if sample >= LEAST_SAMPLE else 0

@@ -1,0 +1,62 @@
+"""Before a run: whether more matches are to be expected than may be, why, and what would help."""
+
+from __future__ import annotations
+
+from sase.planning.cost import Cost, cost_of
+from sase.planning.explain.numbers import counted, size
+from sase.planning.figures import Figures
+from sase.planning.nodes import Operator, SequenceScan, Transformation, find, the
+from sase.planning.split import window_of
+from sase.planning.statistics import Statistics
+
+# Bytes of an event of a match, and of a column of RETURN, as long as nothing is made of them.
+_EVENT, _COLUMN = 8, 16
+
+
+def foreseen(plan: Operator, statistics: Statistics, most: int | None, memory: int) -> str | None:
+    """What to say of a run that is expected to find more than `most`, or than memory can hold."""
+    if find(plan, SequenceScan) is None:
+        return None
+    cost, width = cost_of(plan, statistics), _width(plan)
+    if cost.results <= (memory // width if most is None else most):
+        return None
+    too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
+    return (
+        f"about {counted(cost.results)} matches are expected, more than {too_many}:"
+        f" {_cause(plan, statistics, cost)}; {_help(plan, cost)}"
+    )
+
+
+def _width(plan: Operator) -> int:
+    columns = the(plan, Transformation).columns or ()
+    return _EVENT * len(the(plan, SequenceScan).components) + _COLUMN * len(columns)
+
+
+def _cause(plan: Operator, statistics: Statistics, cost: Cost) -> str:
+    """How many choices there are for each event, where they are most."""
+    figures = Figures(plan, statistics)
+    variables = [component.variable for component in figures.scan.components]
+    reach = figures.reach(window_of(plan))
+    if len(variables) == 1:
+        return f"so many events are {variables[0]}"
+    choices = {
+        variable: figures.tuples(level, reach) / max(figures.tuples(level + 1, reach), 1e-9)
+        * figures.agreement(figures.decided, figures.scan.components[level : level + 2])
+        for level, variable in enumerate(variables[:-1])
+    }  # fmt: skip
+    most = sorted(choices, key=lambda variable: -choices[variable])[:2]
+    listed = " and ".join(f"about {counted(choices[name])} {name}" for name in most)
+    return f"there are {listed} for each event that may follow"
+
+
+def _help(plan: Operator, cost: Cost) -> str:
+    scan, ways = the(plan, SequenceScan), []
+    if window_of(plan) is None:
+        ways.append("give it a window")
+    elif len(scan.components) > 1:
+        left = counted(cost.results / 2 ** (len(scan.components) - 1))
+        ways.append(f"half the window would leave about {left}")
+    if not (scan.tests or scan.inferred):
+        ways.append("an equivalence test [attribute] keeps apart what does not belong together")
+    ways.append("or set LIMIT, or read them batch after batch with to_reader()")
+    return ", ".join(ways)
