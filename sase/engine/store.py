@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.block import Key
+from sase.engine.block import Block, Key
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.program import Columns
 
@@ -72,6 +72,33 @@ class Store:
             cells, tags, types = (frozen(self._array(n)) for n in ("cells", "tags", "types"))
             self._columns = Columns(cells, tags, types[0], tables)
         return self._columns
+
+    @property
+    def size(self) -> int:
+        """The bytes of the arrays, which never become fewer."""
+        return sum(array.nbytes for array in self._arrays.values())
+
+    def take(self, block: Block) -> None:
+        """Add the events of a block: what is asked for of each."""
+        numbers = {"position": block.positions, "tie": block.ties, "ts": block.ts}
+        if block.ranks is not None:
+            numbers["rank"] = block.ranks
+        lanes = [block.lane(name) for name in self.attributes]
+        tags = [
+            np.broadcast_to(lane.tag, len(block)) if lane.valid is None
+            else np.where(lane.valid, lane.tag, 0)
+            for lane in lanes
+        ]  # fmt: skip
+        self.append(
+            len(block),
+            {
+                "numbers": [numbers[name] for name in self.names],
+                "codes": [block.codes(key) for key in self.keys],
+                "cells": [np.ascontiguousarray(lane.values).view(np.int64) for lane in lanes],
+                "tags": tags,
+                "types": [block.types],
+            },
+        )
 
     def append(self, count: int, rows: Mapping[str, list[NDArray[Any]]]) -> None:
         """Add events: of each array what its rows get."""

@@ -12,7 +12,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.checks import Checks, satisfied
+from sase.engine.kernels.checks import (
+    ENDED,
+    FORBIDDEN,
+    PASSED,
+    UNFIT,
+    Checks,
+    Tally,
+    satisfied,
+)
 from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part
 from sase.engine.kernels.stacks import (
     BELOW,
@@ -68,7 +76,9 @@ def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
     return bool(stacks.cells[0, place, FLOOR] < bound)
 
 
-def _constructed(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntRows) -> int:
+def _constructed(
+    stacks: Stacks, walk: Walk, checks: Checks | None, tally: Tally | None, out: OutIntRows
+) -> int:
     """Write sequences from the final instances on, a row for each level; how many were written.
 
     Each event is checked as soon as it is chosen. `walk.at[0]` reaches the count of the last level
@@ -89,8 +99,12 @@ def _constructed(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntR
             cell = cells[level, place]
             if level < last:
                 ends = choice[level] < tails[level] or cell[REACH] < bound
+                if tally is not None and ends:
+                    tally.levels[ENDED, level] += 1
                 if has_floors and not ends:
                     ends = cell[TIE] < cells[level + 1, choice[level + 1] & mask, FLOOR]
+                    if tally is not None and ends:
+                        tally.levels[FORBIDDEN, level] += 1
                 if ends:
                     level = next_choice(stacks, walk, level + 1)
                     continue
@@ -98,9 +112,13 @@ def _constructed(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntR
             passes = True
             if checks is not None:
                 checks.rows[level] = cell[ROW] & checks.mask
-                passes = satisfied(checks, level, last)
-            if has_floors and level == 0:
-                passes = passes and may_be_first(stacks, walk, final, place)
+                passes = satisfied(checks, level, last, tally)
+            if has_floors and level == 0 and passes:
+                passes = may_be_first(stacks, walk, final, place)
+                if tally is not None and not passes:
+                    tally.levels[UNFIT, level] += 1
+            if tally is not None and passes:
+                tally.levels[PASSED, level] += 1
             if passes and level > 0:
                 level -= 1
                 choice[level] = cell[RIP]
@@ -116,5 +134,6 @@ def _constructed(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntR
     return written
 
 
-construct = kernel(_constructed, absent="checks")
-construct_checked = kernel(_constructed)
+construct = kernel(_constructed, absent=["checks", "tally"])
+construct_checked = kernel(_constructed, absent=["tally"])
+construct_counted = kernel(_constructed)

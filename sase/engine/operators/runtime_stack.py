@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from sase.engine.block import Block, Numbers
-from sase.engine.kernels.checks import Checks
+from sase.engine.kernels.checks import Checks, Tally
 from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.runtime_stack import RuntimeStack, Search, advance, search, search_checked
+from sase.engine.kernels.runtime_stack import (
+    RuntimeStack,
+    Search,
+    advance,
+    search,
+    search_checked,
+    search_counted,
+)
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
@@ -21,7 +28,7 @@ class RuntimeStates:
         room, levels = context.options.stack, context.levels
         arrays = [np.zeros(room, np.int64) for _ in range(5)]
         self.stack = RuntimeStack._make([*arrays, np.zeros(1, np.int64)])
-        self._levels = levels
+        self._levels, self._is_analyzed = levels, context.options.analyze
         self._search = Search(
             np.array([0, NOTHING]),
             np.zeros(levels, np.int64),
@@ -35,11 +42,13 @@ class RuntimeStates:
         arrivals = block.arrivals(states, np.zeros(len(block), np.int64), measures)
         advance(arrivals, frozen(block.positions), block.end, self._levels, self.stack)
 
-    def walk(self, checks: Checks | None, out: Sequences) -> int:
+    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
         """Write sequences that end in the final states."""
+        if tally is not None:
+            return search_counted(self.stack, self._search, checks, tally, out)
         if checks is None:
-            return search(self.stack, self._search, None, out)
-        return search_checked(self.stack, self._search, checks, out)
+            return search(self.stack, self._search, None, None, out)
+        return search_checked(self.stack, self._search, checks, None, out)
 
     def evict(self, bound: int) -> None:
         """Nothing is given up: only active instance stacks take a window."""
@@ -57,11 +66,16 @@ class RuntimeStates:
             self.stack = RuntimeStack._make([*(np.append(array, more) for array in arrays), sizes])
 
     def counters(self) -> Counters:
-        """How many cells there are, and by level how many were looked at."""
-        return {
-            "cells": int(self.stack.sizes[0]),
-            "visited": self._search.visited.tolist(),
-        }
+        """How many cells there are."""
+        cells = int(self.stack.sizes[0])
+        if not self._is_analyzed:
+            return {"cells": cells}
+        return {"cells": cells, "most_bytes": sum(array.nbytes for array in self.stack)}
+
+    def walked(self) -> Counters:
+        """Walks, and cells looked at by level: the last one of a walk begins it."""
+        visited = self._search.visited.tolist()
+        return {"walks": visited[-1], "visited": visited}
 
     def saved(self) -> Saved:
         """All arrays."""

@@ -8,9 +8,14 @@ import numpy as np
 
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock
-from sase.engine.operators.contract import Checking, Context, Counters, Saved, Sequences
+from sase.engine.kernels.checks import ENDED, FORBIDDEN, PASSED, UNFIT
+from sase.engine.operators.checking import Checking
+from sase.engine.operators.contract import Context, Counters, Saved, Sequences
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.planning.nodes import SequenceConstruction
+
+# What a tally holds by level, under the names of counters.
+TALLIES = {"passed": PASSED, "unfit": UNFIT, "ended": ENDED, "forbidden": FORBIDDEN}
 
 
 class SequenceConstructionState:
@@ -28,9 +33,11 @@ class SequenceConstructionState:
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """The sequences that the events of the block complete."""
-        checks = None if self._checking.is_empty else self._checking.now()
+        tally = self._checking.tally
+        needs_none = self._checking.is_empty and tally is None
+        checks = None if needs_none else self._checking.now()
         while True:
-            written = self._scan.stacks.walk(checks, self._out)
+            written = self._scan.stacks.walk(checks, tally, self._out)
             self._built += written
             if written:
                 yield self._out[:, :written]
@@ -46,8 +53,15 @@ class SequenceConstructionState:
         return None
 
     def counters(self) -> Counters:
-        """How many sequences were built."""
-        return {"sequences": self._built}
+        """Walks, instances looked at by level, and how many sequences were built."""
+        tally = self._checking.tally
+        found = {**self._scan.stacks.walked(), "sequences": self._built}
+        if tally is not None:
+            for name, row in TALLIES.items():
+                found[name] = tally.levels[row].tolist()
+            found["rejected"] = self._checking.rejected
+            found["most_bytes"] = self._out.nbytes
+        return found
 
     def saved(self) -> Saved:
         """The count."""
