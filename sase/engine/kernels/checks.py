@@ -39,24 +39,14 @@ class Checks(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What is counted where every condition is decided by a program of its own.
+    """How many candidates each test turned away at each level, and how often each condition failed.
 
-    Those of a level are the numbers from `first` of the level up to that of the next, and begin at
-    `starts`. `rejected` is how many candidates each test turned away, and behind the tests each
-    condition. `levels` has a row for each of the counts below.
+    `levels` is counted by level where sequences are built, and what it is says who builds them.
     """
 
-    first: Ints
-    starts: Ints
-    rejected: OutInts
-    levels: OutIntRows
-
-
-# Counted of a level by construction: candidates that passed, and that were out of the question
-# before any check; choices that ended, at the bottom or where the window does, or by a negative
-# component.
-PASSED, UNFIT, ENDED, FORBIDDEN = range(4)
-TALLIED = 4
+    disagreed: OutIntRows
+    failed: OutInts
+    levels: OutInts
 
 
 @part
@@ -81,26 +71,22 @@ def disagreeing(checks: Checks, level: int, last: int) -> int:
 @spliced
 def holds(checks: Checks, level: int, tally: Tally | None) -> bool:
     """Whether the conditions of a level hold."""
-    if tally is not None:
-        for number in range(tally.first[level], tally.first[level + 1]):
-            start = tally.starts[number]
-            if not evaluate_tuple(checks.program, start, checks.columns, checks.rows, checks.stack):
-                tally.rejected[checks.tests.shape[0] + number] += 1
-                return False
-        return True
     if checks.starts.shape[0] == 0 or checks.starts[level] == NOTHING:
         return True
-    start = checks.starts[level]
-    return evaluate_tuple(checks.program, start, checks.columns, checks.rows, checks.stack)
+    program, start = checks.program, checks.starts[level]
+    truth = evaluate_tuple(program, start, checks.columns, checks.rows, checks.stack, tally)
+    if tally is not None and not truth:
+        tally.failed[checks.stack.values[0, 0]] += 1
+    return truth
 
 
-@part
+@spliced
 def satisfied(checks: Checks, level: int, last: int, tally: Tally | None) -> bool:
     """Whether the event in `rows` of a level passes what can be decided when it is chosen."""
     test = disagreeing(checks, level, last)
     if test != NOTHING:
         if tally is not None:
-            tally.rejected[test] += 1
+            tally.disagreed[test, level] += 1
         return False
     return holds(checks, level, tally)
 

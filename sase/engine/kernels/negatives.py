@@ -170,6 +170,6 @@ def agrees_with_all(checks: Checks, last: int, tally: Tally | None) -> bool:
             found = codes[checks.rows[level]]
             if found != UNDECLARED and (found != code or code == NOTHING):
                 if tally is not None:
-                    tally.rejected[test] += 1
+                    tally.disagreed[test, level] += 1
                 return False
     return True

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.checks import ENDED, PASSED, UNFIT, Checks, Tally, satisfied
+from sase.engine.kernels.checks import Checks, Tally, satisfied
 from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part
 from sase.engine.kernels.stacks import NOTHING, Arrivals, oldest
 
@@ -78,7 +78,7 @@ def _searched(
     """Write sequences from the final states on, a row for each level; how many were written.
 
     Each event is checked as soon as it is chosen. `walk.at[0]` reaches the number of cells when all
-    is written.
+    is written. A tally counts by level the events that passed.
     """
     last = out.shape[0] - 1
     mask = stack.active.shape[0] - 1
@@ -97,7 +97,7 @@ def _searched(
                 checks.rows[last] = stack.row[final & mask] & checks.mask
                 passes = satisfied(checks, last, last, tally)
             if tally is not None and passes:
-                tally.levels[PASSED, last] += 1
+                tally.levels[last] += 1
             if passes and last == 0:
                 write(stack, walk, out, written)
                 written += 1
@@ -112,28 +112,20 @@ def _searched(
             if cell < 0 or not (stack.active[place] >> level) & 1:
                 walk.at[1] = level + 1
                 walk.choice[level + 1] -= 1
-                if tally is not None:
-                    tally.levels[ENDED, level] += 1
                 continue
             walk.visited[level] += 1
             if not (stack.entered[place] >> level) & 1:
                 walk.choice[level] -= 1
-                if tally is not None:
-                    tally.levels[UNFIT, level] += 1
                 continue
             if stack.measure[place] < bound:
                 walk.choice[level] = NOTHING
-                if tally is not None:
-                    tally.levels[UNFIT, level] += 1
                 continue
             passes = stack.tie[place] != stack.tie[walk.choice[level + 1] & mask]
-            if tally is not None and not passes:
-                tally.levels[UNFIT, level] += 1
             if checks is not None and passes:
                 checks.rows[level] = stack.row[place] & checks.mask
                 passes = satisfied(checks, level, last, tally)
             if tally is not None and passes:
-                tally.levels[PASSED, level] += 1
+                tally.levels[level] += 1
             if not passes:
                 walk.choice[level] -= 1
                 continue
@@ -151,4 +143,5 @@ def _searched(
 
 search = kernel(_searched, absent=["checks", "tally"])
 search_checked = kernel(_searched, absent=["tally"])
+search_tallied = kernel(_searched, absent=["checks"])
 search_counted = kernel(_searched)

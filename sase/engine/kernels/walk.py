@@ -12,15 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.checks import (
-    ENDED,
-    FORBIDDEN,
-    PASSED,
-    UNFIT,
-    Checks,
-    Tally,
-    satisfied,
-)
+from sase.engine.kernels.checks import Checks, Tally, satisfied
 from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part
 from sase.engine.kernels.stacks import (
     BELOW,
@@ -82,7 +74,7 @@ def _constructed(
     """Write sequences from the final instances on, a row for each level; how many were written.
 
     Each event is checked as soon as it is chosen. `walk.at[0]` reaches the count of the last level
-    when all is written.
+    when all is written. A tally counts by level the choices that negative components ended.
     """
     cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
     last, mask = cells.shape[0] - 1, cells.shape[1] - 1
@@ -99,12 +91,10 @@ def _constructed(
             cell = cells[level, place]
             if level < last:
                 ends = choice[level] < tails[level] or cell[REACH] < bound
-                if tally is not None and ends:
-                    tally.levels[ENDED, level] += 1
                 if has_floors and not ends:
                     ends = cell[TIE] < cells[level + 1, choice[level + 1] & mask, FLOOR]
                     if tally is not None and ends:
-                        tally.levels[FORBIDDEN, level] += 1
+                        tally.levels[level] += 1
                 if ends:
                     level = next_choice(stacks, walk, level + 1)
                     continue
@@ -113,12 +103,8 @@ def _constructed(
             if checks is not None:
                 checks.rows[level] = cell[ROW] & checks.mask
                 passes = satisfied(checks, level, last, tally)
-            if has_floors and level == 0 and passes:
-                passes = may_be_first(stacks, walk, final, place)
-                if tally is not None and not passes:
-                    tally.levels[UNFIT, level] += 1
-            if tally is not None and passes:
-                tally.levels[PASSED, level] += 1
+            if has_floors and level == 0:
+                passes = passes and may_be_first(stacks, walk, final, place)
             if passes and level > 0:
                 level -= 1
                 choice[level] = cell[RIP]
@@ -136,4 +122,5 @@ def _constructed(
 
 construct = kernel(_constructed, absent=["checks", "tally"])
 construct_checked = kernel(_constructed, absent=["tally"])
+construct_tallied = kernel(_constructed, absent=["checks"])
 construct_counted = kernel(_constructed)

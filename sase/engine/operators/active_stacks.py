@@ -32,6 +32,7 @@ from sase.engine.kernels.walk import (
     construct,
     construct_checked,
     construct_counted,
+    construct_tallied,
 )
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
@@ -87,11 +88,11 @@ class ActiveStacks:
         """Write sequences that end in the instances of the last level."""
         if self._walk.at[0] == self.stacks.ends[COUNT, -1]:
             return 0
-        if tally is not None:
-            return construct_counted(self.stacks, self._walk, checks, tally, out)
-        if checks is None:
-            return construct(self.stacks, self._walk, None, None, out)
-        return construct_checked(self.stacks, self._walk, checks, None, out)
+        if tally is None:
+            walks = construct if checks is None else construct_checked
+        else:
+            walks = construct_tallied if checks is None else construct_counted
+        return walks(self.stacks, self._walk, checks, tally, out)
 
     def evict(self, bound: int) -> None:
         """Drop the instances before a bound, when there is need of their room."""
@@ -164,6 +165,24 @@ class ActiveStacks:
         """Walks, and instances looked at by level: of the last each begins a walk."""
         walks = int(self._walk.at[0]) + int(self._walk.at[1] != FRESH)
         return {"walks": walks, "visited": [*self._walk.levels[VISITED, :-1].tolist(), walks]}
+
+    def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
+        """What passed is what was not rejected, and led to a choice for the level before.
+
+        Each of those ended: by a negative component, or where no instance was left in reach. Of
+        the first level a negated start may forbid some.
+        """
+        passed = np.array(self.walked()["visited"]) - rejected
+        unfit = np.zeros_like(passed)
+        unfit[0] = passed[0] - built
+        passed -= unfit
+        ended = np.append(passed[1:], 0) - tally.levels
+        return {
+            "passed": passed.tolist(),
+            "unfit": unfit.tolist(),
+            "forbidden": tally.levels.tolist(),
+            "ended": ended.tolist(),
+        }
 
     def saved(self) -> Saved:
         """All arrays."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Condition, EquivalenceTest
-from sase.engine.expressions import lower_several, make_stack
-from sase.engine.kernels.checks import TALLIED, Checks, Tally, select, select_counted
+from sase.engine.expressions import lower_counted, lower_several, make_stack
+from sase.engine.kernels.checks import Checks, Tally, select, select_counted
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.program import Program
 from sase.engine.kernels.stacks import NOTHING
@@ -19,7 +19,8 @@ from sase.engine.operators.contract import Context, Sequences
 class Checking:
     """Tests and conditions, and the arrays that kernels read to decide them.
 
-    The conditions of a level are one program. With a `tally` each is a program of its own.
+    The conditions of a level are one program, tried in their order. With a `tally` it says which
+    of them failed.
     """
 
     def __init__(
@@ -31,19 +32,25 @@ class Checking:
     ) -> None:
         self._context = context
         self._tests = frozen(np.array([context.keep_test(t) for t in tests], np.int64))
+        present = [each for each in conditions if each]
+        counted = [each for group in present for each in group]
+        layout = context.layout(counted)
         counts = context.options.analyze
-        programs = [c for each in conditions for c in (each if counts else _joined(each))]
-        lowered, entries = lower_several(programs, context.layout(programs))
+        lowered, entries = (
+            lower_counted(present, layout) if counts else lower_several(_joined(present), layout)
+        )
         left = iter(entries)
-        starts = [next(left) if each else NOTHING for each in conditions] if programs else []
-        self._starts = frozen(np.array([] if counts else starts, np.int64))
+        starts = [next(left) if each else NOTHING for each in conditions] if present else []
+        self._starts = frozen(np.array(starts, np.int64))
         self._program: Program = lowered.program
         self._stack = make_stack(lowered.depth)
         self._rows = np.zeros(rows, np.int64)
-        self._texts = [context.text_of_test(test) for test in tests]
-        self._texts += [context.text_of(condition) for condition in programs]
-        self.is_empty = not self._texts
-        self.tally = _tally(conditions, entries, len(tests), rows) if counts else None
+        self.is_empty = not (tests or present)
+        self.tally = _tally(len(tests), len(counted), rows) if counts else None
+        self._names = [context.text_of_test(test) for test in tests]
+        self._names += [context.text_of(condition) for condition in counted]
+        # The level at which each condition is decided.
+        self._levels = [level for level, each in enumerate(conditions) for _ in each]
         context.watch(dict(lowered.arithmetic), self._stack)
 
     @classmethod
@@ -84,7 +91,17 @@ class Checking:
     def rejected(self) -> dict[str, int]:
         """How many candidates each test and each condition turned away, in the order of trying."""
         assert self.tally is not None
-        return by_text(zip(self._texts, self.tally.rejected.tolist(), strict=True))
+        counts = [*self.tally.disagreed.sum(axis=1).tolist(), *self.tally.failed.tolist()]
+        return by_text(zip(self._names, counts, strict=True))
+
+    @property
+    def rejected_at(self) -> list[int]:
+        """How many candidates were turned away at each level."""
+        assert self.tally is not None
+        found: list[int] = self.tally.disagreed.sum(axis=0).tolist()
+        for level, count in zip(self._levels, self.tally.failed.tolist(), strict=True):
+            found[level] += count
+        return found
 
 
 def by_text(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
@@ -95,18 +112,11 @@ def by_text(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
     return found
 
 
-def _joined(conditions: list[Condition]) -> list[Condition]:
-    return conditions if len(conditions) < 2 else [All(tuple(conditions))]
+def _joined(groups: Sequence[list[Condition]]) -> list[Condition]:
+    return [each[0] if len(each) == 1 else All(tuple(each)) for each in groups]
 
 
-def _tally(
-    conditions: Sequence[list[Condition]], starts: list[int], tests: int, rows: int
-) -> Tally:
-    """Counts that begin at nothing; a level without conditions has no numbers."""
-    sizes = [0, *map(len, conditions), *([0] * (rows - len(conditions)))]
+def _tally(tests: int, conditions: int, rows: int) -> Tally:
     return Tally(
-        frozen(np.cumsum(sizes)),
-        frozen(np.array(starts, np.int64)),
-        np.zeros(tests + len(starts), np.int64),
-        np.zeros((TALLIED, rows), np.int64),
+        np.zeros((tests, rows), np.int64), np.zeros(conditions, np.int64), np.zeros(rows, np.int64)
     )

@@ -14,6 +14,7 @@ from sase.engine.kernels.runtime_stack import (
     search,
     search_checked,
     search_counted,
+    search_tallied,
 )
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
@@ -44,11 +45,11 @@ class RuntimeStates:
 
     def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
         """Write sequences that end in the final states."""
-        if tally is not None:
-            return search_counted(self.stack, self._search, checks, tally, out)
-        if checks is None:
-            return search(self.stack, self._search, None, None, out)
-        return search_checked(self.stack, self._search, checks, None, out)
+        if tally is None:
+            searches = search if checks is None else search_checked
+        else:
+            searches = search_tallied if checks is None else search_counted
+        return searches(self.stack, self._search, checks, tally, out)
 
     def evict(self, bound: int) -> None:
         """Nothing is given up: only active instance stacks take a window."""
@@ -76,6 +77,13 @@ class RuntimeStates:
         """Walks, and cells looked at by level: the last one of a walk begins it."""
         visited = self._search.visited.tolist()
         return {"walks": visited[-1], "visited": visited}
+
+    def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
+        """What is neither passed nor rejected was passed over, and each choice ended."""
+        passed = tally.levels.tolist()
+        known = zip(self._search.visited.tolist(), passed, rejected, strict=True)
+        unfit = [seen - through - turned for seen, through, turned in known]
+        return {"passed": passed, "unfit": unfit, "ended": [*passed[1:], 0]}
 
     def saved(self) -> Saved:
         """All arrays."""

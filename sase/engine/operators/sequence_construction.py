@@ -8,14 +8,10 @@ import numpy as np
 
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock
-from sase.engine.kernels.checks import ENDED, FORBIDDEN, PASSED, UNFIT
 from sase.engine.operators.checking import Checking
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.planning.nodes import SequenceConstruction
-
-# What a tally holds by level, under the names of counters.
-TALLIES = {"passed": PASSED, "unfit": UNFIT, "ended": ENDED, "forbidden": FORBIDDEN}
 
 
 class SequenceConstructionState:
@@ -34,8 +30,7 @@ class SequenceConstructionState:
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """The sequences that the events of the block complete."""
         tally = self._checking.tally
-        needs_none = self._checking.is_empty and tally is None
-        checks = None if needs_none else self._checking.now()
+        checks = None if self._checking.is_empty else self._checking.now()
         while True:
             written = self._scan.stacks.walk(checks, tally, self._out)
             self._built += written
@@ -54,14 +49,13 @@ class SequenceConstructionState:
 
     def counters(self) -> Counters:
         """Walks, instances looked at by level, and how many sequences were built."""
-        tally = self._checking.tally
-        found = {**self._scan.stacks.walked(), "sequences": self._built}
-        if tally is not None:
-            for name, row in TALLIES.items():
-                found[name] = tally.levels[row].tolist()
-            found["rejected"] = self._checking.rejected
-            found["most_bytes"] = self._out.nbytes
-        return found
+        checking, stacks = self._checking, self._scan.stacks
+        found = {**stacks.walked(), "sequences": self._built}
+        if checking.tally is None:
+            return found
+        flow = stacks.flow(checking.tally, checking.rejected_at, self._built)
+        rest = {"rejected": checking.rejected, "most_bytes": self._out.nbytes}
+        return {**found, **flow, **rest}
 
     def saved(self) -> Saved:
         """The count."""

@@ -45,6 +45,9 @@ class Remembered(Protocol):
     def walked(self) -> Counters:
         """How many walks began, and how many instances were looked at, by level."""
 
+    def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
+        """What became of the instances that were looked at, by level, as ANALYZE tells it."""
+
     def saved(self) -> Saved:
         """The state."""
 
