@@ -32,6 +32,7 @@ from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.reorder import Arrived, Reorder
 from sase.engine.report import Report, together
+from sase.engine.stopwatch import Stopwatch
 from sase.engine.store import Store
 from sase.errors import SaseError, SchemaError
 
@@ -53,6 +54,7 @@ class Matcher:
         streaming: bool = True,
         begin: int = 0,
         watch: Callable[[int], object] = lambda rows: None,
+        clock: Callable[[], int] | None = None,
     ) -> None:
         self._plan = plan
         # Is told, block by block, how many rows have been searched.
@@ -70,6 +72,8 @@ class Matcher:
             Store(plan.options.stack),
         )
         self._operators: list[OperatorState] = opened_operators(plan.operators, self._context)
+        # Reads a clock that only runs forward, if one is handed in.
+        self._stopwatch = None if clock is None else Stopwatch(clock, len(self._operators) + 1)
         # Where nothing is kept of events their positions are their numbers.
         self._keeps = self._context.store.is_needed
         if self._keeps:
@@ -217,11 +221,20 @@ class Matcher:
     @property
     def counters(self) -> Counted:
         """What each operator has counted, from the first on."""
-        own = [
-            (type(operator).__name__.removesuffix("State"), operator.counters())
-            for operator in self._operators
-        ]
+        counted = [operator.counters() for operator in self._operators]
+        own = list(zip(self._names, counted, strict=True))
         return [together(operators) for operators in zip(own, *self._others, strict=True)]
+
+    @property
+    def timings(self) -> tuple[tuple[str, int], ...]:
+        """What the clock counted in each operator alone, behind what taking in events took."""
+        if self._stopwatch is None:
+            return ()
+        return tuple(zip(["Front", *self._names], self._stopwatch.spent, strict=True))
+
+    @property
+    def _names(self) -> list[str]:
+        return [type(operator).__name__.removesuffix("State") for operator in self._operators]
 
     # ------------------------------------------------------------ the loop
 
@@ -242,16 +255,24 @@ class Matcher:
         """The results of events that follow those before, block by block."""
         if self._is_done():
             return
-        for block in self._front.blocks(events, self._plan.options.block):
-            if self._keeps:
-                self._context.store.remember(block)
-            if self._notes.unseen:
-                self._notes.note_types(block)
+        blocks = self._blocks(events)
+        if self._stopwatch is not None:
+            blocks = self._stopwatch.pulled(0, blocks)
+        for block in blocks:
             yield from self._through("push", block)
             yield from self._pass(Clock(int(events.ts[block.stretch.end - 1]), block.end))
             self._watch(self._front.at.events)
             if self._is_done():
                 return
+
+    def _blocks(self, events: Events) -> Iterator[Block]:
+        """The blocks of events, of which the store has what operators asked to be kept."""
+        for block in self._front.blocks(events, self._plan.options.block):
+            if self._keeps:
+                self._context.store.remember(block)
+            if self._notes.unseen:
+                self._notes.note_types(block)
+            yield block
 
     def _pass(self, clock: Clock) -> Iterator[Results]:
         """Let time pass, and now and then forget what no event to come can need."""
@@ -282,8 +303,12 @@ class Matcher:
     def _through(self, step: str, argument: Block | Clock) -> Iterator[Results]:
         """What comes out of the last operator."""
         below: Iterator[object] = iter(())
-        for operator in self._operators:
-            below = getattr(operator, step)(argument, below)
+        for number, operator in enumerate(self._operators, 1):
+            taking = getattr(operator, step)
+            if self._stopwatch is None:
+                below = taking(argument, below)
+            else:
+                below = self._stopwatch.timed(number, taking, argument, below)
         yield from below  # type: ignore[misc]
 
     def _end(self) -> Iterator[Results]:
@@ -353,6 +378,7 @@ class Matcher:
             late=self._reorder.late.count,
             warnings=self._warnings(is_cut=is_cut),
             counters=tuple(self.counters) if self._is_finished else (),
+            timings=self.timings,
             is_complete=not (is_cut or self._is_done()),
         )
 

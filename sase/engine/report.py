@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+# The most there was at one time, not a sum: such counters begin with this.
+HIGH_WATER = "most_"
+
 # The name of an operator, and what it counted.
 Counted: TypeAlias = tuple[str, dict[str, Any]]
 
@@ -12,6 +15,9 @@ Counted: TypeAlias = tuple[str, dict[str, Any]]
 @dataclass(frozen=True)
 class Report:
     """Rows read, bad and late ones, warnings, and for each operator of the plan what it counted.
+
+    What the counters mean is said in docs/explain-counters.md. `timings` are there if a clock was
+    handed in: in its units what each operator took by itself, and first what is before them all.
 
     `rows` are all that a matcher has read, the bad ones among them. `quarantined` is the pyarrow
     table of the bad rows, None where a bad row is an error, and `bad` their number; in a stream
@@ -27,7 +33,8 @@ class Report:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     plan: str = ""
-    counters: tuple[tuple[str, dict[str, Any]], ...] = ()
+    counters: tuple[Counted, ...] = ()
+    timings: tuple[tuple[str, int], ...] = ()
     is_complete: bool = True
 
     def __str__(self) -> str:
@@ -49,11 +56,17 @@ class Report:
 def together(operators: tuple[Counted, ...]) -> Counted:
     """What an operator counted in several matchers."""
     name, counted = operators[0]
-    return name, {key: _sum([each[key] for _, each in operators]) for key in counted}
+    if len(operators) == 1:
+        return operators[0]
+    return name, {key: _together(key, [each[key] for _, each in operators]) for key in counted}
 
 
-def _sum(counts: list[Any]) -> Any:
-    """Counts of several matchers together: numbers, or a list of a number for each level."""
-    if len(counts) > 1 and isinstance(counts[0], list):
-        return [sum(each) for each in zip(*counts, strict=True)]
-    return sum(counts) if len(counts) > 1 else counts[0]
+def _together(key: str, counts: list[Any]) -> Any:
+    """Counts of several matchers: numbers, a list of a number for each level, or by text."""
+    join = max if key.startswith(HIGH_WATER) else sum
+    match counts[0]:
+        case list():
+            return [join(each) for each in zip(*counts, strict=True)]
+        case dict():
+            return {text: join(each[text] for each in counts) for text in counts[0]}
+    return join(counts)

@@ -30,6 +30,7 @@ from sase.errors import DataError, PlanError
 
 Watch: TypeAlias = Callable[[int], object]
 Choose: TypeAlias = Callable[[EnginePlan, Events], EnginePlan]
+Ticks: TypeAlias = Callable[[], int]
 
 # The bytes of columns that are read as a whole; what is larger goes through in pieces.
 MOST_HELD = 1 << 30
@@ -49,25 +50,27 @@ def run(
     watch: Watch = lambda rows: None,
     held: int = MOST_HELD,
     choose: Choose = lambda plan, events: plan,
+    clock: Ticks | None = None,
 ) -> Matches:
     """The matches, to be searched for when they are asked for; the events are read at once.
 
     `watch` is told, now and then, how many rows have been searched. Files that take more than so
     many bytes to be `held` are read while matches are searched for; else `choose` may give another
-    plan of the same query when it sees the events.
+    plan of the same query when it sees the events. One thread reads a `clock`.
     """
+    assert clock is None or threads == 1, "what several threads take side by side is no sum"
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
     if is_path(events):
         events = open_files(events, plan.schema.time)
     if not isinstance(events, Files):
-        return Matches(_in_memory(plan, events, threads, watch, choose), most=most)
+        return Matches(_in_memory(plan, events, threads, watch, choose, clock), most=most)
     names = _columns(plan, events)
     if events.weight(names) <= held:
         whole = _whole(plan, events, names)
         read = whole.num_rows if isinstance(whole, Inputs) else None
         notes = () if read is None else _not_read(events, read)
-        return Matches(_in_memory(plan, whole, threads, watch, choose, notes), most=most)
+        return Matches(_in_memory(plan, whole, threads, watch, choose, clock, notes), most=most)
     # Within the lateness that was stated the matcher itself brings rows into order.
     is_ordered = plan.lateness > 0 or is_sorted(events, plan.schema)
     pieces = _as_read if is_ordered else _sorted
@@ -75,7 +78,7 @@ def run(
 
     def search() -> Generator[Part, None, Report]:
         with closing(pieces(events, names, plan)) as read:  # which may have files of its own
-            report = yield from _in_pieces(plan, events, names, watch, read)
+            report = yield from _in_pieces(plan, events, names, watch, clock, read)
         return replace(report, notes=tuple(note for note, is_so in told.items() if is_so))
 
     return Matches(search, most=most, in_pieces=True)
@@ -131,10 +134,15 @@ def _in_memory(
     threads: int | None,
     watch: Watch,
     choose: Choose,
+    clock: Ticks | None,
     notes: tuple[str, ...] = (),
 ) -> Search:
     """The search of events that are read and sorted at once."""
-    fresh = [Matcher(plan, streaming=False, watch=watch)]
+
+    def fresh_one() -> Matcher:
+        return Matcher(plan, streaming=False, watch=watch, clock=clock)
+
+    fresh = [fresh_one()]
     inputs, loaded = fresh[0].load(events)
     chosen = choose(plan, loaded)
     if chosen.operators != plan.operators:
@@ -150,7 +158,7 @@ def _in_memory(
         if plan.split.by_key and threads is not None and threads > 1:
             report = yield from search_by_key(plan, inputs, loaded, threads, watch)
             return replace(report, notes=notes)
-        matcher = fresh.pop() if fresh else Matcher(plan, streaming=False, watch=watch)
+        matcher = fresh.pop() if fresh else fresh_one()
         report = yield from matcher.search(inputs, loaded)
         is_as_asked = threads in (None, 1) or plan.split.before is not None
         return replace(report, notes=notes if is_as_asked else (*notes, ONE_THREAD))
@@ -163,10 +171,15 @@ _Numbered: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
 
 
 def _in_pieces(
-    plan: EnginePlan, files: Files, names: list[str], watch: Watch, pieces: Iterator[_Numbered]
+    plan: EnginePlan,
+    files: Files,
+    names: list[str],
+    watch: Watch,
+    clock: Ticks | None,
+    pieces: Iterator[_Numbered],
 ) -> Generator[Part, None, Report]:
     """The search of files that are read, or sorted on disk, meanwhile."""
-    matcher, aside = Matcher(plan, watch=watch), list[pa.Table]()
+    matcher, aside = Matcher(plan, watch=watch, clock=clock), list[pa.Table]()
     yield from matcher.push(files.empty(names, plan.named)).parts
     for inputs, rows in pieces:
         matches = matcher.push(inputs) if rows is None else _pushed(matcher, inputs, rows)

@@ -73,6 +73,11 @@ class Store:
             self._columns = Columns(cells, tags, types[0], tables)
         return self._columns
 
+    @property
+    def size(self) -> int:
+        """The bytes of the arrays, which never become fewer."""
+        return sum(array.nbytes for array in self._arrays.values())
+
     def append(self, count: int, rows: Mapping[str, list[NDArray[Any]]]) -> None:
         """Add events: of each array what its rows get."""
         self._make_room(count)

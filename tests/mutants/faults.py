@@ -59,7 +59,7 @@ FAULTS = [
         "            if absences.tie[row, key] == tie:\n                row += 1\n",
         "",
     ),
-    Fault("null-agrees", CHECKS, "        if code == NOTHING:\n            return False\n", ""),
+    Fault("null-agrees", CHECKS, "        if code == NOTHING:\n            return test\n", ""),
     Fault(
         "undeclared-disagrees",
         CHECKS,

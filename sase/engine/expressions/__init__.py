@@ -2,7 +2,14 @@
 
 from sase.engine.expressions.lanes import Lane, columns_of, lane_of
 from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed
-from sase.engine.expressions.lowering import Lowered, lower, lower_several, lower_value, make_stack
+from sase.engine.expressions.lowering import (
+    Lowered,
+    lower,
+    lower_counted,
+    lower_several,
+    lower_value,
+    make_stack,
+)
 from sase.engine.expressions.rows import RowTest
 from sase.engine.expressions.strings import Interner
 
@@ -18,6 +25,7 @@ __all__ = [
     "columns_of",
     "lane_of",
     "lower",
+    "lower_counted",
     "lower_several",
     "lower_value",
     "make_stack",

@@ -75,6 +75,22 @@ def lower_several(conditions: Sequence[Condition], layout: Layout) -> tuple[Lowe
     return writer.finished(columns_needed(conditions)), starts
 
 
+def lower_counted(
+    groups: Sequence[Sequence[Condition]], layout: Layout
+) -> tuple[Lowered, list[int]]:
+    """One program of several groups of conditions that hold together, and where each begins.
+
+    Conditions are numbered through all groups. The END at which a program is false has the number
+    of the condition that failed.
+    """
+    writer, starts, number = _Writer(layout), [], 0
+    for group in groups:
+        starts.append(len(writer.code))
+        writer.numbered(group, number)
+        number += len(group)
+    return writer.finished(columns_needed(each for group in groups for each in group)), starts
+
+
 def lower_value(value: Expression, layout: Layout) -> Lowered:
     """The program of a value, which it leaves on the stack."""
     writer = _Writer(layout)
@@ -138,6 +154,19 @@ class _Writer:
             jumps = [self.undeclared(reference) for reference in undeclared]
             self.atom(condition)
             self.jumps_here(jumps)
+
+    def numbered(self, conditions: Sequence[Condition], first: int) -> None:
+        """Code that leaves whether all hold: the first that fails leads to an END of its own."""
+        *others, last = conditions
+        leaves = []
+        for condition in others:
+            self.condition(condition)
+            leaves.append(self.write(Op.JUMP_IF_FALSE))
+        self.condition(last)
+        self.write(Op.END, first + len(leaves))
+        for number, leave in enumerate(leaves, first):
+            self.jumps_here([leave])
+            self.write(Op.END, number)
 
     def undeclared(self, reference: Reference) -> int:
         """Rule 1: an attribute that the event's type does not declare makes the atom true."""

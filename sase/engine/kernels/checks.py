@@ -12,6 +12,7 @@ from sase.engine.kernels.compiling import (
     OutInts,
     kernel,
     part,
+    spliced,
 )
 from sase.engine.kernels.program import Columns, Program, Stack, evaluate_tuple
 from sase.engine.kernels.stacks import NOTHING
@@ -37,43 +38,69 @@ class Checks(NamedTuple):
     rows: OutInts
 
 
+class Tally(NamedTuple):
+    """How many candidates each test turned away at each level, and how often each condition failed.
+
+    `levels` is counted by level where sequences are built, and what it is says who builds them.
+    """
+
+    disagreed: OutIntRows
+    failed: OutInts
+    levels: OutInts
+
+
 @part
-def agrees(checks: Checks, level: int, last: int) -> bool:
-    """Whether the event of a level agrees with those behind it on every test."""
+def disagreeing(checks: Checks, level: int, last: int) -> int:
+    """The first test on which the event of a level does not agree with those behind it, if any."""
     for test in range(checks.tests.shape[0]):
         codes = checks.codes[checks.tests[test]]
         code = codes[checks.rows[level]]
         if code == NOTHING:
-            return False
+            return test
         if code == UNDECLARED:
             continue
         for other in range(last, level, -1):
             found = codes[checks.rows[other]]
             if found != UNDECLARED:
                 if found != code:
-                    return False
+                    return test
                 break
-    return True
+    return NOTHING
 
 
-@part
-def satisfied(checks: Checks, level: int, last: int) -> bool:
-    """Whether the event in `rows` of a level passes what can be decided when it is chosen."""
-    if not agrees(checks, level, last):
-        return False
+@spliced
+def holds(checks: Checks, level: int, tally: Tally | None) -> bool:
+    """Whether the conditions of a level hold."""
     if checks.starts.shape[0] == 0 or checks.starts[level] == NOTHING:
         return True
-    start = checks.starts[level]
-    return evaluate_tuple(checks.program, start, checks.columns, checks.rows, checks.stack)
+    program, start = checks.program, checks.starts[level]
+    truth = evaluate_tuple(program, start, checks.columns, checks.rows, checks.stack, tally)
+    if tally is not None and not truth:
+        tally.failed[checks.stack.values[0, 0]] += 1
+    return truth
 
 
-@kernel
-def select(sequences: OutIntRows, checks: Checks, keep: OutFlags) -> None:
+@spliced
+def satisfied(checks: Checks, level: int, last: int, tally: Tally | None) -> bool:
+    """Whether the event in `rows` of a level passes what can be decided when it is chosen."""
+    test = disagreeing(checks, level, last)
+    if test != NOTHING:
+        if tally is not None:
+            tally.disagreed[test, level] += 1
+        return False
+    return holds(checks, level, tally)
+
+
+def _selected(sequences: OutIntRows, checks: Checks, tally: Tally | None, keep: OutFlags) -> None:
     """Whether each sequence passes; it has a row for each level, and they are checked backwards."""
     last = sequences.shape[0] - 1
     for number in range(keep.shape[0]):
         kept = True
         for level in range(last, -1, -1):
             checks.rows[level] = sequences[level, number] & checks.mask
-            kept = kept and satisfied(checks, level, last)
+            kept = kept and satisfied(checks, level, last, tally)
         keep[number] = kept
+
+
+select = kernel(_selected, absent=["tally"])
+select_counted = kernel(_selected)

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
@@ -60,12 +60,13 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 # ---------------------------------------------------------------- the decorators
 
 
-def kernel(function: Function, *, absent: str = "") -> Function:
+def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
     """Compile on the first call, or load what an earlier process compiled.
 
     The signature is that of the annotations if they all say what they are exactly; otherwise
-    Numba takes it from the arguments. Of a parameter that may be None two kernels can be made: one
-    that always has it, and one where it is `absent`, and what it would do not in the machine code.
+    Numba takes it from the arguments. Of parameters that may be None several kernels can be made:
+    where one is `absent` what it would do is not in the machine code, in the others it is always
+    there.
     """
     if numba.config.DISABLE_JIT:
         return function
@@ -115,12 +116,12 @@ def _with_signature(compiled: Any, arguments: tuple[Any, ...]) -> Callable[..., 
 # ---------------------------------------------------------------- signatures
 
 
-def signature(function: Callable[..., Any], absent: str = "") -> tuple[Any, ...] | None:
+def signature(function: Callable[..., Any], absent: Sequence[str] = ()) -> tuple[Any, ...] | None:
     """The Numba types of the parameters, if the annotations are exact."""
     hints = get_type_hints(function, include_extras=True)
     hints.pop("return", None)
     found = tuple(
-        types.none if name == absent else _numba_type(hint) for name, hint in hints.items()
+        types.none if name in absent else _numba_type(hint) for name, hint in hints.items()
     )
     return None if None in found else found
 
@@ -205,11 +206,12 @@ def _temporary_folder(bases: list[Path]) -> Path:
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Says once that kernels are being compiled; those that are loaded make no event."""
+    """Says once that kernels are being compiled, and counts; those loaded make no event."""
 
-    said = False
+    said, count = False, 0
 
     def on_start(self, event: Any) -> None:
+        self.count += 1
         name = event.data["dispatcher"].py_func.__module__
         if not self.said and name.startswith(__package__):
             _say("compiling kernels, once per installation …")
@@ -220,8 +222,15 @@ class _Announcement(event.Listener):  # type: ignore[misc]
 
 
 @cache
-def _announce_compilation() -> None:
-    event.register("numba:compile", _Announcement())
+def _announce_compilation() -> _Announcement:
+    announcement = _Announcement()
+    event.register("numba:compile", announcement)
+    return announcement
+
+
+def compilations() -> int:
+    """How much has been compiled in this process: what is loaded does not count."""
+    return 0 if numba.config.DISABLE_JIT else _announce_compilation().count
 
 
 def _say(line: str) -> None:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.checks import UNDECLARED, Checks
+from sase.engine.kernels.checks import UNDECLARED, Checks, Tally, holds
 from sase.engine.kernels.compiling import OutFlags, OutIntRows, OutInts, kernel, part
-from sase.engine.kernels.program import evaluate_tuple
 from sase.engine.kernels.stacks import EARLIEST, NOTHING, Arrivals, oldest
 
 LATEST = 2**63 - 1
@@ -107,12 +106,12 @@ class Stored(NamedTuple):
     key: OutInts
 
 
-@kernel
-def forbid(
+def _forbidden(
     index: NegativeIndex,
     gap: Gap,
     stored: Stored,
     checks: Checks,
+    tally: Tally | None,
     sequences: OutIntRows,
     keep: OutFlags,
 ) -> None:
@@ -140,10 +139,14 @@ def forbid(
             if not inside and gap.bounds[4] == 1:
                 break
             checks.rows[last + 1] = index.row[at & mask] & checks.mask
-            if inside and agrees_with_all(checks, last) and holds(checks):
+            if inside and agrees_with_all(checks, last, tally) and holds(checks, 0, tally):
                 keep[number] = False
                 break
             at = index.below[at & mask]
+
+
+forbid = kernel(_forbidden, absent=["tally"])
+forbid_counted = kernel(_forbidden)
 
 
 @part
@@ -156,7 +159,7 @@ def last_in_window(index: NegativeIndex, key: int, measure: int, gap: Gap) -> in
 
 
 @part
-def agrees_with_all(checks: Checks, last: int) -> bool:
+def agrees_with_all(checks: Checks, last: int, tally: Tally | None) -> bool:
     """Whether the event behind the sequence agrees with each of its events on every test."""
     for test in range(checks.tests.shape[0]):
         codes = checks.codes[checks.tests[test]]
@@ -166,14 +169,7 @@ def agrees_with_all(checks: Checks, last: int) -> bool:
         for level in range(last + 1):
             found = codes[checks.rows[level]]
             if found != UNDECLARED and (found != code or code == NOTHING):
+                if tally is not None:
+                    tally.disagreed[test, level] += 1
                 return False
     return True
-
-
-@part
-def holds(checks: Checks) -> bool:
-    """Whether the conditions of the negative component hold."""
-    if checks.starts.shape[0] == 0:
-        return True
-    start = checks.starts[0]
-    return evaluate_tuple(checks.program, start, checks.columns, checks.rows, checks.stack)

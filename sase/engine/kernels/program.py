@@ -53,15 +53,25 @@ class Stack(NamedTuple):
 
 @spliced
 def evaluate_tuple(
-    program: Program, start: int, columns: Columns, rows: OutInts, stack: Stack
+    program: Program,
+    start: int,
+    columns: Columns,
+    rows: OutInts,
+    stack: Stack,
+    failed: OutInts | None,
 ) -> bool:
-    """The truth of a condition on one row for each component; a value stays on the stack."""
+    """The truth of a condition on one row for each component; a value stays on the stack.
+
+    With `failed` END has a number under which it is counted there that the truth is false.
+    """
     code, values = program.code, stack.values
     truth, at, top = True, start, ZERO - 1
     while True:
         operation, first, second = code[at, 0], code[at, 1], code[at, 2]
         if operation <= LAST_FLOW:
             if operation == Op.END:
+                if failed is not None:
+                    values[0, 0] = first
                 return truth
             jumps = truth == (operation == Op.JUMP_IF_TRUE)
             if operation == Op.UNDECLARED:
@@ -103,7 +113,7 @@ def evaluate_rows(program: Program, columns: Columns, stack: Stack, out: OutFlag
     rows = stack.notes[3:]
     for row in range(out.shape[0]):
         rows[0] = row
-        out[row] = evaluate_tuple(program, ZERO, columns, rows, stack)
+        out[row] = evaluate_tuple(program, ZERO, columns, rows, stack, None)
 
 
 @kernel
@@ -112,7 +122,7 @@ def evaluate_tuples(
 ) -> None:
     """The truth of a condition, for every tuple of rows: a row for each component."""
     for place in range(out.shape[0]):
-        out[place] = evaluate_tuple(program, ZERO, columns, rows[place], stack)
+        out[place] = evaluate_tuple(program, ZERO, columns, rows[place], stack, None)
 
 
 @kernel
@@ -121,7 +131,7 @@ def evaluate_values(
 ) -> None:
     """The tag and bits of a value, for every tuple of rows."""
     for place in range(out.shape[0]):
-        evaluate_tuple(program, ZERO, columns, rows[place], stack)
+        evaluate_tuple(program, ZERO, columns, rows[place], stack, None)
         out[place, 0], out[place, 1] = stack.values[0, 0], stack.values[0, 1]
 
 

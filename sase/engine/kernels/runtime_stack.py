@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.checks import Checks, satisfied
+from sase.engine.kernels.checks import Checks, Tally, satisfied
 from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part
 from sase.engine.kernels.stacks import NOTHING, Arrivals, oldest
 
@@ -72,11 +72,13 @@ def write(stack: RuntimeStack, walk: Search, out: OutIntRows, written: int) -> N
         out[level, written] = stack.row[walk.choice[level] & mask]
 
 
-def _searched(stack: RuntimeStack, walk: Search, checks: Checks | None, out: OutIntRows) -> int:
+def _searched(
+    stack: RuntimeStack, walk: Search, checks: Checks | None, tally: Tally | None, out: OutIntRows
+) -> int:
     """Write sequences from the final states on, a row for each level; how many were written.
 
     Each event is checked as soon as it is chosen. `walk.at[0]` reaches the number of cells when all
-    is written.
+    is written. A tally counts by level the events that passed.
     """
     last = out.shape[0] - 1
     mask = stack.active.shape[0] - 1
@@ -89,10 +91,13 @@ def _searched(stack: RuntimeStack, walk: Search, checks: Checks | None, out: Out
         if walk.at[1] == NOTHING:
             walk.at[1] = last
             walk.choice[last] = final
+            walk.visited[last] += 1
             passes = True
             if checks is not None:
                 checks.rows[last] = stack.row[final & mask] & checks.mask
-                passes = satisfied(checks, last, last)
+                passes = satisfied(checks, last, last, tally)
+            if tally is not None and passes:
+                tally.levels[last] += 1
             if passes and last == 0:
                 write(stack, walk, out, written)
                 written += 1
@@ -118,7 +123,9 @@ def _searched(stack: RuntimeStack, walk: Search, checks: Checks | None, out: Out
             passes = stack.tie[place] != stack.tie[walk.choice[level + 1] & mask]
             if checks is not None and passes:
                 checks.rows[level] = stack.row[place] & checks.mask
-                passes = satisfied(checks, level, last)
+                passes = satisfied(checks, level, last, tally)
+            if tally is not None and passes:
+                tally.levels[level] += 1
             if not passes:
                 walk.choice[level] -= 1
                 continue
@@ -134,5 +141,7 @@ def _searched(stack: RuntimeStack, walk: Search, checks: Checks | None, out: Out
     return written
 
 
-search = kernel(_searched, absent="checks")
-search_checked = kernel(_searched)
+search = kernel(_searched, absent=["checks", "tally"])
+search_checked = kernel(_searched, absent=["tally"])
+search_tallied = kernel(_searched, absent=["checks"])
+search_counted = kernel(_searched)

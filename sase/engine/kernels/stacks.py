@@ -54,13 +54,15 @@ class Absences(NamedTuple):
     """The last events of the negative components that are pushed, by partition.
 
     `gaps` is the level behind each, 0 for a start, and `bits` its bit among the states. There are
-    two rows for each: of the last event, and of the last one that was strictly earlier.
+    two rows for each: of the last event, and of the last one that was strictly earlier. `dropped`
+    counts by level the events that would follow others, all of which it forbids.
     """
 
     gaps: Ints
     bits: Ints
     tie: OutIntRows
     measure: OutIntRows
+    dropped: OutInts
 
 
 class Arrivals(NamedTuple):
@@ -192,6 +194,7 @@ def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span
                     reach = cell[REACH]
                     if absences is not None and cell[TIE] < floor:
                         rip = NOTHING
+                        absences.dropped[level] += 1
                 if rip == NOTHING or reach < bound:
                     stacks.ends[DROPPED, level] += 1
                     continue
@@ -202,5 +205,5 @@ def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span
             note_absence(absences, arrivals.states[i], key, measure, tie)
 
 
-scan = kernel(_scanned, absent="absences")
+scan = kernel(_scanned, absent=["absences"])
 scan_between = kernel(_scanned)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.checks import Checks, satisfied
+from sase.engine.kernels.checks import Checks, Tally, satisfied
 from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part
 from sase.engine.kernels.stacks import (
     BELOW,
@@ -68,11 +68,13 @@ def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
     return bool(stacks.cells[0, place, FLOOR] < bound)
 
 
-def _constructed(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntRows) -> int:
+def _constructed(
+    stacks: Stacks, walk: Walk, checks: Checks | None, tally: Tally | None, out: OutIntRows
+) -> int:
     """Write sequences from the final instances on, a row for each level; how many were written.
 
     Each event is checked as soon as it is chosen. `walk.at[0]` reaches the count of the last level
-    when all is written.
+    when all is written. A tally counts by level the choices that negative components ended.
     """
     cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
     last, mask = cells.shape[0] - 1, cells.shape[1] - 1
@@ -91,6 +93,8 @@ def _constructed(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntR
                 ends = choice[level] < tails[level] or cell[REACH] < bound
                 if has_floors and not ends:
                     ends = cell[TIE] < cells[level + 1, choice[level + 1] & mask, FLOOR]
+                    if tally is not None and ends:
+                        tally.levels[level] += 1
                 if ends:
                     level = next_choice(stacks, walk, level + 1)
                     continue
@@ -98,7 +102,7 @@ def _constructed(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntR
             passes = True
             if checks is not None:
                 checks.rows[level] = cell[ROW] & checks.mask
-                passes = satisfied(checks, level, last)
+                passes = satisfied(checks, level, last, tally)
             if has_floors and level == 0:
                 passes = passes and may_be_first(stacks, walk, final, place)
             if passes and level > 0:
@@ -116,5 +120,7 @@ def _constructed(stacks: Stacks, walk: Walk, checks: Checks | None, out: OutIntR
     return written
 
 
-construct = kernel(_constructed, absent="checks")
-construct_checked = kernel(_constructed)
+construct = kernel(_constructed, absent=["checks", "tally"])
+construct_checked = kernel(_constructed, absent=["tally"])
+construct_tallied = kernel(_constructed, absent=["checks"])
+construct_counted = kernel(_constructed)

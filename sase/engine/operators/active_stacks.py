@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.block import Block, Numbers, Tests
-from sase.engine.kernels.checks import Checks
+from sase.engine.kernels.checks import Checks, Tally
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.stacks import (
     COUNT,
@@ -19,12 +19,21 @@ from sase.engine.kernels.stacks import (
     ROW,
     TAIL,
     Absences,
+    Arrivals,
     Stacks,
     evict,
     scan,
     scan_between,
 )
-from sase.engine.kernels.walk import FRESH, VISITED, Walk, construct, construct_checked
+from sase.engine.kernels.walk import (
+    FRESH,
+    VISITED,
+    Walk,
+    construct,
+    construct_checked,
+    construct_counted,
+    construct_tallied,
+)
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
 
@@ -51,6 +60,8 @@ class ActiveStacks:
         # the window: for each block its last measure and first event.
         self._has_start = any(negation.before == 0 for negation in above.negations)
         self._blocks: deque[tuple[int, int]] = deque()
+        # For ANALYZE, the most there ever were at the end of a block.
+        self._most_alive = np.zeros(levels, np.int64) if context.options.analyze else None
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events of a block onto the stacks."""
@@ -58,18 +69,30 @@ class ActiveStacks:
         self.make_room(len(block), self._context.coding.size(self._key))
         if self._has_start and len(block):
             self._blocks.append((int(measures[-1]), int(block.numbers[0])))
+        if self._most_alive is None:
+            self.take(block, arrivals, span)
+        else:
+            evict(self.stacks, self._bound)
+            self.take(block, arrivals, span)
+            alive = self.stacks.ends[COUNT] - self.stacks.ends[TAIL]
+            self._most_alive = np.maximum(self._most_alive, alive)
+
+    def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
+        """Push arrivals onto the stacks, which have room for them."""
         if self._absences is None:
             scan(arrivals, self.stacks, None, span)
         else:
             scan_between(arrivals, self.stacks, self._absences, span)
 
-    def walk(self, checks: Checks | None, out: Sequences) -> int:
+    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
         """Write sequences that end in the instances of the last level."""
         if self._walk.at[0] == self.stacks.ends[COUNT, -1]:
             return 0
-        if checks is None:
-            return construct(self.stacks, self._walk, None, out)
-        return construct_checked(self.stacks, self._walk, checks, out)
+        if tally is None:
+            walks = construct if checks is None else construct_checked
+        else:
+            walks = construct_tallied if checks is None else construct_counted
+        return walks(self.stacks, self._walk, checks, tally, out)
 
     def evict(self, bound: int) -> None:
         """Drop the instances before a bound, when there is need of their room."""
@@ -115,14 +138,50 @@ class ActiveStacks:
         self.stacks = self.stacks._replace(cells=larger)
 
     def counters(self) -> Counters:
-        """Instances by level: pushed, alive, kept out by transition filtering, and visited."""
+        """Instances by level: pushed, evicted, alive, and kept out by transition filtering."""
         evict(self.stacks, self._bound)
         ends = self.stacks.ends
-        return {
+        found = {
             "pushed": ends[COUNT].tolist(),
+            "evicted": ends[TAIL].tolist(),
             "alive": (ends[COUNT] - ends[TAIL]).tolist(),
             "filtered": ends[DROPPED].tolist(),
-            "visited": self._walk.levels[VISITED].tolist(),
+        }
+        return found if self._most_alive is None else {**found, **self._analysis()}
+
+    def _analysis(self) -> Counters:
+        assert self._most_alive is not None
+        found: Counters = {"most_alive": self._most_alive.tolist(), "most_bytes": self.size}
+        if self._absences is not None:
+            found["forbidden"] = self._absences.dropped.tolist()
+        return found
+
+    @property
+    def size(self) -> int:
+        """The bytes of all that is remembered, which never become fewer."""
+        return sum(array.nbytes for array in (*self.stacks, *(self._absences or ())))
+
+    def walked(self) -> Counters:
+        """Walks, and instances looked at by level: of the last each begins a walk."""
+        walks = int(self._walk.at[0]) + int(self._walk.at[1] != FRESH)
+        return {"walks": walks, "visited": [*self._walk.levels[VISITED, :-1].tolist(), walks]}
+
+    def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
+        """What passed is what was not rejected, and led to a choice for the level before.
+
+        Each of those ended: by a negative component, or where no instance was left in reach. Of
+        the first level a negated start may forbid some.
+        """
+        passed = np.array(self.walked()["visited"]) - rejected
+        unfit = np.zeros_like(passed)
+        unfit[0] = passed[0] - built
+        passed -= unfit
+        ended = np.append(passed[1:], 0) - tally.levels
+        return {
+            "passed": passed.tolist(),
+            "unfit": unfit.tolist(),
+            "forbidden": tally.levels.tolist(),
+            "ended": ended.tolist(),
         }
 
     def saved(self) -> Saved:
@@ -164,6 +223,7 @@ def _absences(above: SequenceConstruction, context: Context) -> Absences:
         frozen(np.array([context.bit_of(n.component.index) for n in above.negations], np.int64)),
         np.full((2 * count, 1), EARLIEST, np.int64),
         np.full((2 * count, 1), EARLIEST, np.int64),
+        np.zeros(context.levels, np.int64),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.bound import (
-    All,
     BoundComponent,
     BoundWindow,
     Comparison,
@@ -22,13 +21,12 @@ from sase.binding.bound import (
     Reference,
     WindowKind,
 )
+from sase.binding.text import condition_text
 from sase.engine.block import Block, Clock
 from sase.engine.coding import PlanCoding
-from sase.engine.expressions import Layout, Need, columns_needed, lower_several, make_stack
-from sase.engine.kernels.checks import Checks, select
-from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.program import Program, Stack
-from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST, NOTHING
+from sase.engine.expressions import Layout, Need, columns_needed
+from sase.engine.kernels.program import Stack
+from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST
 from sase.engine.options import Options
 from sase.engine.store import Store
 from sase.planning.nodes import NegativeComponent
@@ -57,7 +55,7 @@ class OperatorState(Protocol):
         """The first event that may still be needed; None if there is no such one."""
 
     def counters(self) -> Counters:
-        """What went in, what came out, and what is remembered."""
+        """What went in, what came out, and what is remembered: see docs/explain-counters.md."""
 
     def saved(self) -> Saved:
         """The state as arrays and plain values."""
@@ -98,64 +96,6 @@ class Overflows:
     def restore(self, saved: list[list[int]]) -> None:
         """Go on counting."""
         self.counts = {self.arithmetic[number]: counted for number, *counted in saved}
-
-
-class Checking:
-    """Tests and conditions of an operator, and the arrays that kernels read to decide them."""
-
-    def __init__(
-        self,
-        context: Context,
-        tests: Sequence[EquivalenceTest],
-        conditions: Sequence[list[Condition]],
-        rows: int,
-    ) -> None:
-        self._context = context
-        self._tests = frozen(np.array([context.keep_test(t) for t in tests], np.int64))
-        present = [_joined(each) for each in conditions if each]
-        lowered, entries = lower_several(present, context.layout(present))
-        left = iter(entries)
-        starts = [next(left) if each else NOTHING for each in conditions] if present else []
-        self._starts = frozen(np.array(starts, np.int64))
-        self._program: Program = lowered.program
-        self._stack = make_stack(lowered.depth)
-        self._rows = np.zeros(rows, np.int64)
-        self.is_empty = not (tests or present)
-        context.watch(dict(lowered.arithmetic), self._stack)
-
-    @classmethod
-    def of_sequences(
-        cls, context: Context, tests: Sequence[EquivalenceTest], conditions: list[Condition]
-    ) -> Checking:
-        """All of it to be decided when the first level is reached, which is the last to be."""
-        by_level = [conditions, *([] for _ in range(context.levels - 1))] if conditions else []
-        return cls(context, tests, by_level, context.levels)
-
-    def selected(self, sequences: Sequences) -> NDArray[np.bool_]:
-        """Whether each sequence passes."""
-        keep = np.empty(sequences.shape[1], np.bool_)
-        select(np.ascontiguousarray(sequences), self.now(), keep)
-        return keep
-
-    def now(self) -> Checks:
-        """The arrays as they are now."""
-        context, store = self._context, self._context.store
-        columns = store.columns(context.coding.texts.tables())
-        codes = frozen(store.codes)
-        return Checks(
-            store.mask,
-            self._tests,
-            codes,
-            self._starts,
-            self._program,
-            columns,
-            self._stack,
-            self._rows,
-        )
-
-
-def _joined(conditions: list[Condition]) -> Condition:
-    return conditions[0] if len(conditions) == 1 else All(tuple(conditions))
 
 
 @dataclass
@@ -204,6 +144,19 @@ class Context:
         if arithmetic:
             self.overflows.append(overflows)
         return overflows
+
+    def text_of(self, condition: Condition) -> str:
+        """A condition much as the query writes it."""
+        every = (*self.components, *self.negatives)
+        return condition_text(condition, {each.index: each.variable for each in every})
+
+    def text_of_test(self, test: EquivalenceTest) -> str:
+        """An equivalence test as the query writes it, or the equalities from which it was found."""
+        if not test.attributes:
+            return f"[{test.attribute}]"
+        every = sorted((*self.components, *self.negatives), key=lambda each: each.index)
+        read = [(each.variable, test.attribute_of(each.index)) for each in every]
+        return " = ".join(f"{variable}.{name}" for variable, name in read if name is not None)
 
     # ------------------------------------------------------------ what is kept of events
 

@@ -43,7 +43,11 @@ class Filter:
 
     def counters(self) -> Counters:
         """Sequences in and out."""
-        return {"in": self._seen, "out": self._passed}
+        return {"in": self._seen, "out": self._passed, **self.analysis()}
+
+    def analysis(self) -> Counters:
+        """What is counted for ANALYZE only."""
+        return {}
 
     def saved(self) -> Saved:
         """The counts."""

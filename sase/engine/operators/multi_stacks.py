@@ -6,7 +6,7 @@ import numpy as np
 
 from sase.engine.block import Block, Numbers, Tests
 from sase.engine.kernels.multi_stacks import OtherStacks, scan_all
-from sase.engine.kernels.stacks import COUNT, NOTHING, TAIL
+from sase.engine.kernels.stacks import COUNT, NOTHING, TAIL, Arrivals
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Context, Saved
 from sase.planning.nodes import SequenceConstruction
@@ -28,12 +28,10 @@ class MultiStacks(ActiveStacks):
             np.zeros((*shape, context.options.stack), np.int64),
         )
 
-    def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
+    def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
         """Push the events that match earlier ones on every attribute."""
         coding = self._context.coding
-        arrivals = block.arrivals(states, block.codes(self._key), measures)
         others = np.stack([block.codes(key) for key in self._other_keys])
-        self.make_room(len(block), coding.size(self._key))
         self._make_room_of_others(max(coding.size(key) for key in self._other_keys))
         scan_all(arrivals, others, self.stacks, self._others, span)
 
@@ -57,6 +55,11 @@ class MultiStacks(ActiveStacks):
             old = array[:, level, numbers & (array.shape[2] - 1)]
             larger[:, level, numbers & (room - 1)] = old
         return larger
+
+    @property
+    def size(self) -> int:
+        """The bytes of the stacks of all keys."""
+        return super().size + sum(array.nbytes for array in self._others)
 
     def saved(self) -> Saved:
         """The stacks of all keys."""

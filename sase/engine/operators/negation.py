@@ -9,10 +9,19 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.engine.block import Block, Clock, Numbers
-from sase.engine.kernels.negatives import LATEST, Gap, NegativeIndex, Stored, drop, forbid, insert
+from sase.engine.kernels.negatives import (
+    LATEST,
+    Gap,
+    NegativeIndex,
+    Stored,
+    drop,
+    forbid,
+    forbid_counted,
+    insert,
+)
 from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST, NOTHING
+from sase.engine.operators.checking import Checking, by_text
 from sase.engine.operators.contract import (
-    Checking,
     Context,
     Counters,
     Saved,
@@ -38,7 +47,8 @@ class NegationState:
         self._ends = [index for index in self._indexes if index.is_end]
         self._others = [index for index in self._indexes if not index.is_end]
         self._postponed = Postponed(context.levels)
-        self._seen = self._passed = 0
+        self._seen = self._passed = self._most_waiting = 0
+        self._is_analyzed = context.options.analyze
         if self._ends:
             context.store.keep("ts")
 
@@ -52,6 +62,7 @@ class NegationState:
             passing = _allowed(np.ascontiguousarray(sequences), self._others)
             if self._ends and passing.size:
                 self._postponed.add(passing, self._due(passing))
+                self._most_waiting = max(self._most_waiting, len(self._postponed))
             elif passing.size:
                 self._passed += passing.shape[1]
                 yield passing
@@ -80,11 +91,26 @@ class NegationState:
 
     def counters(self) -> Counters:
         """Sequences in, out and waiting; events in each index."""
-        return {
+        found = {
             "in": self._seen,
             "out": self._passed,
             "waiting": len(self._postponed),
             "indexed": [index.alive for index in self._indexes],
+        }
+        return {**found, **self._analysis()} if self._is_analyzed else found
+
+    def _analysis(self) -> Counters:
+        indexes = self._indexes
+        rejected = (each for index in indexes for each in index.rejected.items())
+        waiting = self._most_waiting * self._postponed.width
+        return {
+            "probed": [index.probed for index in indexes],
+            "hit": [index.hit for index in indexes],
+            "rejected_events": self._conditions.rejected,
+            "rejected": by_text(rejected),
+            "most_waiting": self._most_waiting,
+            "most_indexed": [index.most for index in indexes],
+            "most_bytes": sum(index.size for index in indexes) + waiting,
         }
 
     def saved(self) -> Saved:
@@ -145,11 +171,23 @@ class _Index:
         arrays = [np.zeros(context.options.stack, np.int64) for _ in range(6)]
         ends = [np.full(1, NOTHING, np.int64), np.zeros(2, np.int64)]
         self.arrays = NegativeIndex._make([*arrays, *ends])
+        # For ANALYZE: sequences asked about, those forbidden, and the most events there ever were.
+        self.probed = self.hit = self.most = 0
 
     @property
     def alive(self) -> int:
         """How many events there are."""
         return int(self.arrays.sizes[0] - self.arrays.sizes[1])
+
+    @property
+    def size(self) -> int:
+        """The bytes of the arrays, which never become fewer."""
+        return sum(array.nbytes for array in self.arrays)
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """By test and condition how many events it let off that stood in the gap of a sequence."""
+        return self._checking.rejected
 
     def insert(self, block: Block, states: Numbers) -> None:
         """Add the events of a block."""
@@ -159,13 +197,21 @@ class _Index:
         if self._window is not None and self._window.kind is WindowKind.PARTITION_EVENTS:
             measures = np.where(measures == NOTHING, EARLIEST, measures)
         insert(block.arrivals(states, keys, measures), self._bit, self.arrays)
+        self.most = max(self.most, self.alive)
 
     def forbid(self, sequences: Sequences, keep: NDArray[np.bool_]) -> None:
         """Clear `keep` for the sequences that some event forbids."""
         store = self._context.store
         key = np.zeros(0, np.int64) if self._key_row is None else store.codes[self._key_row]
         stored = Stored(store.numbers("tie"), store.numbers(self._measure), key)
-        forbid(self.arrays, self._gap, stored, self._checking.now(), sequences, keep)
+        checks, tally = self._checking.now(), self._checking.tally
+        if tally is None:
+            forbid(self.arrays, self._gap, stored, checks, None, sequences, keep)
+            return
+        asked = int(np.count_nonzero(keep))
+        forbid_counted(self.arrays, self._gap, stored, checks, tally, sequences, keep)
+        self.probed += asked
+        self.hit += asked - int(np.count_nonzero(keep))
 
     def evict(self, bound: int) -> None:
         """Drop the events before a bound, from the first on."""

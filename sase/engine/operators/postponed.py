@@ -29,6 +29,8 @@ class Postponed:
 
     def __init__(self, levels: int) -> None:
         self._levels = levels
+        # The bytes of a sequence and the time at which it is due.
+        self.width = 8 * (levels + 1)
         self._runs: list[_Run] = []
 
     def __len__(self) -> int:

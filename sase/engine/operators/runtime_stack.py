@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from sase.engine.block import Block, Numbers
-from sase.engine.kernels.checks import Checks
+from sase.engine.kernels.checks import Checks, Tally
 from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.runtime_stack import RuntimeStack, Search, advance, search, search_checked
+from sase.engine.kernels.runtime_stack import (
+    RuntimeStack,
+    Search,
+    advance,
+    search,
+    search_checked,
+    search_counted,
+    search_tallied,
+)
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
@@ -21,7 +29,7 @@ class RuntimeStates:
         room, levels = context.options.stack, context.levels
         arrays = [np.zeros(room, np.int64) for _ in range(5)]
         self.stack = RuntimeStack._make([*arrays, np.zeros(1, np.int64)])
-        self._levels = levels
+        self._levels, self._is_analyzed = levels, context.options.analyze
         self._search = Search(
             np.array([0, NOTHING]),
             np.zeros(levels, np.int64),
@@ -35,11 +43,13 @@ class RuntimeStates:
         arrivals = block.arrivals(states, np.zeros(len(block), np.int64), measures)
         advance(arrivals, frozen(block.positions), block.end, self._levels, self.stack)
 
-    def walk(self, checks: Checks | None, out: Sequences) -> int:
+    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
         """Write sequences that end in the final states."""
-        if checks is None:
-            return search(self.stack, self._search, None, out)
-        return search_checked(self.stack, self._search, checks, out)
+        if tally is None:
+            searches = search if checks is None else search_checked
+        else:
+            searches = search_tallied if checks is None else search_counted
+        return searches(self.stack, self._search, checks, tally, out)
 
     def evict(self, bound: int) -> None:
         """Nothing is given up: only active instance stacks take a window."""
@@ -57,11 +67,23 @@ class RuntimeStates:
             self.stack = RuntimeStack._make([*(np.append(array, more) for array in arrays), sizes])
 
     def counters(self) -> Counters:
-        """How many cells there are, and by level how many were looked at."""
-        return {
-            "cells": int(self.stack.sizes[0]),
-            "visited": self._search.visited.tolist(),
-        }
+        """How many cells there are."""
+        cells = int(self.stack.sizes[0])
+        if not self._is_analyzed:
+            return {"cells": cells}
+        return {"cells": cells, "most_bytes": sum(array.nbytes for array in self.stack)}
+
+    def walked(self) -> Counters:
+        """Walks, and cells looked at by level: the last one of a walk begins it."""
+        visited = self._search.visited.tolist()
+        return {"walks": visited[-1], "visited": visited}
+
+    def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
+        """What is neither passed nor rejected was passed over, and each choice ended."""
+        passed = tally.levels.tolist()
+        known = zip(self._search.visited.tolist(), passed, rejected, strict=True)
+        unfit = [seen - through - turned for seen, through, turned in known]
+        return {"passed": passed, "unfit": unfit, "ended": [*passed[1:], 0]}
 
     def saved(self) -> Saved:
         """All arrays."""

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Condition
-from sase.engine.operators.contract import Checking, Context, Sequences
+from sase.engine.operators.checking import Checking
+from sase.engine.operators.contract import Context, Counters, Sequences
 from sase.engine.operators.filter import Filter
 from sase.planning.nodes import Selection
 
@@ -28,3 +29,7 @@ class SelectionState(Filter):
     def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
         """Whether each sequence satisfies everything."""
         return self._checking.selected(sequences)
+
+    def analysis(self) -> Counters:
+        """Sequences turned away by each test and condition."""
+        return {} if self._checking.tally is None else {"rejected": self._checking.rejected}

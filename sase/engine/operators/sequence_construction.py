@@ -8,7 +8,8 @@ import numpy as np
 
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock
-from sase.engine.operators.contract import Checking, Context, Counters, Saved, Sequences
+from sase.engine.operators.checking import Checking
+from sase.engine.operators.contract import Context, Counters, Saved, Sequences
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.planning.nodes import SequenceConstruction
 
@@ -29,9 +30,10 @@ class SequenceConstructionState:
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """The sequences that the events of the block complete."""
+        tally = self._checking.tally
         checks = None if self._checking.is_empty else self._checking.now()
         while self._limit is None or self._built < self._limit:
-            written = self._scan.stacks.walk(checks, self._out)
+            written = self._scan.stacks.walk(checks, tally, self._out)
             is_done = written < self._out.shape[1]
             if self._limit is not None:
                 written = min(written, self._limit - self._built)
@@ -50,8 +52,14 @@ class SequenceConstructionState:
         return None
 
     def counters(self) -> Counters:
-        """How many sequences were built."""
-        return {"sequences": self._built}
+        """Walks, instances looked at by level, and how many sequences were built."""
+        checking, stacks = self._checking, self._scan.stacks
+        found = {**stacks.walked(), "sequences": self._built}
+        if checking.tally is None:
+            return found
+        flow = stacks.flow(checking.tally, checking.rejected_at, self._built)
+        rest = {"rejected": checking.rejected, "most_bytes": self._out.nbytes}
+        return {**found, **flow, **rest}
 
     def saved(self) -> Saved:
         """The count."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock, Numbers, Tests
-from sase.engine.kernels.checks import Checks
+from sase.engine.kernels.checks import Checks, Tally
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import (
     Context,
@@ -30,7 +30,7 @@ class Remembered(Protocol):
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Take in a block."""
 
-    def walk(self, checks: Checks | None, out: Sequences) -> int:
+    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
         """Write sequences, on from where it stopped; how many. It is done if there is room left."""
 
     def evict(self, bound: int) -> None:
@@ -40,7 +40,13 @@ class Remembered(Protocol):
         """Let it go; the first event that is remembered."""
 
     def counters(self) -> Counters:
-        """How many instances were remembered, dropped and looked at, by level."""
+        """How many instances were remembered and dropped, by level."""
+
+    def walked(self) -> Counters:
+        """How many walks began, and how many instances were looked at, by level."""
+
+    def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
+        """What became of the instances that were looked at, by level, as ANALYZE tells it."""
 
     def saved(self) -> Saved:
         """The state."""
@@ -59,6 +65,7 @@ class SequenceScanState:
         self._conditions = SimpleConditions(context, _simple(node, above, context))
         self.stacks: Remembered = _stacks(node, above, context)
         self._seen = 0
+        self._analyzed = context if context.options.analyze else None
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Remember the events of a block; sequences are built from them above."""
@@ -81,7 +88,11 @@ class SequenceScanState:
 
     def counters(self) -> Counters:
         """Events of an admitted type, and what became of them by level."""
-        return {"events": self._seen, **self.stacks.counters()}
+        found = {"events": self._seen, **self.stacks.counters()}
+        if self._analyzed is not None:
+            found["rejected_events"] = self._conditions.rejected
+            found["most_stored_bytes"] = self._analyzed.store.size
+        return found
 
     def saved(self) -> Saved:
         """The stacks."""

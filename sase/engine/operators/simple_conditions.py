@@ -9,6 +9,7 @@ import numpy as np
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Numbers
 from sase.engine.expressions import Lane, RowTest, columns_needed
+from sase.engine.operators.checking import by_text
 from sase.engine.operators.contract import Context
 
 
@@ -20,6 +21,8 @@ class SimpleConditions:
             (context.bit_of(component), _test(condition, context))
             for component, condition in conditions
         ]
+        self._names = [context.text_of(test.condition) for _, test in self._tests]
+        self._rejected = [0] * len(self._tests)
         self._overflows = [
             context.watch(dict(test.lowered.arithmetic), test.stack) for _, test in self._tests
         ]
@@ -29,13 +32,19 @@ class SimpleConditions:
         if not self._tests:
             return block.states
         states = block.states.copy()
-        for (bit, test), overflows in zip(self._tests, self._overflows, strict=True):
+        for number, (bit, test) in enumerate(self._tests):
             rows = np.flatnonzero((states >> bit) & 1)
             lanes = {need: _taken(block.lane(need[1]), rows) for need in test.columns}
             fails = rows[~test.truth(lanes, block.types[rows])]
             states[fails] &= ~(1 << bit)
-            overflows.collect(_place_in(block, rows))
+            self._rejected[number] += len(fails)
+            self._overflows[number].collect(_place_in(block, rows))
         return states
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """How many events each condition kept out of its component since the matcher was opened."""
+        return by_text(zip(self._names, self._rejected, strict=True))
 
 
 def _test(condition: Condition, context: Context) -> RowTest:

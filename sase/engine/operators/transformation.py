@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import Column, Placeholder
+from sase.binding.bound import All, Column, Condition, Placeholder
 from sase.engine.block import Block, Clock, Numbers
 from sase.engine.expressions import lower_value, make_stack
 from sase.engine.kernels.program import evaluate_values
-from sase.engine.operators.contract import Checking, Context, Counters, Saved, Sequences
+from sase.engine.operators.checking import Checking
+from sase.engine.operators.contract import Context, Counters, Saved, Sequences
 from sase.engine.operators.filter import Filter
 from sase.planning.nodes import Transformation
 
@@ -43,11 +44,19 @@ class _Having(Filter):
     def __init__(self, node: Transformation, context: Context) -> None:
         super().__init__()
         assert node.having is not None
-        self._checking = Checking.of_sequences(context, [], [node.having])
+        having = node.having
+        conditions: list[Condition] = [having]
+        if isinstance(having, All):
+            conditions = [*having.operands]
+        self._checking = Checking.of_sequences(context, [], conditions)
 
     def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
         """Whether each sequence satisfies it."""
         return self._checking.selected(sequences)
+
+    def analysis(self) -> Counters:
+        """Sequences turned away by each condition."""
+        return {"rejected": self._checking.rejected}
 
 
 class TransformationState:
@@ -59,7 +68,8 @@ class TransformationState:
         self._columns = [_Value(column, context) for column in node.columns or ()]
         assert not isinstance(node.limit, Placeholder), "a plan that runs has all parameters"
         self._left = node.limit
-        self._out = 0
+        self._out = self._beyond = 0
+        self._is_analyzed = context.options.analyze
 
     @property
     def is_done(self) -> bool:
@@ -77,6 +87,7 @@ class TransformationState:
     def _results(self, below: Iterator[Sequences]) -> Iterator[Results]:
         for sequences in below:
             if self._left is not None:
+                self._beyond += max(sequences.shape[1] - self._left, 0)
                 sequences = sequences[:, : self._left]
                 self._left -= sequences.shape[1]
             if sequences.size:
@@ -97,7 +108,16 @@ class TransformationState:
 
     def counters(self) -> Counters:
         """Results."""
-        return {"out": self._out}
+        if not self._is_analyzed:
+            return {"out": self._out}
+        whole = {"in": self._out + self._beyond, "rejected": {}}
+        taken = whole if self._having is None else self._having.counters()
+        return {
+            "in": taken["in"],
+            "rejected": taken["rejected"],
+            "beyond_limit": self._beyond,
+            "out": self._out,
+        }
 
     def saved(self) -> Saved:
         """The counts."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.stacks import EARLIEST
-from sase.engine.operators.contract import Context, Sequences, span_of
+from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.filter import Filter
 from sase.planning.nodes import Window
 
@@ -18,6 +18,7 @@ class WindowState(Filter):
         super().__init__()
         self._store, self._span = context.store, span_of(node.window)
         self._measure = context.keep_measure(node.window)
+        self._is_analyzed = context.options.analyze
 
     def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
         """Whether the span of each sequence is within the window."""
@@ -26,3 +27,7 @@ class WindowState(Filter):
         # The difference may leave int64, the least first measure may not.
         least = np.where(last < EARLIEST + self._span, EARLIEST, last - self._span)
         return np.asarray(first >= least)
+
+    def analysis(self) -> Counters:
+        """Sequences turned away."""
+        return {"rejected": {"window": self._seen - self._passed}} if self._is_analyzed else {}

@@ -95,7 +95,7 @@ class Run:
         self.stacks.push(Pushed(events), numbers.states, numbers.measures, self.span)
         found = Rows()
         while True:
-            written = self.stacks.walk(checks, self.out)
+            written = self.stacks.walk(checks, None, self.out)
             found += zip(*self.out[:, :written].tolist(), strict=True)
             if written < self.out.shape[1]:
                 break

@@ -78,7 +78,7 @@ def test_checked_while_they_are_built(
 
 def selected(rows: Rows, checks: Checks) -> Rows:
     keep = np.full(len(rows), 77, np.bool_)
-    select(np.array(rows, np.int64).reshape(-1, 3).T.copy(), checks, keep)
+    select(np.array(rows, np.int64).reshape(-1, 3).T.copy(), checks, None, keep)
     return [row for row, passes in zip(rows, keep.tolist(), strict=True) if passes]
 
 

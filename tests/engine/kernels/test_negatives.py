@@ -154,7 +154,7 @@ def passing(
     rows = [tuple(event.row for event in each) for each in chosen]
     keep = np.array([place % 3 != 2 for place in range(len(rows))], np.bool_)
     numbers = np.array(rows, np.int64).reshape(-1, LEVELS_OF).T.copy()
-    forbid(index, gap, kept.stored, checks, numbers, keep)
+    forbid(index, gap, kept.stored, checks, None, numbers, keep)
     return [row for row, passes in zip(rows, keep.tolist(), strict=True) if passes]
 
 
@@ -211,7 +211,7 @@ def test_every_pair_at_the_ends_of_time(before: int | None, inclusive: bool, len
             if before is None:
                 place.levels[0] = 0
             stored = Kept([event, forbidding], keyed=False).stored
-            forbid(index, place, stored, NO_CHECKS, np.zeros((1, 1), np.int64), keep)
+            forbid(index, place, stored, NO_CHECKS, None, np.zeros((1, 1), np.int64), keep)
             assert keep[0] != in_gap([event], before, forbidding, window), (measure, absent)
 
 

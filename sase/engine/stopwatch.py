@@ -1,0 +1,50 @@
+"""How long each of several parts takes that are generators and run inside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+NOBODY = -1
+
+
+class Stopwatch:
+    """What a clock counts while each part runs and none that it waits for.
+
+    One part runs at a time: the one that was entered last, until it hands something over.
+    """
+
+    def __init__(self, clock: Callable[[], int], parts: int) -> None:
+        self.spent = [0] * parts
+        self._clock = clock
+        self._running, self._since = NOBODY, 0
+
+    def timed(
+        self, part: int, step: Callable[..., Iterator[Item]], *arguments: Any
+    ) -> Iterator[Item]:
+        """What a step of a part yields: some of its work is done at once, the rest as it yields."""
+        before = self._switch(part)
+        found = step(*arguments)
+        self._switch(before)
+        return self.pulled(part, found)
+
+    def pulled(self, part: int, items: Iterator[Item]) -> Iterator[Item]:
+        """What a part yields, and its time whenever it is asked for the next."""
+        while True:
+            before = self._switch(part)
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            finally:
+                self._switch(before)
+            yield item
+
+    def _switch(self, part: int) -> int:
+        """Let a part run from now on; the one that ran until now."""
+        now, before = self._clock(), self._running
+        if before != NOBODY:
+            self.spent[before] += now - self._since
+        self._running, self._since = part, now
+        return before
