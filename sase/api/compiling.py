@@ -78,9 +78,13 @@ def compiled(
     limit: int | None,
     on_bad_row: str,
     lateness: object = None,
+    assumes: bool = False,
     **columns: Any,
 ) -> Compiled:
-    """A query bound to the schema of events, or to a schema; level 2 cannot be run yet."""
+    """A query bound to the schema of events, or to a schema; level 2 cannot be run yet.
+
+    What `assumes` that every type has the attributes of equivalence tests is not to be run.
+    """
     check_on_bad_row(on_bad_row)
     known = schema_of(schema, mends=on_bad_row == "quarantine", **columns)
     allowed = lateness_in(lateness, known)
@@ -90,8 +94,15 @@ def compiled(
         from sase.engine.operators import runs_refused
 
         raise runs_refused()
-    basic = _limited(basic_plan(bound), limit)
+    basic = _limited(basic_plan(_with_all(bound) if assumes else bound), limit)
     return Compiled(query, bound, known, recipe, basic, on_bad_row, allowed)
+
+
+def _with_all(bound: BoundQuery) -> BoundQuery:
+    """The query as if every type declared the attributes of its equivalence tests."""
+    every = (True,) * len(bound.components)
+    tests = tuple(replace(test, declared=every) for test in bound.equivalences)
+    return replace(bound, equivalences=tests)
 
 
 def statistics_in(given: object) -> Statistics | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sase.api.compiling import Compiled, compiled, statistics_in
@@ -12,6 +12,8 @@ from sase.binding import OPEN, Schema, bind_text
 from sase.binding.types import UNKNOWN
 from sase.errors import PlanError
 from sase.planning.explain import Explanation, described
+from sase.planning.explain.value import Measured
+from sase.planning.nodes import Negation, Operator, SequenceScan, find, the
 from sase.planning.optimizer import Optimized
 from sase.planning.reading import attributes_read
 from sase.planning.statistics import Statistics
@@ -19,6 +21,7 @@ from sase.planning.statistics import Statistics
 if TYPE_CHECKING:
     from sase.engine.events.inputs import Inputs
     from sase.engine.files import Files
+    from sase.engine.report import Report
 
 # What is sampled where someone waits for an explanation, and not for the fastest answer.
 SAMPLE = 100_000
@@ -50,19 +53,25 @@ def explain(
     """
     check_off(off)
     columns = {"time": time, "type": type, "seq": seq, "types": types, "time_unit": time_unit}
-    rest = {"params": params, "plan": plan, "limit": limit, "on_bad_row": on_bad_row}
+    rest: dict[str, Any] = {
+        "params": params, "plan": plan, "limit": limit, "on_bad_row": on_bad_row
+    }  # fmt: skip
     if events is None:
         if analyze:
             raise PlanError("analyze=True runs the query: give it events")
         notes = () if schema is not None else (ASSUMED,)
-        known = compiled(query, schema or assumed_schema(query, **columns), **columns, **rest)
+        given = schema or assumed_schema(query, **columns)
+        known = compiled(query, given, **columns, **rest, assumes=schema is None)
         statistics = statistics_in(stats)
-        return explained(known, known.optimized(statistics, off), statistics, notes=notes)
+        made = known.optimized(statistics, off)
+        return described(query, known.recipe, made, statistics, notes=notes)
     inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
     known = compiled(query, schema or inputs, **columns, **rest)
     statistics = statistics_in(stats) or measured(known, inputs)
     made = known.optimized(statistics, off)
-    return (analyzed if analyze else explained)(known, made, statistics, inputs)
+    if analyze:
+        return analyzed(known, made, statistics, inputs)
+    return described(query, known.recipe, made, statistics)
 
 
 ASSUMED = "no events and no schema: every type is taken to have what the query names"
@@ -92,35 +101,69 @@ def measured(known: Compiled, inputs: Files | Inputs) -> Statistics | None:
     return from_footers(inputs, known.schema)
 
 
-def explained(
-    known: Compiled,
-    made: Optimized,
-    statistics: Statistics | None,
-    inputs: object = None,
-    *,
-    notes: tuple[str, ...] = (),
-) -> Explanation:
-    """The explanation of a plan that is not run."""
-    return described(known.query, known.recipe, made, statistics, notes=notes)
-
-
 def analyzed(
     known: Compiled, made: Optimized, statistics: Statistics | None, inputs: object
 ) -> Explanation:
     """The explanation of a plan that is run for it, with what each operator did."""
+    from sase.engine.analyze import COMPILED
     from sase.engine.analyze import analyzed as run
 
-    done = run(known.plan(made).engine, inputs, clock=clock.perf_counter_ns)
+    report, taken = None, 0
+    while report is None or COMPILED in report.notes:
+        # What compiles says nothing of times, so it is run once more.
+        begin = clock.perf_counter_ns()
+        _, report = run(known.plan(made).engine, inputs, clock=clock.perf_counter_ns, shown=0)
+        taken = clock.perf_counter_ns() - begin
+    operators = _measured(report, made.plan)
     return described(
         known.query,
         known.recipe,
         made,
         statistics,
-        notes=done.notes,
-        measured=done.operators,
-        results=done.results,
-        nanoseconds=done.nanoseconds,
+        notes=(*report.warnings, *report.notes),
+        measured=operators,
+        results=operators["Transformation"].rows_out,
+        nanoseconds=taken,
     )
+
+
+# What goes into an operator and what comes out, of all that it counts.
+_FLOWS = {
+    "SequenceScan": ("events", "pushed"),
+    "SequenceConstruction": ("visited", "sequences"),
+}
+
+
+def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
+    """What each operator did, by its name; what it counted by level under the variables."""
+    positives = [component.variable for component in the(plan, SequenceScan).components]
+    negation = find(plan, Negation)
+    negatives = [] if negation is None else [n.component.variable for n in negation.negations]
+    times, found = dict(report.timings), {}
+    for name, counters in report.counters:
+        into, out = _FLOWS.get(name, ("in", "out"))
+        variables = negatives if name == "Negation" else positives
+        found[name] = Measured(
+            _total(counters[into]),
+            _total(counters.get(out, 0)),
+            times.get(name),
+            counters.get("most_bytes"),
+            tuple(
+                (key, _by_variable(each, variables))
+                for key, each in counters.items()
+                if key not in (into, out, "most_bytes") or isinstance(each, list)
+            ),
+        )
+    return found
+
+
+def _by_variable(count: Any, variables: Sequence[str]) -> Any:
+    is_by_level = isinstance(count, list) and len(count) == len(variables)
+    return dict(zip(variables, count, strict=True)) if is_by_level else count
+
+
+def _total(count: Any) -> int:
+    return sum(count) if isinstance(count, list) else int(count)
 
 
 def check_off(off: Collection[str]) -> None:

@@ -12,13 +12,13 @@ from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
 from sase.cli.told import say
 
 
-def add_events(parser: ArgumentParser) -> None:
+def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     """The arguments that give the query and the events."""
     add_queries(parser)
     parser.add_argument(
         "--events",
         metavar="PATH",
-        required=True,
+        required=required,
         help="files of events: Parquet, CSV, JSON lines or Arrow; a file, a folder or a pattern",
     )
     parser.add_argument("--time", metavar="COLUMN", help="the time column (default: found by name)")

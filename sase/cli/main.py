@@ -27,6 +27,8 @@ COMMANDS = (
     Command("check", "sase.cli.check", "Check queries, and report every error with its place."),
     Command("format", "sase.cli.format", "Lay queries out well."),
     Command("run", "sase.cli.run", "Find the matches of a query in files of events."),
+    Command("explain", "sase.cli.explain", "Show the plan of a query, and why it is so."),
+    Command("plans", "sase.cli.plans", "List the recipes of plans, or compare what they make."),
     Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
     Command("completion", "sase.cli.completion", "Print what makes a shell complete all this."),
 )

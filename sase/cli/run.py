@@ -6,14 +6,13 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from sase.cli.failing import status_of
 from sase.cli.follow import follow, lateness_of
 from sase.cli.given import add_events, keywords, one_query
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
-from sase.cli.signals import TERMINATED, Ending, Terminated
-from sase.cli.terminal import print_diagnostics
+from sase.cli.signals import Ending
 from sase.cli.told import abandon, counted, say, say_late
-from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
 if TYPE_CHECKING:
     from sase.engine.matches import Matches
@@ -72,24 +71,18 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Run the query; 1 if that fails, 2 if the query or the arguments are wrong."""
-    try:
-        with Ending() as ending:
-            from sase.api.given import check_output
 
+    def work() -> int:
+        from sase.api.given import check_output
+
+        with Ending() as ending:
             check_output(arguments.output)
             if arguments.follow:
                 _check_follow(arguments)
                 return follow(arguments, ending)
             return _run(arguments, ending)
-    except QueryError as problem:
-        print_diagnostics(problem.diagnostics, sys.stderr)
-        return 2
-    except (SchemaError, PlanError, ArgumentError) as problem:
-        return _failed(problem, 2)
-    except SaseError as problem:
-        return _failed(problem, 1)
-    except Terminated:
-        return TERMINATED
+
+    return status_of("run", work)
 
 
 def _check_follow(arguments: Namespace) -> None:
@@ -105,11 +98,6 @@ def _check_follow(arguments: Namespace) -> None:
             raise ArgumentError(
                 f"{option} does not go with --follow, which has no end: leave it out"
             )
-
-
-def _failed(problem: Exception, status: int) -> int:
-    print(f"sase run: error: {problem}", file=sys.stderr)
-    return status
 
 
 def _run(arguments: Namespace, ending: Ending) -> int:

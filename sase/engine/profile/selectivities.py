@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent, Condition, Conjunct
 from sase.binding.text import condition_text
-from sase.engine.operators.contract import Checking
+from sase.engine.operators.checking import Checking
 from sase.engine.profile.chains import Chains, Numbers
 from sase.engine.profile.population import Population, Tests
 from sase.planning.statistics import Selectivity

@@ -69,10 +69,10 @@ def described(
             for choice in made.choices
         ),
         split_text(split_of(made.plan)),
-        "" if statistics is None else _source(statistics),
         tuple(notes),
         results,
         nanoseconds,
+        statistics,
     )
 
 
@@ -167,8 +167,3 @@ def split_text(split: Split) -> str:
         around = "before and after" if split.after is not None else "before"
         ways.append(f"in slices of time that look {window_text(split.before)} {around}")
     return " or ".join(ways) or f"not at all: {split.reason}"
-
-
-def _source(statistics: Statistics) -> str:
-    of = f" of {statistics.sampled:,} events" if statistics.sampled else ""
-    return f"{statistics.source}{of}: {statistics.rows:,} events"

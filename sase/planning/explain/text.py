@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import Any
 
 from sase.planning.explain.numbers import counted, duration, size
@@ -18,17 +19,20 @@ def as_text(explanation: Explanation, *, verbose: bool = False) -> str:
         lines += ["", *_rewrites(explanation), *_choices(explanation)]
     elif declined:
         names = ", ".join(step.rewrite for step in declined)
-        lines.append(f"passed over: {names} (why: --verbose)")
+        lines += wrap(f"passed over (--verbose says why): {names}", 100, subsequent_indent="  ")
     lines += [f"note: {note}" for note in explanation.notes]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def tree(explanation: Explanation) -> list[str]:
-    """The operators alone."""
+def tree(explanation: Explanation, *, told: bool = True) -> list[str]:
+    """The operators alone; without what is known of them, if that is not to be `told`."""
     return [
         line
         for depth, operator in enumerate(reversed(explanation.operators))
-        for line in _operator(operator, depth, operator is explanation.worst)
+        for line in (
+            *_operator(operator, depth),
+            *(_told(operator, depth, operator is explanation.worst) if told else ()),
+        )
     ]
 
 
@@ -48,11 +52,19 @@ def _heading(explanation: Explanation) -> Iterator[str]:
         yield f"worst estimate: {worst.symbol}, by a factor of {counted(worst.misestimate)}"
 
 
-def _operator(operator: ExplainedOperator, depth: int, is_worst: bool) -> Iterator[str]:
+def _operator(operator: ExplainedOperator, depth: int) -> Iterator[str]:
     lead = "   " * (depth - 1) + "└─ " if depth else ""
     yield f"{lead}{operator.symbol} {operator.algorithm}"
-    indent = "   " * depth + "     "
-    yield from (f"{indent}{detail}" for detail in operator.details)
+    yield from (f"{_indent(depth)}{detail}" for detail in operator.details)
+
+
+def _indent(depth: int) -> str:
+    return "   " * depth + "     "
+
+
+def _told(operator: ExplainedOperator, depth: int, is_worst: bool) -> Iterator[str]:
+    """What is known, expected and measured of an operator."""
+    indent = _indent(depth)
     yield from (f"{indent}* {reason}" for reason in operator.reasons)
     if operator.expected is not None:
         yield f"{indent}expected: {', '.join(_expected(operator))}"
@@ -90,15 +102,17 @@ def _counters(operator: ExplainedOperator) -> Iterator[str]:
     for name, value in operator.measured.counters:
         text = _counter(value)
         if text:
-            yield f"{name}: {text}"
+            yield f"{name.replace('_', ' ')}: {text}"
 
 
 def _counter(value: Any) -> str:
+    """A count, or those of variables and conditions; nothing of those that are 0."""
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_counter(each)}" for key, each in value.items())
+        known = ((key, _counter(each)) for key, each in value.items())
+        return ", ".join(f"{key} {text}" for key, text in known if text)
     if isinstance(value, list | tuple):
-        return " ".join(map(_counter, value))
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return " ".join(_counter(each) or "0" for each in value) if any(value) else ""
+    return f"{value:,}" if value else ""
 
 
 def _rewrites(explanation: Explanation) -> Iterator[str]:

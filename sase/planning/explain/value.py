@@ -9,6 +9,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from sase.planning.statistics import Statistics
+
 VERSION = 1
 
 # Numbers of one kind, or one for each level of the pattern.
@@ -95,16 +97,25 @@ class Explanation:
     steps: tuple[ExplainedStep, ...] = ()
     choices: tuple[tuple[ExplainedAlternative, ...], ...] = ()
     split: str = ""
-    source: str = ""
     notes: tuple[str, ...] = ()
     results: int | None = None
     nanoseconds: int | None = None
+    statistics: Statistics | None = None
 
     @property
     def expected_results(self) -> float | None:
         """How many results are expected."""
         expected = self.operators[-1].expected
         return None if expected is None else expected.rows_out
+
+    @property
+    def source(self) -> str:
+        """Where the statistics come from."""
+        known = self.statistics
+        if known is None:
+            return ""
+        of = f" of {known.sampled:,} events" if 0 < known.sampled < known.rows else ""
+        return f"{known.source}{of}: {known.rows:,} events"
 
     @property
     def worst(self) -> ExplainedOperator | None:

@@ -1,0 +1,119 @@
+"""`sase explain`: the plan of a query, why it is so, what is expected of it, and what it does."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sase.cli.failing import status_of
+from sase.cli.given import add_events, keywords, one_query
+from sase.cli.queries import ArgumentError
+
+if TYPE_CHECKING:
+    from sase.planning.explain import Explanation
+
+
+def configure(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    add_events(parser, required=False)
+    parser.add_argument("--schema", metavar="FILE", type=Path, help="the schema, as TOML or JSON")
+    parser.add_argument(
+        "--analyze", action="store_true", help="run the query, and show what each operator did"
+    )
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="every rewrite, and the alternatives with their costs",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "dot", "html"),
+        default="text",
+        help="text, JSON, a graph for Graphviz, or a page for a browser (default: text)",
+    )
+    parser.add_argument(
+        "--off",
+        metavar="REWRITE",
+        action="append",
+        default=[],
+        help="switch off a rewrite; may be given several times",
+    )
+    parser.add_argument("--limit", metavar="N", type=int, help="as if the query had this LIMIT")
+    parser.add_argument("--save-stats", metavar="FILE", help="write the statistics to a file")
+    parser.add_argument("-o", "--out", metavar="FILE", help="write to a file")
+
+
+def run(arguments: Namespace) -> int:
+    """Explain; 1 if running fails, 2 if the query or the arguments are wrong."""
+    return status_of("explain", lambda: _run(arguments))
+
+
+def _run(arguments: Namespace) -> int:
+    explanation = _explained(arguments)
+    text = {
+        "text": lambda: explanation.to_text(verbose=arguments.verbose),
+        "json": explanation.to_json,
+        "dot": explanation.to_dot,
+        "html": explanation.to_html,
+    }[arguments.format]()
+    if arguments.out is None:
+        sys.stdout.write(text.rstrip("\n") + "\n")
+    else:
+        Path(arguments.out).write_text(text, encoding="utf-8")
+    if arguments.save_stats is not None:
+        _save(explanation, arguments.save_stats)
+    return 0
+
+
+def _explained(arguments: Namespace) -> Explanation:
+    from sase.api.explaining import explain
+
+    text = one_query(arguments)
+    rest: dict[str, Any] = {
+        "limit": arguments.limit,
+        "stats": arguments.stats,
+        "off": arguments.off,
+        "analyze": arguments.analyze,
+    }
+    if arguments.events is None:
+        return explain(text.content, schema=_schema(arguments), **without_events(arguments), **rest)
+    if arguments.schema is not None:
+        raise ArgumentError("--schema and --events both give a schema: leave one of them out")
+    events, columns = opened(arguments)
+    return explain(text.content, events, **keywords(arguments, columns), **rest)
+
+
+def _schema(arguments: Namespace) -> Any:
+    if arguments.schema is None:
+        return None
+    from sase.binding.schema_file import read_schema
+
+    return read_schema(arguments.schema, time_unit=arguments.time_unit)
+
+
+def without_events(arguments: Namespace) -> dict[str, Any]:
+    """What was said of events that are not given."""
+    from sase.api.given import TIME, TYPE
+
+    said = keywords(arguments, (arguments.time or TIME, arguments.type or TYPE))
+    return {**said, "time": arguments.time or TIME, "type": arguments.type or TYPE}
+
+
+def opened(arguments: Namespace) -> tuple[Any, list[str]]:
+    """The events, and the names of their columns."""
+    from sase.api.given import TIME, readable
+    from sase.engine.files import Files
+
+    events = readable(arguments.events, arguments.time or TIME, keeps_rows=False)
+    columns = events.schema.names if isinstance(events, Files) else events.tables[0].names
+    return events, list(columns)
+
+
+def _save(explanation: Explanation, path: str) -> None:
+    from sase.planning.statistics_file import statistics_to_json
+
+    if explanation.statistics is None:
+        raise ArgumentError("--save-stats: nothing was measured: give --events")
+    Path(path).write_text(statistics_to_json(explanation.statistics) + "\n", encoding="utf-8")

@@ -1,0 +1,89 @@
+"""`sase plans`: the recipes in a line each, or what they make of a query, side by side."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from sase.cli.explain import opened, without_events
+from sase.cli.failing import status_of
+from sase.cli.given import add_events, keywords, one_query
+
+if TYPE_CHECKING:
+    from sase.planning.explain import Explanation
+
+
+def configure(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    add_events(parser, required=False)
+    parser.add_argument(
+        "--run", action="store_true", help="run every plan, and show what each took and found"
+    )
+    parser.add_argument("--rewrites", action="store_true", help="list the rewrites instead")
+
+
+def run(arguments: Namespace) -> int:
+    """List, or compare; 1 if running fails, 2 if the query or the arguments are wrong."""
+    return status_of("plans", lambda: _run(arguments))
+
+
+def _run(arguments: Namespace) -> int:
+    from sase.planning.recipes import read_recipe, recipe_names
+    from sase.planning.rewrites import REWRITES
+
+    if arguments.rewrites:
+        _print_aligned([(rule.name, rule.summary) for rule in REWRITES.values()])
+    elif not arguments.files and arguments.query is None:
+        _print_aligned([(name, read_recipe(name).summary) for name in recipe_names()])
+    else:
+        _compare(arguments, recipe_names())
+    return 0
+
+
+def _compare(arguments: Namespace, recipes: list[str]) -> None:
+    """The plan of each recipe, those that are alike once, and a table of what they cost."""
+    found: dict[str, tuple[Explanation, list[str]]] = {}
+    for explanation in _explanations(arguments, recipes):
+        from sase.planning.explain.text import tree
+
+        shape = "\n".join(tree(explanation, told=False))
+        found.setdefault(shape, (explanation, []))[1].append(explanation.recipe)
+    for shape, (_, names) in found.items():
+        print(f"{', '.join(names)}:\n{shape}\n")
+    if all(each.expected_results is None for each, _ in found.values()):
+        return
+    rows = [("plan", "expected time", "results", *(("time", "results") if arguments.run else ()))]
+    rows += [_row(explanation, names) for explanation, names in found.values()]
+    _print_aligned(rows)
+
+
+def _explanations(arguments: Namespace, recipes: list[str]) -> list[Explanation]:
+    from sase.api.explaining import explain
+
+    text = one_query(arguments)
+    if arguments.events is None:
+        said = without_events(arguments)
+        return [explain(text.content, **{**said, "plan": name}) for name in recipes]
+    events, columns = opened(arguments)
+    said = keywords(arguments, columns)
+    first = explain(text.content, events, **said, stats=arguments.stats)
+    rest: dict[str, Any] = {"stats": first.statistics, "analyze": arguments.run}
+    return [explain(text.content, events, **{**said, "plan": name}, **rest) for name in recipes]
+
+
+def _row(explanation: Explanation, names: list[str]) -> tuple[str, ...]:
+    from sase.planning.explain.numbers import counted, duration
+
+    results = explanation.expected_results
+    expected = sum(each.expected.nanoseconds for each in explanation.operators if each.expected)
+    row = (", ".join(names), duration(expected), "" if results is None else counted(results))
+    if explanation.nanoseconds is None or explanation.results is None:
+        return row
+    return (*row, duration(explanation.nanoseconds), f"{explanation.results:,}")
+
+
+def _print_aligned(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
