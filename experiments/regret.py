@@ -1,0 +1,198 @@
+"""How far the plan that the optimizer chooses is from the best recipe, and estimates from results.
+
+Each query of a random workload runs by every recipe and by the plan that statistics of a sample
+choose, in turn; medians are compared. A run that takes much longer than the best is broken off.
+
+    python -m experiments.regret --queries 200 --seed 1 --csv experiments/results/regret.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any, NamedTuple
+
+import sase
+from experiments import machine
+from experiments.regret_workload import EVENTS, Drawn, workload
+from sase.api.compiling import compiled
+from sase.engine.matcher import Matcher
+from sase.planning.cost import cost_of
+from sase.planning.optimizer import Optimized
+from sase.planning.recipes import recipe_names
+
+RUNS, SLOW, LONGEST, SAMPLE = 5, 4.0, 60.0, 20_000
+LEAST_SECONDS = 0.05
+MOST_MATCHES = 5_000_000
+CHOSEN = "chosen"
+
+
+class TooSlow(Exception):
+    """A run that says no more than that it is not the best."""
+
+
+class Cell(NamedTuple):
+    """What came out of a query: the seconds of each plan, and estimated and actual results."""
+
+    drawn: Drawn
+    seconds: dict[str, float]
+    expected: float
+    results: int
+    sampling: float
+    planning: float
+
+    @property
+    def best(self) -> float:
+        """The least of the recipes."""
+        return min(seconds for name, seconds in self.seconds.items() if name != CHOSEN)
+
+    @property
+    def regret(self) -> float:
+        """How many times as long as the best recipe the chosen plan takes."""
+        return self.seconds[CHOSEN] / self.best
+
+    @property
+    def q_error(self) -> float:
+        """The factor between estimated and actual results, with at least 1 on both sides."""
+        one, other = max(self.expected, 1.0), max(float(self.results), 1.0)
+        return max(one, other) / min(one, other)
+
+
+def main() -> None:
+    """Run the workload, write a line of CSV for each query, and say how far it is off."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--csv", type=Path, default=Path(__file__).parent / "results/regret.csv")
+    arguments = parser.parse_args()
+    cells = []
+    signal.signal(signal.SIGALRM, _give_up)
+    arguments.csv.parent.mkdir(exist_ok=True)
+    with arguments.csv.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(_HEADER)
+        for drawn in workload(arguments.queries, arguments.seed):
+            cell = _measured(drawn)
+            if cell is not None:
+                cells.append(cell)
+                writer.writerow(_row(cell))
+                file.flush()
+            print(f"{drawn.number + 1}/{arguments.queries}", end="\r", file=sys.stderr)
+    print(machine.described())
+    print("\n".join(_summary(cells)))
+
+
+def _measured(drawn: Drawn) -> Cell | None:
+    """The cell of a query; None if it has too many matches to be run so often."""
+    table = drawn.table()
+    known = compiled(
+        drawn.text, table, time="ts", type="type", seq=None, types=None, time_unit=None,
+        params=None, plan="optimized", limit=None, on_bad_row="error",
+    )  # fmt: skip
+    basic = known.plan(Optimized.of(known.basic)).engine
+    _, events = Matcher(basic, streaming=False).load(table)
+    begin = time.perf_counter()
+    statistics = known.measured(events, SAMPLE)
+    sampled = time.perf_counter()
+    made = known.optimized(statistics)
+    planned = time.perf_counter()
+    expected = cost_of(made.plan, statistics).results
+    if expected > MOST_MATCHES:
+        return None
+    plans = {CHOSEN: known.plan(made)}
+    for name in recipe_names():
+        if name != "optimized":
+            plans[name] = sase.compile(drawn.text, table, plan=name)
+    seconds, results = _compared(plans, table)
+    return Cell(drawn, seconds, expected, results, sampled - begin, planned - sampled)
+
+
+def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]:
+    """The median seconds of each plan; plans that are alike run once for all of them."""
+    alike: dict[Any, list[str]] = {}
+    for name, plan in plans.items():
+        alike.setdefault(plan.operators, []).append(name)
+    found: dict[Any, list[float]] = {}
+    results, best = -1, float("inf")
+    for operators, names in alike.items():
+        try:
+            taken, count = _run(plans[names[0]], table, SLOW * best)
+        except TooSlow:
+            continue
+        assert results in (-1, count), f"{names[0]} finds {count} and not {results}"
+        results, best = count, min(best, taken)
+        found[operators] = [taken]
+    near = [each for each, taken in found.items() if taken[0] < 2 * best]
+    near += [o for o in found if CHOSEN in alike[o] and o not in near]
+    for _ in range(RUNS - 1):
+        for operators in near:
+            found[operators].append(_run(plans[alike[operators][0]], table, float("inf"))[0])
+    return {
+        name: median(taken) for operators, taken in found.items() for name in alike[operators]
+    }, results
+
+
+def _run(plan: Any, table: Any, most: float) -> tuple[float, int]:
+    """The seconds of a run in one thread, and how many matches it finds."""
+    signal.setitimer(signal.ITIMER_REAL, min(max(most, 0.5), LONGEST))
+    try:
+        begin = time.perf_counter()
+        count = plan.run(table, threads=1).rows.num_rows
+        return time.perf_counter() - begin, count
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _give_up(number: int, frame: object) -> None:
+    raise TooSlow
+
+
+_HEADER = (
+    "number", "query", "types", "domains", "skew", "length", "tests", "conditions", "negation",
+    "window", "results", "expected", "q_error", "chosen_ms", "best_ms", "best", "regret",
+    "sampling_ms", "planning_ms",
+)  # fmt: skip
+
+
+def _row(cell: Cell) -> tuple[object, ...]:
+    drawn = cell.drawn
+    recipes = {name: each for name, each in cell.seconds.items() if name != CHOSEN}
+    return (
+        drawn.number, drawn.text, drawn.types, " ".join(map(str, drawn.domains)), drawn.skew,
+        drawn.length, drawn.tests, drawn.conditions, drawn.negation, drawn.window, cell.results,
+        f"{cell.expected:.1f}", f"{cell.q_error:.2f}", f"{cell.seconds[CHOSEN] * 1e3:.1f}",
+        f"{cell.best * 1e3:.1f}", min(recipes, key=lambda name: recipes[name]),
+        f"{cell.regret:.3f}", f"{cell.sampling * 1e3:.1f}", f"{cell.planning * 1e3:.1f}",
+    )  # fmt: skip
+
+
+def _summary(cells: list[Cell]) -> Iterator[str]:
+    large = [cell for cell in cells if cell.best >= LEAST_SECONDS]
+    yield f"{len(cells)} queries over {EVENTS:,} events each, {len(large)} of at least 50 ms"
+    regrets = sorted(cell.regret for cell in large)
+    if len(regrets) > 1:
+        within = sum(regret <= 1.25 for regret in regrets) / len(regrets)
+        yield f"regret: within 1.25 for {within:.1%} (wanted: 90 %), worst {regrets[-1]:.2f} (2)"
+    yield f"q-error of results: {_quantiles([cell.q_error for cell in cells])}"
+    for part in ("negation", "length", "tests", "conditions", "skew", "window"):
+        for value in sorted({getattr(cell.drawn, part) for cell in cells}):
+            errors = [cell.q_error for cell in cells if getattr(cell.drawn, part) == value]
+            yield f"  {part} {value}: {_quantiles(errors)}"
+    sampling, planning = ([getattr(c, n) * 1e3 for c in cells] for n in ("sampling", "planning"))
+    yield f"ms for statistics: {_quantiles(sampling)}; for planning: {_quantiles(planning)}"
+
+
+def _quantiles(values: list[float]) -> str:
+    if len(values) < 2:
+        return f"{values[0]:.2f}" if values else "none"
+    return f"median {median(values):.2f}, 90 % {quantiles(values, n=10)[-1]:.2f} ({len(values)})"
+
+
+if __name__ == "__main__":
+    main()
