@@ -117,7 +117,8 @@ class Population:
 
     def lacks(self, component: BoundComponent, tests: Tests) -> Mask:
         """Which rows that may stand for a component do not declare an attribute of tests."""
-        return self._lacking(tests)[self._standing[component]]
+        lacking: Mask = self._lacking(tests)[self._standing[component]]
+        return lacking
 
     def _lacking(self, tests: Tests) -> Mask:
         if tests not in self._undeclared:
