@@ -136,8 +136,9 @@ class _Count:
         return (self._hit + 0.5) / (self._all + 1.0)
 
     def can_tell(self, expected: float, hits: float) -> bool:
-        """Whether so many chains agree, or so few do that it is known that the share is less."""
-        return self._hit >= hits or expected * self._all >= ENOUGH
+        """Whether enough chains would agree as expected, or quite unexpectedly so many do."""
+        wanted = expected * self._all
+        return wanted >= ENOUGH or self._hit >= max(hits, 2 * wanted)
 
     def is_other(self, usual: float) -> bool:
         """Whether slices, which are drawn independently, have quite another share by no chance."""
