@@ -43,6 +43,7 @@ class KeyCodes:
             codes[known] = self.codes(np.ascontiguousarray(rows[:, known]), None, numbers[known])
             return codes
         if self._table is None:
+            rows = frozen(rows)
             if self._digits is not None and compose(rows, self._digits, codes):
                 return codes
             if self._fit(rows):

@@ -24,7 +24,7 @@ class KeyTable(NamedTuple):
 
 
 @kernel
-def compose(rows: OutIntRows, digits: OutIntRows, codes: OutInts) -> bool:
+def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
     """Write codes that are made of the keys themselves; false if one of these is out of range.
 
     `digits` are for each row of keys the least, the bits, and how far they are shifted.

@@ -24,9 +24,10 @@ from sase.planning.statistics import Agreement
 
 Components = tuple[BoundComponent, ...]
 Shares = dict[tuple[Tests, Components], float]
-# Chains that agree of which a share can be made, those that show in slices that it is another one,
-# and standard deviations that are hardly chance.
-ENOUGH, FEW, SURE = 20.0, 5.0, 2.0
+# Chains that agree of which a share can be made, and in slices to show that it is another one.
+ENOUGH, FEW = 20.0, 5.0
+# Standard deviations that are hardly chance, and the factor from which on it makes a difference.
+SURE, FACTOR = 2.0, 1.5
 # How many chains are drawn to see which part of them is within a window.
 DRAWN = 2048
 
@@ -85,7 +86,7 @@ def _shares(
         if len(left) < 2:
             found[tests, components] = 1.0
         elif left in counted:
-            found[tests, components] = counted[left].value
+            found[tests, components] = counted[left].local
     return found
 
 
@@ -100,10 +101,15 @@ def _products(
 
 
 class _Share(NamedTuple):
-    """A share, and whether it is that within a window, which is another than in general."""
+    """A share within a window, and in general."""
 
-    value: float
-    is_local: bool
+    local: float
+    general: float
+
+    @property
+    def ratio(self) -> float:
+        """How much more likely it is within a window."""
+        return self.local / self.general if self.general else 1.0
 
 
 class _Count:
@@ -130,14 +136,17 @@ class _Count:
         return (self._hit + 0.5) / (self._all + 1.0)
 
     def can_tell(self, expected: float, hits: float) -> bool:
-        """Whether so many chains agree, or so few do that it is known that the share is less."""
-        return self._hit >= hits or expected * self._all >= ENOUGH
+        """Whether enough chains would agree as expected, or quite unexpectedly so many do."""
+        wanted = expected * self._all
+        return wanted >= ENOUGH or self._hit >= max(hits, 2 * wanted)
 
     def is_other(self, usual: float) -> bool:
-        """Whether slices, which are drawn independently, have another share than by chance."""
+        """Whether slices, which are drawn independently, have quite another share by no chance."""
         excess = self._hits - usual * self._chains
         deviation = math.sqrt(float((excess**2).sum()))
-        return self.can_tell(usual, FEW) and abs(float(excess.sum())) > SURE * deviation
+        is_chance = abs(float(excess.sum())) <= SURE * deviation
+        is_near = usual / FACTOR < self.share < usual * FACTOR
+        return self.can_tell(usual, FEW) and not is_chance and not is_near
 
     def within_window(self) -> float:
         """The share among the chains of slices that are within a window."""
@@ -167,17 +176,19 @@ def _counted(
             break
         wanted = components[level:]
         if len(wanted) == 2:
-            rough = _Share(_chance(population, wanted, tests), is_local=False)
+            pair = rest = _Share(1.0, 1.0)
+            rough = _chance(population, wanted, tests)
         else:
             pair = _counted(population, wanted[:2], tests, rng)[wanted[:2]]
             rest = shares[wanted[1:]]
-            rough = _Share(pair.value * rest.value, pair.is_local or rest.is_local)
-        tells = population.sample.is_all or general[level].can_tell(rough.value, ENOUGH)
-        usual = general[level].share if tells else rough.value
+            rough = pair.general * rest.general
+        tells = population.sample.is_all or general[level].can_tell(rough, ENOUGH)
+        usual = general[level].share if tells else rough
         if local is not None and local[level].is_other(usual):
-            shares[wanted] = _Share(local[level].within_window(), is_local=True)
+            within = local[level].within_window()
         else:
-            shares[wanted] = rough if rough.is_local else _Share(usual, is_local=False)
+            within = min(usual * pair.ratio * rest.ratio, 1.0)
+        shares[wanted] = _Share(within, usual)
     return shares
 
 

@@ -19,7 +19,7 @@ from sase.engine.profile.population import Population, Tests
 from sase.planning.statistics import Selectivity
 
 # How many chains are drawn, and from how many at least.
-DRAWN, FEW = 4096, 400
+DRAWN, FEW = 4096, 200
 
 
 def selectivities(
