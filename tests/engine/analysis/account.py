@@ -1,0 +1,61 @@
+"""What must come out even among the counters of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sase.planning.nodes import SequenceConstruction, find
+
+
+def check_account(plan: Any, matches: Any) -> None:
+    """Nothing goes in that does not come out, or is counted under what turned it away."""
+    (_, scan), (_, construction), *filters = matches.report.counters
+    check_scan(scan)
+    check_construction(construction, find(plan.operators, SequenceConstruction).negations)
+    if matches.report.is_complete and "pushed" in scan:
+        assert construction["walks"] == scan["pushed"][-1]
+    below = construction["sequences"]
+    for name, counted in filters:
+        assert counted["in"] == below, name
+        below = counted["out"]
+        assert counted["in"] - below == turned_away(counted), name
+    assert below == len(matches)
+
+
+def turned_away(counted: dict[str, Any]) -> int:
+    if "hit" in counted:
+        hits, probed = pair(counted, "hit", "probed")
+        assert all(hit <= asked for hit, asked in zip(hits, probed, strict=True))
+        assert counted["waiting"] <= counted["most_waiting"]
+        return sum(counted["hit"]) + int(counted["waiting"])
+    return sum(counted["rejected"].values()) + int(counted.get("beyond_limit", 0))
+
+
+def check_scan(scan: dict[str, Any]) -> None:
+    assert scan["most_bytes"] > 0
+    if "cells" in scan:
+        return
+    for level in range(len(scan["pushed"])):
+        pushed, evicted, alive, most = (
+            scan[name][level] for name in ("pushed", "evicted", "alive", "most_alive")
+        )
+        assert pushed - evicted == alive
+        assert most <= pushed
+        assert scan.get("forbidden", scan["filtered"])[level] <= scan["filtered"][level]
+
+
+def check_construction(counted: dict[str, Any], negations: Any) -> None:
+    visited, passed, unfit, ended = pair(counted, "visited", "passed", "unfit", "ended")
+    assert sum(visited) == sum(passed) + sum(unfit) + sum(counted["rejected"].values())
+    assert visited[-1] == counted["walks"]
+    assert passed[0] == counted["sequences"]
+    forbidden = counted.get("forbidden", [0] * len(ended))
+    assert min([*passed, *unfit, *ended, *forbidden]) >= 0
+    assert [*passed[1:], 0] == [sum(each) for each in zip(ended, forbidden, strict=True)]
+    if "forbidden" in counted:  # active instance stacks hold nothing that could be unfit otherwise
+        assert sum(forbidden) == 0 or negations
+        assert sum(unfit) == 0 or any(each.before == 0 for each in negations)
+
+
+def pair(counted: dict[str, Any], *names: str) -> list[list[int]]:
+    return [counted[name] for name in names]
