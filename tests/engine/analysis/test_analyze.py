@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -238,6 +239,19 @@ def test_a_run_that_compiles_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plans.plan_of("a window", "optimized")._engine
     assert analyze.COMPILED not in analyzed(plan, EVENTS, clock=Ticks())[1].notes
     assert analyze.COMPILED in analyzed(plan, EVENTS, clock=Ticks())[1].notes
+
+
+def test_every_key_is_documented() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "explain-counters.md").read_text(encoding="utf-8")
+    keys = {
+        key
+        for query in ("all around", "an end with a condition", "conditions")
+        for recipe in ("basic", "optimized")
+        for _, counted in Matcher(counting(plans.plan_of(query, recipe))._engine).counters
+        for key in counted
+    }
+    assert len(keys) > 20
+    assert [key for key in sorted(keys) if f"`{key}`" not in text] == []
 
 
 def test_without_it_nothing_more_is_counted() -> None:
