@@ -1,5 +1,7 @@
 """What counting for ANALYZE costs: medians of runs with it and without, which take turns.
 
+Times are those of the processor, so that others who use it count less.
+
     python -m experiments.analyze_overhead [--quick] [--rounds N] [--off]
 
 With `--off` only runs without it are timed, in a way that commits without ANALYZE can do, too: two
@@ -80,9 +82,9 @@ def line(case: Case, rounds: int, *, is_off: bool) -> str:
     for turn in range(rounds):
         for way in range(len(ways)):
             number = (way + turn) % len(ways)
-            start = time.perf_counter()
+            start = time.process_time()
             ways[number]()
-            seconds[number].append(time.perf_counter() - start)
+            seconds[number].append(time.process_time() - start)
     medians = [statistics.median(each) for each in seconds]
     told = " ".join(f"{1000 * each:9.1f}" for each in medians)
     ratio = "" if is_off else f"   on/off {medians[1] / medians[0]:.3f}"

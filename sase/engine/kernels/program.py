@@ -58,11 +58,11 @@ def evaluate_tuple(
     columns: Columns,
     rows: OutInts,
     stack: Stack,
-    failed: OutInts | None,
+    numbered: object,
 ) -> bool:
     """The truth of a condition on one row for each component; a value stays on the stack.
 
-    With `failed` END has a number under which it is counted there that the truth is false.
+    If something is `numbered` the number of the END that is reached stays there instead.
     """
     code, values = program.code, stack.values
     truth, at, top = True, start, ZERO - 1
@@ -70,7 +70,7 @@ def evaluate_tuple(
         operation, first, second = code[at, 0], code[at, 1], code[at, 2]
         if operation <= LAST_FLOW:
             if operation == Op.END:
-                if failed is not None:
+                if numbered is not None:
                     values[0, 0] = first
                 return truth
             jumps = truth == (operation == Op.JUMP_IF_TRUE)

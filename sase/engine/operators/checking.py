@@ -1,4 +1,4 @@
-"""Tests and conditions of an operator, as kernels decide them; for ANALYZE each by itself."""
+"""Tests and conditions of an operator, as kernels decide them; for ANALYZE with what rejected."""
 
 from __future__ import annotations
 

@@ -24,9 +24,8 @@ def check_account(plan: Any, matches: Any) -> None:
 
 def turned_away(counted: dict[str, Any]) -> int:
     if "hit" in counted:
-        assert all(
-            hit <= probed for hit, probed in zip(*pair(counted, "hit", "probed"), strict=True)
-        )
+        hits, probed = pair(counted, "hit", "probed")
+        assert all(hit <= asked for hit, asked in zip(hits, probed, strict=True))
         assert counted["waiting"] <= counted["most_waiting"]
         return sum(counted["hit"]) + int(counted["waiting"])
     return sum(counted["rejected"].values()) + int(counted.get("beyond_limit", 0))
