@@ -95,7 +95,7 @@ def counted(plan: sase.Plan, table: pa.Table) -> int:
     """The number of matches of a run that counts."""
     from sase.engine.analyze import analyzed
 
-    matches, _ = analyzed(plan._engine, table, clock=time.perf_counter_ns)
+    matches, _ = analyzed(plan.engine, table, clock=time.perf_counter_ns)
     return len(matches)
 
 

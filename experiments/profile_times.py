@@ -124,7 +124,7 @@ def main(events: int) -> None:
     print("| stream | events | sample | ms |", " | ".join(names), "|")
     print("| --- " * (4 + len(names)) + "|")
     for stream in streams(events):
-        plan = sase.compile(stream.query, stream.table, plan="basic")._engine
+        plan = sase.compile(stream.query, stream.table, plan="basic").engine
         loaded = Matcher(plan, streaming=False).load(stream.table)[1]
         for size in SAMPLES:
             times = timed(lambda p=plan, e=loaded, n=size: measured(p, e, sample=n))  # type: ignore[misc]

@@ -212,7 +212,7 @@ class Ticks:
 def test_times(recipe: str) -> None:
     """Every operator has some, and together they are what passed while any of them ran."""
     plan, ticks = plans.plan_of("all around", recipe, TINY), Ticks()
-    matches, report = analyzed(plan._engine, EVENTS, clock=ticks)
+    matches, report = analyzed(plan.engine, EVENTS, clock=ticks)
     assert [name for name, _ in report.timings[1:]] == [name for name, _ in report.counters]
     assert report.timings[0][0] == "Front"
     assert all(spent > 0 for _, spent in report.timings)
@@ -227,8 +227,8 @@ def test_a_file_in_pieces_and_few_that_are_shown(tmp_path: Any) -> None:
 
     pyarrow.parquet.write_table(EVENTS, tmp_path / "events.parquet")
     plan = sase.compile(QUERIES["a window"], str(tmp_path))
-    whole, _ = analyzed(plan._engine, str(tmp_path), clock=Ticks())
-    few, report = analyzed(plan._engine, str(tmp_path), clock=Ticks(), shown=3)
+    whole, _ = analyzed(plan.engine, str(tmp_path), clock=Ticks())
+    few, report = analyzed(plan.engine, str(tmp_path), clock=Ticks(), shown=3)
     assert len(few) == 3
     assert dict(report.counters)["Transformation"]["out"] == len(whole) > 3
 
@@ -236,7 +236,7 @@ def test_a_file_in_pieces_and_few_that_are_shown(tmp_path: Any) -> None:
 def test_a_run_that_compiles_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = iter([3, 3, 3, 4])
     monkeypatch.setattr(analyze, "compilations", lambda: next(counts))
-    plan = plans.plan_of("a window", "optimized")._engine
+    plan = plans.plan_of("a window", "optimized").engine
     assert analyze.COMPILED not in analyzed(plan, EVENTS, clock=Ticks())[1].notes
     assert analyze.COMPILED in analyzed(plan, EVENTS, clock=Ticks())[1].notes
 
@@ -247,7 +247,7 @@ def test_every_key_is_documented() -> None:
         key
         for query in ("all around", "an end with a condition", "conditions")
         for recipe in ("basic", "optimized")
-        for _, counted in Matcher(counting(plans.plan_of(query, recipe))._engine).counters
+        for _, counted in Matcher(counting(plans.plan_of(query, recipe)).engine).counters
         for key in counted
     }
     assert len(keys) > 20
@@ -255,6 +255,6 @@ def test_every_key_is_documented() -> None:
 
 
 def test_without_it_nothing_more_is_counted() -> None:
-    matcher = Matcher(plans.plan_of("all around", "basic")._engine)
+    matcher = Matcher(plans.plan_of("all around", "basic").engine)
     keys = {key for _, counted in matcher.counters for key in counted}
     assert not any(key.startswith(("most_", "rejected", "probed")) for key in keys)

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 def loaded(query: str, events: object, **options: Any) -> tuple[EnginePlan, Events]:
     """A query's basic plan, and the events as its matcher loads them."""
-    plan = sase.compile(query, events, plan="basic", **options)._engine
+    plan = sase.compile(query, events, plan="basic", **options).engine
     return plan, Matcher(plan, streaming=False).load(events)[1]
 
 

@@ -44,7 +44,7 @@ def test_rows_and_time_span(times: pa.Array, tmp_path: Path) -> None:
     path = written(tmp_path, pa.table({"ts": times, "type": ["A", "B", "C"] * 10}))
     files, schema = opened(path)
     found = from_footers(files, schema)
-    plan = sase.compile("EVENT A a", files.schema, plan="basic")._engine
+    plan = sase.compile("EVENT A a", files.schema, plan="basic").engine
     events = Matcher(plan, streaming=False).load(files.table(files.schema.names)[0])[1]
     assert found is not None
     assert (found.rows, found.first, found.last) == (30, int(events.ts[0]), int(events.ts[-1]))
