@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.checks import Checks, Tally, satisfied
-from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.stacks import NOTHING, Arrivals, oldest
 
 
@@ -72,6 +72,18 @@ def write(stack: RuntimeStack, walk: Search, out: OutIntRows, written: int) -> N
         out[level, written] = stack.row[walk.choice[level] & mask]
 
 
+@spliced
+def is_taken(checks: Checks | None, tally: Tally | None, row: int, level: int, last: int) -> bool:
+    """Whether an event passes at a level."""
+    if checks is not None:
+        checks.rows[level] = row & checks.mask
+        if not satisfied(checks, level, last, tally):
+            return False
+    if tally is not None:
+        tally.levels[level] += 1
+    return True
+
+
 def _searched(
     stack: RuntimeStack, walk: Search, checks: Checks | None, tally: Tally | None, out: OutIntRows
 ) -> int:
@@ -92,12 +104,7 @@ def _searched(
             walk.at[1] = last
             walk.choice[last] = final
             walk.visited[last] += 1
-            passes = True
-            if checks is not None:
-                checks.rows[last] = stack.row[final & mask] & checks.mask
-                passes = satisfied(checks, last, last, tally)
-            if tally is not None and passes:
-                tally.levels[last] += 1
+            passes = is_taken(checks, tally, stack.row[final & mask], last, last)
             if passes and last == 0:
                 write(stack, walk, out, written)
                 written += 1
@@ -120,13 +127,8 @@ def _searched(
             if stack.measure[place] < bound:
                 walk.choice[level] = NOTHING
                 continue
-            passes = stack.tie[place] != stack.tie[walk.choice[level + 1] & mask]
-            if checks is not None and passes:
-                checks.rows[level] = stack.row[place] & checks.mask
-                passes = satisfied(checks, level, last, tally)
-            if tally is not None and passes:
-                tally.levels[level] += 1
-            if not passes:
+            is_earlier = stack.tie[place] != stack.tie[walk.choice[level + 1] & mask]
+            if not is_earlier or not is_taken(checks, tally, stack.row[place], level, last):
                 walk.choice[level] -= 1
                 continue
             if level > 0:
