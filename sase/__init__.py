@@ -23,8 +23,10 @@ _HOMES = {
     "Matches": "sase.engine.matches",
     "Plan": "sase.api",
     "Schema": "sase.binding",
+    "WhyNot": "sase.engine.why.why_not",
     "compile": "sase.api",
     "match": "sase.api",
+    "why": "sase.why",
 }
 
 __all__ = ["__version__", *_HOMES]

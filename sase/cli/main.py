@@ -27,6 +27,7 @@ COMMANDS = (
     Command("check", "sase.cli.check", "Check queries, and report every error with its place."),
     Command("format", "sase.cli.format", "Lay queries out well."),
     Command("run", "sase.cli.run", "Find the matches of a query in files of events."),
+    Command("why", "sase.cli.why", "Explain why a query finds no match, or so few."),
     Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
     Command("completion", "sase.cli.completion", "Print what makes a shell complete all this."),
 )

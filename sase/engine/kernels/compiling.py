@@ -207,16 +207,22 @@ def _temporary_folder(bases: list[Path]) -> Path:
 class _Announcement(event.Listener):  # type: ignore[misc]
     """Says once that kernels are being compiled; those that are loaded make no event."""
 
-    said = False
+    count = 0
 
     def on_start(self, event: Any) -> None:
         name = event.data["dispatcher"].py_func.__module__
-        if not self.said and name.startswith(__package__):
-            _say("compiling kernels, once per installation …")
-            self.said = True
+        if name.startswith(__package__):
+            if not _Announcement.count:
+                _say("compiling kernels, once per installation …")
+            _Announcement.count += 1
 
     def on_end(self, event: Any) -> None:
         pass
+
+
+def compilations() -> int:
+    """How many kernels this process had to compile: what that took was not the data's fault."""
+    return _Announcement.count
 
 
 @cache

@@ -1,0 +1,97 @@
+"""`sase why`: what stops a query from finding a match, or more of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+
+from sase.cli.given import add_events, keywords, one_query
+from sase.cli.queries import ArgumentError
+from sase.cli.terminal import painted, wants_colour
+from sase.errors import PlanError, QueryError, SaseError, SchemaError
+
+
+def configure(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    add_events(parser)
+    parser.add_argument(
+        "--where",
+        metavar="CONDITION",
+        help="look only at events that satisfy a condition, such as 'tag_id = 17'",
+    )
+    parser.add_argument(
+        "--from",
+        metavar="TIME",
+        dest="first",
+        help="look only at events from a time on, as the time column has it; itself included",
+    )
+    parser.add_argument(
+        "--to", metavar="TIME", dest="last", help="and only up to a time, itself included"
+    )
+    parser.add_argument("--near", metavar="N", type=int, help="near misses shown (default: 10)")
+    parser.add_argument(
+        "--most", metavar="N", type=int, help="partial matches counted (default: 5,000,000)"
+    )
+    parser.add_argument(
+        "--seconds", metavar="S", type=float, help="what the counting may take (default: 10)"
+    )
+    parser.add_argument(
+        "--on-bad-row",
+        choices=("error", "quarantine"),
+        default="error",
+        help="stop at a row that cannot be used, or leave it out (default: error)",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how it is told (default: text)"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Explain the query; 1 if that fails, 2 if the query or the arguments are wrong."""
+    try:
+        return _run(arguments)
+    except QueryError as problem:
+        colour = wants_colour(sys.stderr)
+        for diagnostic in problem.diagnostics:
+            print(painted(diagnostic) if colour else diagnostic, file=sys.stderr)
+        return 2
+    except (SchemaError, PlanError, ArgumentError) as problem:
+        return _failed(problem, 2)
+    except SaseError as problem:
+        return _failed(problem, 1)
+
+
+def _failed(problem: Exception, status: int) -> int:
+    print(f"sase why: error: {problem}", file=sys.stderr)
+    return status
+
+
+def _run(arguments: Namespace) -> int:
+    from sase.api import TIME, readable
+    from sase.engine.files import Files
+    from sase.why import why
+
+    text = one_query(arguments)
+    events = readable(
+        arguments.events,
+        arguments.time or TIME,
+        keeps_rows=arguments.on_bad_row == "quarantine",
+    )
+    columns = events.schema.names if isinstance(events, Files) else events.tables[0].names
+    bounds = {name: getattr(arguments, name) for name in ("near", "most", "seconds")}
+    explained = why(
+        text.content,
+        events,
+        where=arguments.where,
+        from_=arguments.first,
+        to=arguments.last,
+        on_bad_row=arguments.on_bad_row,
+        **{name: each for name, each in bounds.items() if each is not None},
+        **keywords(arguments, columns),
+    )
+    if arguments.format == "json":
+        print(json.dumps(explained.to_dict(), default=str, ensure_ascii=False, indent=2))
+    else:
+        print(explained)
+    return 0
