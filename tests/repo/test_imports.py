@@ -10,12 +10,23 @@ import pytest
 from tests.repo.source import ROOT, Module, example, module, modules
 
 # The parts of the package from the bottom to the top: each may import those before it.
-LAYERS = ["nearest", "source", "errors", "lang", "binding", "planning", "engine", "api", "spark"]
+LAYERS = [
+    "nearest",
+    "source",
+    "errors",
+    "lang",
+    "binding",
+    "planning",
+    "engine",
+    "api",
+    "why",
+    "spark",
+]
 
 # Part of the package → the parts that it may import. `sase` is sase/__init__, which reaches all of
 # them through its lazy names, so only the command line stands above it.
 PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
-    "sase": {"errors", "api"},
+    "sase": {"errors", "api", "why"},
     "generate": {"errors"},
     "cli": {"sase", "generate", *LAYERS},
     "__main__": {"cli"},
@@ -39,6 +50,7 @@ HOMES = {
         "sase.engine.showing",
         "sase.engine.sinks",
         "sase.engine.streaming",
+        "sase.engine.why",
         "sase.generate",
     ),
     "polars": ("sase.engine.matches",),

@@ -34,7 +34,8 @@ class Count:
 class Budget:
     """At most so many matches for each search, and seconds by a clock for all of them.
 
-    Time in which kernels were compiled does not count.
+    Time in which kernels were compiled does not count, nor what goes before the first look of a
+    search, when they are loaded.
     """
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
@@ -42,12 +43,13 @@ class Budget:
 
     def share(self) -> Callable[[int], None]:
         """What a search calls now and then: it raises `Ended` when its share is used up."""
-        share, before, compiled = self._left * SHARE, self._clock(), compilations()
+        share, compiled = self._left * SHARE, compilations()
+        before: float | None = None
 
         def look(rows: int) -> None:
             nonlocal share, before, compiled
             now, known = self._clock(), compilations()
-            if known == compiled:
+            if before is not None and known == compiled:
                 self._left -= now - before
                 share -= now - before
             before, compiled = now, known

@@ -13,7 +13,7 @@ from sase.binding import BoundQuery, Schema
 from sase.binding.bound import BoundComponent, Comparison, Condition, EquivalenceTest
 from sase.engine.block import Block, Stretch
 from sase.engine.coding import KnownTypes, PlanCoding
-from sase.engine.events import Events
+from sase.engine.events import Column, Events
 from sase.engine.expressions import Interner, Lane, RowTest
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.why.parts import Kind, Part, shown
@@ -88,6 +88,17 @@ class Attributes:
         """The codes of all events under tests, negative where they have none."""
         block = self._block(np.arange(len(self.events)))
         return block.codes(self._coding.key(tuple(tests)))
+
+    def encoded(self, attribute: str, places: Numbers) -> Column | None:
+        """The codes of strings at some places, without looking at more texts than are asked for."""
+        column = self.events.columns.get(attribute)
+        return None if column is None or column.dictionary is None else column.take(places)
+
+    def is_known(self, attribute: str, places: Numbers) -> Mask:
+        """Where an attribute is not NULL."""
+        column = self.encoded(attribute, places)
+        valid = self.lane(attribute, places).valid if column is None else column.valid
+        return np.ones(len(places), np.bool_) if valid is None else valid
 
     def text_of(self, code: int) -> str | None:
         """The text that a lane of strings has as a code."""
@@ -185,8 +196,7 @@ def _without_key(
         names = {key.component: key.attribute for key in keys_of(test, query)}
         if component.index not in names:
             continue
-        valid = attributes.lane(names[component.index], passing).valid
-        number = 0 if valid is None else int((~valid).sum())
+        number = int((~attributes.is_known(names[component.index], passing)).sum())
         if number:
             found.append(Stopped(part, number, number))
     return found

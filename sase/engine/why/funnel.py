@@ -78,7 +78,18 @@ def _level(
         left_out = deciding[place:]
         left = search.count(without(whole, left_out)) if left_out else found
         steps.append(Step(part, left.lasts))
-    return Level(candidates, in_order, tuple(steps), found.lasts, found.matches)
+    return Level(candidates, in_order, tuple(_known(steps)), found.lasts, found.matches)
+
+
+def _known(steps: Sequence[Step]) -> list[Step]:
+    """The steps, of which an ended one leaves at least what the next one does."""
+    found: list[Step] = []
+    for step in reversed(steps):
+        least = found[-1].left.number if found else 0
+        if not step.left.is_exact and step.left.number < least:
+            step = Step(step.part, Count(least, is_exact=False))
+        found.append(step)
+    return found[::-1]
 
 
 def _deciding(number: int, query: BoundQuery, parts: Sequence[Part]) -> list[Part]:

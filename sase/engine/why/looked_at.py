@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -72,6 +72,7 @@ def looked_at(
     types = tuple(zip(events.type_names, counts[1:], strict=True))
     of_query = _of_query(events, query)
     kept = events if of_query is None else events.at(of_query)
+    kept = _with_few_texts(kept)
     history = History((Piece(0, kept, inputs, inputs.numbers),))
     return LookedAt(kept, history, types, inputs.num_rows, is_whole)
 
@@ -85,6 +86,20 @@ def _of_query(events: Events, query: BoundQuery) -> np.typing.NDArray[np.int64] 
     named = {name for each in query.components for name in each.types or ()}
     admitted = np.array([*(name in named for name in events.type_names), False])
     return np.flatnonzero(admitted[events.types])
+
+
+def _with_few_texts(events: Events) -> Events:
+    """Without the strings that no event has, where they are many: each search looks at all."""
+    found = dict(events.columns)
+    for name, column in events.columns.items():
+        if column.dictionary is None or len(column.dictionary) <= len(events):
+            continue
+        used, places = np.unique(column.values, return_inverse=True)
+        nulls = int(len(used) > 0 and used[0] < 0)
+        values = (places - nulls).astype(column.values.dtype)
+        texts = column.dictionary.take(pa.array(used[nulls:]))
+        found[name] = replace(column, values=values, dictionary=texts)
+    return replace(events, columns=found)
 
 
 def _loaded(plan: EnginePlan, given: object, names: Sequence[str]) -> tuple[Inputs, Events]:

@@ -14,6 +14,7 @@ from sase.binding.bound import Column, Condition, Reference, WindowKind
 from sase.binding.conjuncts import references
 from sase.binding.types import Kind as ValueKind
 from sase.engine.expressions.constants import TIMES
+from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import size_of, span_of
 from sase.engine.operators.transformation import Results
 from sase.engine.why.candidates import Attributes
@@ -26,7 +27,7 @@ from sase.engine.why.measures import (
     time_text,
 )
 from sase.engine.why.parts import Kind, Part, without
-from sase.engine.why.relaxing import as_positive, disagreeing, keys_of, opposite, with_condition
+from sase.engine.why.relaxing import as_positive, differing, keys_of, opposite, with_condition
 from sase.engine.why.searching import Search
 from sase.engine.why.values import number_text, quoted
 
@@ -153,13 +154,21 @@ class NearMisses:
                 break
         return _as_rows(np.concatenate(found, axis=1))
 
-    def _disagreeing(self, part: Part, relaxed: BoundQuery) -> Misses | None:
+    def _disagreeing(self, part: Part, relaxed: BoundQuery) -> Misses:
         test = self.query.equivalences[part.number]
-        condition = disagreeing(test, self.query)
-        if condition is None:
-            return None
-        query = with_condition(relaxed, condition, self.search.schema)
-        found, _ = self._nearest(query, _unmeasured, is_measured=False)
+        if test.value is not None:
+            condition = differing(test, self.query)
+            query = with_condition(relaxed, condition, self.search.schema)
+            found, _ = self._nearest(query, _unmeasured, is_measured=False)
+        else:
+            query, of_each = relaxed, self.attributes.codes([test])
+
+            def rate(results: Results) -> tuple[Mask, Reals, Reals]:
+                codes, (_, shares, by) = of_each[results.positions], _unmeasured(results)
+                known = np.where(codes >= 0, codes, codes.max(axis=0))
+                return (codes == NOTHING).any(axis=0) | (np.ptp(known, axis=0) > 0), shares, by
+
+            found, _ = self._nearest(query, rate, is_measured=False)
         text = self._values(list(keys_of(test, self.query)), found)
         return Misses(part, query, found.positions, np.full(len(found), np.nan), tuple(text))
 
@@ -245,6 +254,10 @@ class NearMisses:
         ]
 
     def _texts(self, reference: Reference, positions: Numbers) -> list[str]:
+        column = self.attributes.encoded(reference.attribute, positions)
+        if column is not None:
+            texts = (column.dictionary[n].as_py() if n >= 0 else None for n in column.values)
+            return ["NULL" if text is None else quoted(text) for text in texts]
         lane = self.attributes.lane(reference.attribute, positions)
         tags = np.broadcast_to(lane.tag, len(positions)).tolist()
         valid = [True] * len(positions) if lane.valid is None else lane.valid.tolist()

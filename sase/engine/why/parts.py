@@ -17,6 +17,7 @@ from sase.binding.bound import (
     WindowKind,
 )
 from sase.binding.text import condition_text, value_text
+from sase.lang.names import spelled_type
 
 
 class Kind(Enum):
@@ -102,7 +103,7 @@ def needing_window(query: BoundQuery) -> str:
 
 def shown(component: BoundComponent) -> str:
     """A component as the pattern has it."""
-    names = "ANY" if component.types is None else ", ".join(component.types)
+    names = ", ".join(map(spelled_type, component.types or ())) or "ANY"
     test = f"ANY({names})" if component.is_any and component.types is not None else names
     return f"{test} {component.variable}" if component.named else test
 
@@ -113,6 +114,8 @@ def window_text(window: BoundWindow) -> str:
     assert not isinstance(amount, Placeholder), "a query that runs has all parameters"
     what = {WindowKind.EVENTS: "EVENTS", WindowKind.PARTITION_EVENTS: "EVENTS PER PARTITION"}
     unit = what.get(window.kind, window.unit or "")
+    if amount == 1 and window.kind is WindowKind.TIME:
+        unit = unit.removesuffix("s")
     return f"{float(amount):g} {unit}".strip() + (" INCLUSIVE" if window.inclusive else "")
 
 

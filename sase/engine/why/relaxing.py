@@ -141,16 +141,7 @@ def keys_of(test: EquivalenceTest, query: BoundQuery) -> tuple[Reference, ...]:
     )
 
 
-def disagreeing(test: EquivalenceTest, query: BoundQuery) -> Condition | None:
-    """What holds of the events that a test stops; None where that cannot be said."""
-    keys = keys_of(test, query)
-    value = test.value
-    if not keys or (value is None and len(keys) < 2):
-        return None
-    first, *others = keys
-    pairs = (
-        [Comparison("!=", key, value) for key in keys]
-        if value is not None
-        else [Comparison("!=", first, key) for key in others]
-    )
-    return _any((*pairs, *(NullTest(key, False) for key in keys)))
+def differing(test: EquivalenceTest, query: BoundQuery) -> Condition:
+    """What holds of events of which some have another value than a test fixes."""
+    assert test.value is not None
+    return _any(tuple(opposite(Comparison("=", key, test.value)) for key in keys_of(test, query)))

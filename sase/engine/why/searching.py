@@ -17,14 +17,19 @@ from sase.engine.why.budget import Budget, Count, Ended
 from sase.planning.basic import basic_plan
 from sase.planning.recipes import cooked, read_recipe
 
-# Small blocks: between two of them the clock is looked at.
-OPTIONS = Options(block=1 << 14)
+# Between two blocks the clock is looked at. A block can take long where nothing keeps partitions
+# apart; where keys do, they are looked after for each block.
+WITH_KEYS, WITHOUT = Options(), Options(block=1 << 14)
+# The first piece of the events, and by how much the next one is larger: what a search does for a
+# piece is then not much more than what it has done before, whatever goes with the events before.
+FIRST, GROWTH = 64, 1.25
 
 
 def planned(query: BoundQuery, schema: Schema, recipe: str) -> EnginePlan:
     """How a query is run."""
     operators, _ = cooked(read_recipe(recipe), basic_plan(query))
-    return EnginePlan(operators, schema, query.definitions, OPTIONS)
+    options = WITH_KEYS if query.equivalences else WITHOUT
+    return EnginePlan(operators, schema, query.definitions, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class Search:
 
     def __init__(self, events: Events, schema: Schema, recipe: str, budget: Budget) -> None:
         self.events, self.schema, self.recipe = events, schema, recipe
-        self.budget = budget
+        self.budget, self._pieces = budget, _growing(events)
         # Whether some search had to be ended.
         self.is_cut = False
         # Whether the last one came to its end.
@@ -56,7 +61,7 @@ class Search:
             watch=self.budget.share(),
         )
         try:
-            yield from matcher.results(self.events)
+            yield from matcher.results(*self._pieces)
         except Ended:
             self.is_cut, self.is_whole = True, False
 
@@ -90,3 +95,20 @@ class Search:
         if any(len(results) for results in self.results(query)):
             return True
         return False if self.is_whole else None
+
+
+def _growing(events: Events) -> list[Events]:
+    """Events in pieces that grow up to the size of a block, and the rest."""
+    ends, size = [0], float(FIRST)
+    while ends[-1] + size < len(events) and size < WITH_KEYS.block:
+        ends.append(_boundary(events, ends[-1] + int(size)))
+        size *= GROWTH
+    ends.append(len(events))
+    return [events.between(begin, end) for begin, end in zip(ends, ends[1:], strict=False)]
+
+
+def _boundary(events: Events, place: int) -> int:
+    """The first place from one on that is not simultaneous with the one before."""
+    if events.tie is None:
+        return place
+    return int(np.searchsorted(events.tie, events.tie[place - 1], "right"))

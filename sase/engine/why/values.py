@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -72,16 +73,20 @@ def seen_by(condition: Condition, at: Numbers, attributes: Attributes) -> Seen |
     if len({each.attribute for each in read}) != 1:
         return None
     reference = next(iter(read))
+    given = [each.value for each in _constants(condition)]
+    texts = [each for each in given if isinstance(each, str)]
+    column = attributes.encoded(reference.attribute, at)
+    if column is not None:
+        codes = column.values[column.values >= 0]
+        return _of_texts(reference.attribute, codes, lambda n: column.dictionary[n].as_py(), texts)
     lane = attributes.lane(reference.attribute, at)
     if not isinstance(lane.tag, int) or reference.type.kind is Kind.BOOLEAN:
         return None
     values = lane.values if lane.valid is None else lane.values[lane.valid]
     if not len(values):
         return Seen(reference.attribute)
-    given = [each.value for each in _constants(condition)]
-    texts = [each for each in given if isinstance(each, str)]
     if reference.type.kind is Kind.STRING:
-        return _of_texts(reference.attribute, values, texts, attributes)
+        return _of_texts(reference.attribute, values, attributes.text_of, texts)
     numbers = [each for each in given if isinstance(each, int | float)]
     return _of_numbers(reference, lane, values, numbers)
 
@@ -103,10 +108,14 @@ def _constants(condition: Condition) -> list[Constant]:
     return [each for each in found if isinstance(each, Constant)]
 
 
-def _of_texts(name: str, codes: Numbers, given: list[str], attributes: Attributes) -> Seen:
+def _of_texts(
+    name: str, codes: Numbers, text_of: Callable[[int], str | None], given: list[str]
+) -> Seen:
+    if not len(codes):
+        return Seen(name)
     used, counts = np.unique(codes, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:COMPARED]
-    found = [(attributes.text_of(int(used[n])) or "", int(counts[n])) for n in most]
+    found = [(text_of(int(used[n])) or "", int(counts[n])) for n in most]
     found.sort(key=lambda each: (-each[1], each[0]))
     near = (nearest(text, [value for value, _ in found]) for text in given)
     meant = next((each for each in near if each is not None), None)

@@ -123,10 +123,12 @@ def _of_levels(facts: Facts) -> Iterator[str]:
 def _wrong_order(levels: Sequence[Level]) -> str:
     *before, level = levels
     earlier = before[-1].candidates
+    after = "one of them" if earlier.passing > 1 else "it"
+    are = f"are {earlier.passing:,}" if earlier.passing > 1 else "is one"
     return (
-        f"there are {earlier.passing:,} {earlier.text} and {level.candidates.passing:,}"
-        f" {level.candidates.text}, and none of these comes after one of those"
-        + (" that has all it needs before it" if len(before) > 1 else "")
+        f"there {are} {earlier.text}, and none of the {level.candidates.passing:,}"
+        f" {level.candidates.text} comes after {after}"
+        + (", with what must come before" if len(before) > 1 else "")
         + ": is the order of the pattern right?"
     )
 
@@ -139,7 +141,8 @@ def _stopped(levels: Sequence[Level]) -> Iterator[str]:
     held: list[Part] = []
     left = Count(level.in_order)
     for step in level.steps:
-        if step.left == left or (step.left.number >= left.number and not step.left.is_exact):
+        is_open = not step.left.is_exact and step is not level.steps[-1]
+        if step.left == left or is_open:
             held.append(step.part)
             continue
         having = _having(earlier, held)
