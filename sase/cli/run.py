@@ -148,7 +148,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         say(["LIMIT was reached before the end of the events"])
     seconds = progress.seconds
     if not progress.matches and arguments.limit != 0:
-        say(["for what stopped them:  sase why  with the same query and --events"])
+        say(["sase why  with the same query and events says what stopped the matches"])
     found = "1 match" if progress.matches == 1 else f"{progress.matches:,} matches"
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])

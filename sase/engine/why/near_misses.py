@@ -42,6 +42,7 @@ WHOLE, APART = 1.0, 2.0
 # Windows that are tried one after the other, as multiples; at last none.
 WIDER = (2, 10, 100)
 LONGEST = 2**63 - 1
+EXACTLY = "by the last instant: a window is less than its length"
 # Matches among which those with two reasons are told from those with one.
 LOOKED_UP = 1 << 16
 
@@ -97,8 +98,8 @@ class NearMisses:
 
         def rate(results: Results) -> tuple[Mask, Reals, Reals]:
             spans = of_each[results.positions[-1]] - of_each[results.positions[0]]
-            by = (spans - most).astype(np.float64)
-            return by > 0, by / size, by
+            by = (spans - size).astype(np.float64)
+            return spans > most, by / size, by
 
         for factor in (*WIDER, None):
             # What lies beyond a wider window is further away than all that lies in it.
@@ -106,7 +107,10 @@ class NearMisses:
             found, by = self._nearest(replace(relaxed, window=wider), rate, is_measured=True)
             if len(found) == self.near or not self.search.is_whole:
                 break
-        text = [f"by {span_text(int(each), window, self.search.schema)}" for each in by]
+        text = [
+            f"by {span_text(int(each), window, self.search.schema)}" if each else EXACTLY
+            for each in by
+        ]
         return Misses(part, relaxed, found.positions, by / size, tuple(text))
 
     def _forbidden(self, part: Part, relaxed: BoundQuery) -> Misses:
@@ -154,8 +158,10 @@ class NearMisses:
                 break
         return _as_rows(np.concatenate(found, axis=1))
 
-    def _disagreeing(self, part: Part, relaxed: BoundQuery) -> Misses:
+    def _disagreeing(self, part: Part, relaxed: BoundQuery) -> Misses | None:
         test = self.query.equivalences[part.number]
+        if test.value is None and len(self.query.components) == 1:
+            return None  # an event alone agrees with itself
         if test.value is not None:
             condition = differing(test, self.query)
             query = with_condition(relaxed, condition, self.search.schema)
