@@ -26,7 +26,7 @@ _HOMES = {
     "WhyNot": "sase.engine.why.why_not",
     "compile": "sase.api",
     "match": "sase.api",
-    "why": "sase.why",
+    "why": "sase.why_not",
 }
 
 __all__ = ["__version__", *_HOMES]

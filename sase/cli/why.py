@@ -70,7 +70,7 @@ def _failed(problem: Exception, status: int) -> int:
 def _run(arguments: Namespace) -> int:
     from sase.api import TIME, readable
     from sase.engine.files import Files
-    from sase.why import why
+    from sase.why_not import why
 
     text = one_query(arguments)
     events = readable(

@@ -19,14 +19,14 @@ LAYERS = [
     "planning",
     "engine",
     "api",
-    "why",
+    "why_not",
     "spark",
 ]
 
 # Part of the package → the parts that it may import. `sase` is sase/__init__, which reaches all of
 # them through its lazy names, so only the command line stands above it.
 PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
-    "sase": {"errors", "api", "why"},
+    "sase": {"errors", "api", "why_not"},
     "generate": {"errors"},
     "cli": {"sase", "generate", *LAYERS},
     "__main__": {"cli"},

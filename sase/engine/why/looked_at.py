@@ -53,14 +53,13 @@ def looked_at(
     query: BoundQuery,
     given: Inputs | Files,
     restrictions: Sequence[Condition],
-    held: int = MOST_HELD,
 ) -> LookedAt:
     """What of the events satisfies the restrictions."""
     names = tuple(name for _, name in columns_needed(restrictions))
     read: object = given
     is_whole = True
     if isinstance(given, Files):
-        read, is_whole = _read(plan, given, names, held)
+        read, is_whole = _read(plan, given, names)
     inputs, events = _loaded(plan, read, names)
     if restrictions:
         attributes = Attributes(events, plan.schema, query.components)
@@ -116,12 +115,12 @@ def _loaded(plan: EnginePlan, given: object, names: Sequence[str]) -> tuple[Inpu
     return inputs, loader.load(inputs)
 
 
-def _read(plan: EnginePlan, files: Files, names: Sequence[str], held: int) -> tuple[object, bool]:
+def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[object, bool]:
     """The columns that are read of files, as many rows as may be held; whether that is all."""
     wanted = plan.named.union(names)
     columns = [name for name in files.schema.names if name in wanted]
-    if files.weight(columns) > held:
-        return _first(files, columns, wanted, held)
+    if files.weight(columns) > MOST_HELD:
+        return _first(files, columns, wanted)
     try:
         table, parts = files.table(columns, wanted)
     except DataError as problem:
@@ -131,15 +130,13 @@ def _read(plan: EnginePlan, files: Files, names: Sequence[str], held: int) -> tu
     return Inputs((Input(table, files=parts),)), True
 
 
-def _first(
-    files: Files, columns: Sequence[str], wanted: Collection[str], held: int
-) -> tuple[Inputs, bool]:
+def _first(files: Files, columns: Sequence[str], wanted: Collection[str]) -> tuple[Inputs, bool]:
     """The first rows of files that are too large to be held."""
     tables, parts, size, rows = [files.empty(columns, wanted)], list[FilePart](), 0, 0
     for part, table in files.batches(columns, wanted):
         tables.append(table)
         parts.append(part._replace(number=rows))
         size, rows = size + table.nbytes, rows + table.num_rows
-        if size > held:
+        if size > MOST_HELD:
             return Inputs((Input(pa.concat_tables(tables), files=tuple(parts)),)), False
     return Inputs((Input(pa.concat_tables(tables), files=tuple(parts)),)), True
