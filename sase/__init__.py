@@ -25,9 +25,11 @@ _HOMES = {
     "Explanation": "sase.planning.explain",
     "Plan": "sase.api.plan",
     "Schema": "sase.binding",
+    "WhyNot": "sase.engine.why.why_not",
     "compile": "sase.api",
     "explain": "sase.api.explaining",
     "match": "sase.api",
+    "why": "sase.api.why_not",
 }
 
 __all__ = ["__version__", *_HOMES]

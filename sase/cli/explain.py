@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sase.cli.failing import status_of
-from sase.cli.given import add_events, keywords, one_query
+from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.queries import ArgumentError
 
 if TYPE_CHECKING:
@@ -99,16 +99,6 @@ def without_events(arguments: Namespace) -> dict[str, Any]:
 
     said = keywords(arguments, (arguments.time or TIME, arguments.type or TYPE))
     return {**said, "time": arguments.time or TIME, "type": arguments.type or TYPE}
-
-
-def opened(arguments: Namespace) -> tuple[Any, list[str]]:
-    """The events, and the names of their columns."""
-    from sase.api.given import TIME, readable
-    from sase.engine.files import Files
-
-    events = readable(arguments.events, arguments.time or TIME, keeps_rows=False)
-    columns = events.schema.names if isinstance(events, Files) else events.tables[0].names
-    return events, list(columns)
 
 
 def _save(explanation: Explanation, path: str) -> None:

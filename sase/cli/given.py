@@ -52,6 +52,16 @@ def one_query(arguments: Namespace) -> Text:
     return texts[0]
 
 
+def opened(arguments: Namespace, *, keeps_rows: bool = False) -> tuple[Any, list[str]]:
+    """The events, and the names of their columns."""
+    from sase.api.given import TIME, readable
+    from sase.engine.files import Files
+
+    events = readable(arguments.events, arguments.time or TIME, keeps_rows=keeps_rows)
+    columns = events.schema.names if isinstance(events, Files) else events.tables[0].names
+    return events, list(columns)
+
+
 def keywords(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
     """What was said of events with these columns; says what it found out itself."""
     from sase.engine.files import names_found

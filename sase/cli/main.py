@@ -29,6 +29,7 @@ COMMANDS = (
     Command("run", "sase.cli.run", "Find the matches of a query in files of events."),
     Command("explain", "sase.cli.explain", "Show the plan of a query, and why it is so."),
     Command("plans", "sase.cli.plans", "List the recipes of plans, or compare what they make."),
+    Command("why", "sase.cli.why", "Explain why a query finds no match, or so few."),
     Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
     Command("completion", "sase.cli.completion", "Print what makes a shell complete all this."),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.explain import opened, without_events
+from sase.cli.explain import without_events
 from sase.cli.failing import status_of
-from sase.cli.given import add_events, keywords, one_query
+from sase.cli.given import add_events, keywords, one_query, opened
 
 if TYPE_CHECKING:
     from sase.planning.explain import Explanation

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sase.cli.failing import status_of
 from sase.cli.follow import follow, lateness_of
-from sase.cli.given import add_events, keywords, one_query
+from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
@@ -102,7 +102,6 @@ def _check_follow(arguments: Namespace) -> None:
 
 def _run(arguments: Namespace, ending: Ending) -> int:
     from sase.api.compiling import compiled
-    from sase.api.given import TIME, readable
     from sase.api.running import run as run_plan
     from sase.engine.files import Files
     from sase.engine.sinks import writer_for
@@ -113,10 +112,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     if arguments.quarantine is not None:
         writer_for(arguments.quarantine)
     on_bad_row = "quarantine" if arguments.quarantine is not None else arguments.on_bad_row
-    events = readable(
-        arguments.events, arguments.time or TIME, keeps_rows=on_bad_row == "quarantine"
-    )
-    columns = events.schema.names if isinstance(events, Files) else events.tables[0].names
+    events, columns = opened(arguments, keeps_rows=on_bad_row == "quarantine")
     known = compiled(
         text.content,
         events,
@@ -146,6 +142,8 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         say(["LIMIT was reached before the end of the events"])
     seconds = progress.seconds
     found = counted(progress.matches, "match")
+    if not progress.matches and arguments.limit != 0:
+        say(["sase why  with the same query and events says what stopped the matches"])
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
     return 0

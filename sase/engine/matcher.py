@@ -200,10 +200,14 @@ class Matcher:
             self._quarantine.take(inputs, events.refused, numbers)
         return self._history
 
-    def results(self, events: Events) -> Iterator[Results]:
-        """What is found in events, of which this or another one remembers the input."""
+    def results(self, *pieces: Events) -> Iterator[Results]:
+        """What is found in events, of which this or another one remembers the input.
+
+        Pieces follow each other, and simultaneous events are in the same one.
+        """
         self._is_finished = True
-        yield from self._run(events)
+        for events in pieces:
+            yield from self._run(events)
         yield from self._end()
 
     def codes(self, events: Events, test: EquivalenceTest) -> Numbers:

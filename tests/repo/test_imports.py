@@ -10,7 +10,17 @@ import pytest
 from tests.repo.source import ROOT, Module, example, module, modules
 
 # The parts of the package from the bottom to the top: each may import those before it.
-LAYERS = ["nearest", "source", "errors", "lang", "binding", "planning", "engine", "api", "spark"]
+LAYERS = [
+    "nearest",
+    "source",
+    "errors",
+    "lang",
+    "binding",
+    "planning",
+    "engine",
+    "api",
+    "spark",
+]
 
 # Part of the package → the parts that it may import. `sase` is sase/__init__, which reaches all of
 # them through its lazy names, so only the command line stands above it.
@@ -39,6 +49,7 @@ HOMES = {
         "sase.engine.showing",
         "sase.engine.sinks",
         "sase.engine.streaming",
+        "sase.engine.why",
         "sase.generate",
     ),
     "polars": ("sase.engine.matches",),

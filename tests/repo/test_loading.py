@@ -39,6 +39,7 @@ def loaded(program: str, *arguments: str, folder) -> list[str]:
         (PROGRAM, ("chekc",), []),
         (PROGRAM, ("check", "--help"), []),
         (PROGRAM, ("check", "-q", "EVENT A"), ["lark"]),
+        (PROGRAM, ("why", "--help"), []),
         (PROGRAM, ("completion", "bash"), []),
         (PROGRAM, ("generate", "--help"), []),
         (PROGRAM, ("generate", "retail", "--help"), []),

@@ -40,10 +40,10 @@ def test_output_in_the_readme_is_real(
 
 
 def transcripts() -> list[tuple[str, str]]:
-    """The commands of the page on logs, which may run over several lines, and what stands under."""
-    page = (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
+    """The commands of two pages, which may run over several lines, and what stands under."""
+    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("logs.md", "why.md")]
     found = []
-    for block in page.split("```console\n$ ")[1:]:
+    for block in (block for page in pages for block in page.split("```console\n$ ")[1:]):
         lines = block.split("```")[0].splitlines()
         # A quoted query may have several lines, and ends the command.
         end = next(n for n, line in enumerate(lines) if line.endswith("'"))

@@ -1,0 +1,104 @@
+"""The public function that explains why a query finds no match, or so few."""
+
+from __future__ import annotations
+
+import time as clocks
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from sase.api.compiling import compiled
+from sase.api.given import DEFAULT_PLAN, TIME, TYPE, readable
+from sase.binding import Schema
+from sase.binding.bound import Condition
+from sase.binding.where import bind_where
+from sase.errors import PlanError
+from sase.planning.optimizer import Optimized
+
+if TYPE_CHECKING:
+    from sase.engine.why.why_not import WhyNot
+
+# Near misses that are shown, partial matches of each search, and seconds for all of them.
+NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
+
+
+def why(
+    query: str,
+    events: object,
+    *,
+    where: str | None = None,
+    from_: int | float | date | str | None = None,
+    to: int | float | date | str | None = None,
+    near: int = NEAR,
+    most: int = MOST,
+    seconds: float = SECONDS,
+    clock: Callable[[], float] = clocks.monotonic,
+    time: str = TIME,
+    type: str | None = TYPE,
+    seq: str | None = None,
+    types: Any = None,
+    time_unit: str | None = None,
+    params: Mapping[str, object] | None = None,
+    plan: str = DEFAULT_PLAN,
+    on_bad_row: str = "error",
+) -> WhyNot:
+    """Why a query finds no match in events, or so few: what stops how many, and near misses.
+
+    `where` is a condition on the attributes of events, `from_` and `to` are times, both included:
+    only such events are looked at. `near` is how many near misses are shown, `most` how many
+    partial matches each search may find, and `seconds` how long all of them may take by `clock`;
+    what these bounds end is said with "at least". The other keywords are those of `match`.
+    """
+    from sase.engine.why.budget import Budget
+    from sase.engine.why.explaining import explain
+
+    if min(near, most, seconds) < 0:
+        raise PlanError("near, most and seconds are not negative")
+    inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
+    known = compiled(
+        query,
+        inputs,
+        time=time,
+        type=type,
+        seq=seq,
+        types=types,
+        time_unit=time_unit,
+        params=params,
+        plan=plan,
+        limit=None,
+        on_bad_row=on_bad_row,
+    )
+    schema, given = known.schema, dict(params or {})
+    restrictions = _between(schema, from_, to)
+    if where is not None:
+        restrictions.append(bind_where(where, schema, name="where", parameters=given))
+    engine = known.plan(Optimized.of(known.basic)).engine
+    budget = Budget(most, seconds, clock)
+    return explain(
+        known.bound, query, engine, inputs, restrictions, recipe=plan, near=near, budget=budget
+    )
+
+
+def _between(schema: Schema, first: object, last: object) -> list[Condition]:
+    """The times as conditions on the time column."""
+    name = schema.time.replace("`", "``")
+    return [
+        bind_where(f"`{name}` {sign} {_moment(given, schema)}", schema, name=option)
+        for option, sign, given in (("from", ">=", first), ("to", "<=", last))
+        if given is not None
+    ]
+
+
+def _moment(given: object, schema: Schema) -> str:
+    """A time as the language writes it; seconds as floats are microseconds to conditions."""
+    if schema.has_raw_time:
+        try:
+            number = float(str(given))
+        except ValueError as problem:
+            raise PlanError(
+                f"the time {given!r} is no number, and `{schema.time}` holds numbers"
+            ) from problem
+        is_float = schema.time_type.kind.value == "float"
+        return str(round(number * 1e6)) if is_float else str(given)
+    text = given.isoformat() if isinstance(given, date) else str(given)
+    return f"TIMESTAMP '{text}'"

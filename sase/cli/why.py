@@ -1,0 +1,72 @@
+"""`sase why`: what stops a query from finding a match, or more of them."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from sase.cli.failing import status_of
+from sase.cli.given import add_events, keywords, one_query, opened
+
+
+def configure(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    add_events(parser)
+    parser.add_argument(
+        "--where",
+        metavar="CONDITION",
+        help="look only at events that satisfy a condition, such as 'tag_id = 17'",
+    )
+    parser.add_argument(
+        "--from",
+        metavar="TIME",
+        dest="first",
+        help="look only at events from a time on, as the time column has it; itself included",
+    )
+    parser.add_argument(
+        "--to", metavar="TIME", dest="last", help="and only up to a time, itself included"
+    )
+    parser.add_argument("--near", metavar="N", type=int, help="near misses shown (default: 10)")
+    parser.add_argument(
+        "--most", metavar="N", type=int, help="partial matches counted (default: 5,000,000)"
+    )
+    parser.add_argument(
+        "--seconds", metavar="S", type=float, help="what the counting may take (default: 10)"
+    )
+    parser.add_argument(
+        "--on-bad-row",
+        choices=("error", "quarantine"),
+        default="error",
+        help="stop at a row that cannot be used, or leave it out (default: error)",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how it is told (default: text)"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Explain the query; 1 if that fails, 2 if the query or the arguments are wrong."""
+    return status_of("why", lambda: _run(arguments))
+
+
+def _run(arguments: Namespace) -> int:
+    from sase.api.why_not import why
+
+    text = one_query(arguments)
+    events, columns = opened(arguments, keeps_rows=arguments.on_bad_row == "quarantine")
+    bounds = {name: getattr(arguments, name) for name in ("near", "most", "seconds")}
+    explained = why(
+        text.content,
+        events,
+        where=arguments.where,
+        from_=arguments.first,
+        to=arguments.last,
+        on_bad_row=arguments.on_bad_row,
+        **{name: each for name, each in bounds.items() if each is not None},
+        **keywords(arguments, columns),
+    )
+    if arguments.format == "json":
+        print(json.dumps(explained.to_dict(), default=str, ensure_ascii=False, indent=2))
+    else:
+        print(explained)
+    return 0

@@ -1,0 +1,59 @@
+"""What an explanation may cost: partial matches for each search, and time for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sase.engine.kernels.compiling import compilations
+
+# Each search may take so much of the time that is left, so that the last ones have some, too.
+SHARE = 1 / 4
+
+
+class Ended(Exception):  # noqa: N818 - it is no error
+    """A search has had its share of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number; where the budget ended the counting there are at least so many."""
+
+    number: int
+    is_exact: bool = True
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is certain that there is none."""
+        return self.is_exact and not self.number
+
+    def __str__(self) -> str:
+        return f"{self.number:,}" if self.is_exact else f"at least {self.number:,}"
+
+
+class Budget:
+    """At most so many matches for each search, and seconds by a clock for all of them.
+
+    Time in which kernels were compiled does not count, nor what goes before the first look of a
+    search, when they are loaded.
+    """
+
+    def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
+        self.most, self._left, self._clock = most, seconds, clock
+
+    def share(self) -> Callable[[int], None]:
+        """What a search calls now and then: it raises `Ended` when its share is used up."""
+        share, compiled = self._left * SHARE, compilations()
+        before: float | None = None
+
+        def look(rows: int) -> None:
+            nonlocal share, before, compiled
+            now, known = self._clock(), compilations()
+            if before is not None and known == compiled:
+                self._left -= now - before
+                share -= now - before
+            before, compiled = now, known
+            if share < 0:
+                raise Ended
+
+        return look

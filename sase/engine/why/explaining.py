@@ -1,0 +1,129 @@
+"""Explaining a query: the events of each component, the funnel, what is left out, near misses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sase.binding import BoundQuery
+from sase.binding.bound import Condition
+from sase.engine.events.inputs import Inputs
+from sase.engine.files import Files
+from sase.engine.plan import EnginePlan
+from sase.engine.why.budget import Budget
+from sase.engine.why.candidates import Attributes, Candidates, candidates_of
+from sase.engine.why.funnel import funnel_of
+from sase.engine.why.leaving_out import Without, each_left_out, fewest_left_out
+from sase.engine.why.looked_at import LookedAt, looked_at
+from sase.engine.why.near_misses import Misses, NearMisses
+from sase.engine.why.parts import needing_window, parts_of
+from sase.engine.why.relaxing import bare
+from sase.engine.why.searching import Search
+from sase.engine.why.table import table_of
+from sase.engine.why.why_not import WhyNot
+from sase.engine.why.words import Facts, sentences
+
+PARTLY = (
+    "the events are too many to be held, and these are the first of them: choose others with"
+    " from and to, in files of their own"
+)
+ENDED = (
+    "the budget ended some of the counting: where it says “at least” there may be more, which more"
+    " seconds or a greater number of partial matches show"
+)
+
+
+def explain(
+    query: BoundQuery,
+    text: str,
+    plan: EnginePlan,
+    events: Inputs | Files,
+    restrictions: Sequence[Condition],
+    *,
+    recipe: str,
+    near: int,
+    budget: Budget,
+) -> WhyNot:
+    """Why a query finds what it finds in the events that satisfy the restrictions."""
+    query = bare(query)
+    seen = looked_at(plan, query, events, restrictions)
+    return _Explanation(query, text, plan, seen, recipe, near, budget).whole()
+
+
+class _Explanation:
+    """A query and events, and the searches that explain the one in the other."""
+
+    def __init__(
+        self,
+        query: BoundQuery,
+        text: str,
+        plan: EnginePlan,
+        seen: LookedAt,
+        recipe: str,
+        near: int,
+        budget: Budget,
+    ) -> None:
+        self.query, self.plan, self.seen, self.near = query, plan, seen, near
+        self.parts = parts_of(query, text)
+        self.search = Search(seen.events, plan.schema, recipe, budget)
+        self.attributes = Attributes(seen.events, plan.schema, query.components)
+
+    def whole(self) -> WhyNot:
+        """All of it; the searches that matter most come first."""
+        query, parts, search = self.query, self.parts, self.search
+        matches = search.count(query).matches
+        candidates = candidates_of(query, parts, self.attributes)
+        left_out, fewest = self._left_out(candidates)
+        levels = funnel_of(query, parts, candidates, search)
+        misses = self._misses(left_out)
+        facts = Facts(
+            matches,
+            self.seen.types,
+            candidates,
+            levels,
+            left_out,
+            fewest,
+            misses,
+            needing_window(query),
+        )
+        return WhyNot(
+            matches,
+            self.seen.rows,
+            self.seen.count,
+            candidates,
+            levels,
+            left_out,
+            fewest,
+            table_of(query, misses, self.seen.history, self.plan.schema, self.near),
+            (*sentences(facts), *self._limits()),
+            not search.is_cut and self.seen.is_whole,
+            self._shown(),
+        )
+
+    def _left_out(
+        self, candidates: Sequence[Candidates]
+    ) -> tuple[tuple[Without, ...], Without | None]:
+        """What helps; nothing does where a component has no event whatever is left out."""
+        if any(not each.events for each in candidates if not each.component.negated):
+            return (), None
+        left_out = each_left_out(self.query, self.parts, self.search)
+        if len(self.parts) < 2 or any(each.matches.number for each in left_out):
+            return left_out, None
+        return left_out, fewest_left_out(self.query, self.parts, self.search)
+
+    def _misses(self, left_out: Sequence[Without]) -> tuple[Misses, ...]:
+        """Those of each part without which there is more."""
+        if not self.near:
+            return ()
+        nearest = NearMisses(self.query, self.search, self.attributes, self.near)
+        helping = (each.parts[0] for each in left_out if each.matches.number)
+        found = (nearest.of(part) for part in helping)
+        return tuple(each for each in found if each is not None and each.positions.shape[1])
+
+    def _limits(self) -> list[str]:
+        found = [] if self.seen.is_whole else [PARTLY]
+        return [*found, ENDED] if self.search.is_cut else found
+
+    def _shown(self) -> tuple[str, ...]:
+        schema = self.plan.schema
+        names = dict.fromkeys((schema.time, *self.plan.attributes))
+        return tuple(name for name in names if name != schema.type)

@@ -1,0 +1,147 @@
+"""Queries made of a query: its beginning, the opposite of a condition, an absence as a presence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from sase.binding.bound import (
+    All,
+    Any,
+    Between,
+    BoundComponent,
+    BoundQuery,
+    Comparison,
+    Condition,
+    Conjunct,
+    ConjunctClass,
+    Constant,
+    EquivalenceTest,
+    Expression,
+    Like,
+    Membership,
+    NullTest,
+    Part,
+    Reference,
+    Truth,
+)
+from sase.binding.conditions import OPPOSITES
+from sase.binding.conjuncts import references
+from sase.binding.schema import Schema
+
+
+def bare(query: BoundQuery) -> BoundQuery:
+    """What decides about matches: neither the columns of RETURN nor LIMIT."""
+    return replace(query, columns=None, type_name=None, limit=None)
+
+
+def beginning(query: BoundQuery, levels: int) -> BoundQuery:
+    """The first positive components alone, and what is said of them."""
+    kept = query.positives[:levels]
+    indexes = {component.index for component in kept}
+    return replace(
+        query,
+        components=kept,
+        conjuncts=tuple(
+            c for c in query.conjuncts if c.references and set(c.references) <= indexes
+        ),
+        having=None,
+    )
+
+
+def as_positive(query: BoundQuery, index: int) -> BoundQuery:
+    """The query for the events of a negative component together with what they forbid."""
+    return replace(
+        query,
+        components=tuple(
+            replace(c, negated=False) if c.index == index else c for c in query.components
+        ),
+        conjuncts=tuple(
+            conjunct(c.condition) if index in c.references else c for c in query.conjuncts
+        ),
+    )
+
+
+def with_condition(query: BoundQuery, condition: Condition, schema: Schema) -> BoundQuery:
+    """The query with one more condition, for events whose types declare what it reads."""
+    if isinstance(condition, Truth):
+        added = Conjunct(condition, ConjunctClass.CONSTANT)
+        return replace(query, conjuncts=(*query.conjuncts, added))
+    lacking: dict[int, set[str]] = {}
+    for each in references(condition):
+        lacking.setdefault(each.component, set()).update(each.undeclared_by or ())
+    return replace(
+        query,
+        components=tuple(
+            _declaring(c, lacking.get(c.index, set()), schema) for c in query.components
+        ),
+        conjuncts=(*query.conjuncts, conjunct(condition)),
+    )
+
+
+def _declaring(component: BoundComponent, lacking: set[str], schema: Schema) -> BoundComponent:
+    if not lacking:
+        return component
+    admitted = component.types or schema.type_names or ()
+    return replace(component, types=tuple(name for name in admitted if name not in lacking))
+
+
+def conjunct(condition: Condition) -> Conjunct:
+    """A condition on positive components, classified."""
+    used = tuple(sorted({each.component for each in references(condition)}))
+    kind = ConjunctClass.SINGLE if len(used) == 1 else ConjunctClass.SEVERAL
+    return Conjunct(condition, kind, used, used[-1])
+
+
+def opposite(condition: Condition) -> Condition:
+    """What holds where the condition does not: of NULL neither says anything, so that is added."""
+    match condition:
+        case Truth(value=value):
+            return Truth(not value)
+        case All(operands=operands):
+            return _any(tuple(map(opposite, operands)))
+        case Any(operands=operands):
+            return All(tuple(map(opposite, operands)))
+        case NullTest(operand=operand, negated=negated):
+            return NullTest(operand, not negated)
+        case Comparison(operator=sign, left=left, right=right):
+            return _or_null(Comparison(OPPOSITES[sign], left, right), left, right)
+        case Between(operand=operand, low=low, high=high, negated=negated):
+            return _or_null(Between(operand, low, high, not negated), operand, low, high)
+        case Membership(operand=operand, values=values, negated=negated):
+            return _or_null(Membership(operand, values, not negated), operand)
+        case Like(operand=operand, pattern=pattern, negated=negated):
+            return _or_null(Like(operand, pattern, not negated), operand)
+
+
+def _or_null(condition: Condition, *values: Expression) -> Condition:
+    tests = [NullTest(value, False) for value in values if not isinstance(value, Constant)]
+    return _any((condition, *tests))
+
+
+def _any(conditions: Collection[Condition]) -> Condition:
+    """A disjunction without one directly inside it."""
+    return Any(tuple(operand for each in conditions for operand in _operands(each)))
+
+
+def _operands(condition: Condition) -> Iterator[Condition]:
+    if isinstance(condition, Any):
+        yield from condition.operands
+    else:
+        yield condition
+
+
+def keys_of(test: EquivalenceTest, query: BoundQuery) -> tuple[Reference, ...]:
+    """The attribute of a test in each positive component whose types all declare it."""
+    return tuple(
+        Reference(test.type, component.index, Part.EVENT, attribute)
+        for component in query.positives
+        if (attribute := test.attribute_of(component.index)) is not None
+        and test.declared[component.index] is not False
+    )
+
+
+def differing(test: EquivalenceTest, query: BoundQuery) -> Condition:
+    """What holds of events of which some have another value than a test fixes."""
+    assert test.value is not None
+    return _any(tuple(opposite(Comparison("=", key, test.value)) for key in keys_of(test, query)))

@@ -1,0 +1,63 @@
+"""Near misses as a table: what stopped each, by how much, and its events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sase.binding import BoundQuery, Schema
+from sase.engine.expressions import Interner
+from sase.engine.found import Found, Shape
+from sase.engine.history import History
+from sase.engine.operators.transformation import Results
+from sase.engine.why.near_misses import Misses, ranked
+from sase.engine.why.relaxing import as_positive, bare
+from sase.engine.why.searching import planned
+
+
+def table_of(
+    query: BoundQuery, misses: Sequence[Misses], history: History, schema: Schema, near: int
+) -> pa.Table:
+    """The nearest misses: `stopped_by`, `by`, `distance`, the `rows` and the events themselves.
+
+    A negative component has an event where that is what stopped the match, and else NULL.
+    """
+    every = query
+    for component in query.negatives:
+        every = as_positive(every, component.index)
+    names = [component.variable for component in query.components]
+    nothing = np.empty((len(names), 0), np.int64)
+    tables = [_events(every, nothing, history, schema)]
+    tables += [_events(each.query, each.positions, history, schema) for each in misses]
+    together = pa.concat_tables(tables, promote_options="permissive")
+    starts = np.cumsum([0, *(each.positions.shape[1] for each in misses)])
+    chosen = ranked(misses, near)
+    events = together.take(pa.array([starts[n] + place for n, place in chosen], pa.int64()))
+    shares = [float(misses[n].shares[place]) for n, place in chosen]
+    return pa.table(
+        {
+            "stopped_by": pa.array([misses[n].part.text for n, _ in chosen], pa.string()),
+            "by": pa.array([misses[n].by[place] or None for n, place in chosen], pa.string()),
+            "distance": pa.array([None if s != s else s for s in shares], pa.float64()),
+            "rows": events.column("rows"),
+            **{_free(name): events.column(name) for name in names},
+        }
+    )
+
+
+def _events(
+    query: BoundQuery, positions: np.typing.NDArray[np.int64], history: History, schema: Schema
+) -> pa.Table:
+    """The events of matches under their variables, and in `rows` the numbers of their rows."""
+    shape = Shape.of(planned(bare(query), schema, "basic"), Interner())
+    found = Found(shape, history, (Results(positions),))
+    rows = found.rows().to_struct_array().combine_chunks()
+    columns = {name: found.table().column(name) for name in found.names}
+    return pa.table({**columns, "rows": rows})
+
+
+def _free(name: str) -> str:
+    """The name of a variable, which must not be that of another column."""
+    return f"{name}_" if name in ("stopped_by", "by", "distance", "rows") else name
