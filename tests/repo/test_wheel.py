@@ -46,14 +46,18 @@ def test_setup_cfg_lists_every_folder_with_code():
 def test_the_wheel_holds_every_file(built):
     (wheel,) = built.glob("*.whl")
     held = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    code = {path.relative_to(ROOT) for path in (ROOT / "sase").rglob("*.py")}
+    inside = {
+        path.relative_to(ROOT)
+        for path in (ROOT / "sase").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
     outside = {
         Path("sase", path.relative_to(ROOT))
         for folder in OUTSIDE.values()
         for path in (ROOT / folder).iterdir()
         if path.is_file()
     }
-    assert held == {path.as_posix() for path in code | outside | {Path("sase/py.typed")}}
+    assert held == {path.as_posix() for path in inside | outside}
 
 
 @pytest.mark.slow

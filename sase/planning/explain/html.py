@@ -1,14 +1,96 @@
-"""An explanation as one page that needs nothing else."""
+"""An explanation as one page that needs nothing else; its parts are in `page/`."""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
 from html import escape
+from importlib.resources import files
+from string import Template
 
+from sase.planning.explain.numbers import counted, duration
+from sase.planning.explain.page.details import panel
+from sase.planning.explain.page.flow import address, flow
+from sase.planning.explain.page.history import history
+from sase.planning.explain.page.markup import Markup, element, together
+from sase.planning.explain.page.query import query_pieces
 from sase.planning.explain.value import Explanation
+
+NO_NUMBERS = "Nothing is known of the events, so all arrows are equally thin."
+NUMBERS = "Arrows are as wide as what flows, on a log scale."
+OUTLINES = "Dashed lines are the width that was expected."
 
 
 def as_html(explanation: Explanation) -> str:
     """The page."""
-    return (
-        f"<!doctype html><title>plan</title><pre>{escape(explanation.to_text(verbose=True))}</pre>"
+    style, script = _file("page.css"), _file("page.js")
+    return Template(_file("page.html")).substitute(
+        title=escape(f"Plan {explanation.recipe} · SASE"),
+        recipe=escape(explanation.recipe),
+        summary=escape(explanation.summary),
+        facts=_facts(explanation),
+        caption=escape(_caption(explanation)),
+        flow=flow(explanation),
+        query=query_pieces(explanation),
+        # The picture is read from below, and so are the details.
+        panels=together(panel(each, explanation) for each in explanation.operators),
+        history=history(explanation),
+        shown=(explanation.worst or explanation.operators[0]).name,
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
     )
+
+
+def _file(name: str) -> str:
+    folder = files("sase.planning.explain.page")
+    return folder.joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """By it the page's policy lets a browser run this script and no other."""
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _facts(explanation: Explanation) -> Markup:
+    return element(
+        "dl",
+        *[
+            element("div", element("dt", name), element("dd", value))
+            for name, value in _known(explanation)
+        ],
+        class_="facts",
+    )
+
+
+def _known(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    expected, worst = explanation.expected_results, explanation.worst
+    if expected is not None:
+        about = f"about {counted(expected)} expected"
+        found = explanation.results
+        yield "Results", about if found is None else f"{counted(found)} ({about})"
+    elif explanation.results is not None:
+        yield "Results", counted(explanation.results)
+    if explanation.nanoseconds is not None:
+        yield "Time", duration(explanation.nanoseconds)
+    if worst is not None:
+        factor = f" by a factor of {counted(worst.misestimate)}"
+        yield (
+            "Worst estimate",
+            together([element("a", worst.symbol, href=f"#{address(worst)}"), factor]),
+        )
+    if explanation.source:
+        yield "Statistics", explanation.source
+    if explanation.split:
+        yield "May be cut", explanation.split
+    yield from (("Note", note) for note in explanation.notes)
+
+
+def _caption(explanation: Explanation) -> str:
+    expected = any(each.expected for each in explanation.operators)
+    measured = any(each.measured for each in explanation.operators)
+    if not expected and not measured:
+        return NO_NUMBERS
+    return f"{NUMBERS} {OUTLINES}" if expected and measured else NUMBERS

@@ -1,0 +1,119 @@
+"""The details of an operator: what it does and why, expectation and measurement, its history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sase.planning.explain.numbers import counted, duration, size
+from sase.planning.explain.page.flow import address, worst_mark
+from sase.planning.explain.page.history import step_body
+from sase.planning.explain.page.markup import Markup, element, listed, together
+from sase.planning.explain.value import ExplainedOperator, Explanation
+
+FAR = 2.0  # a factor that is marked
+
+
+def panel(operator: ExplainedOperator, explanation: Explanation) -> Markup:
+    """All of it, as a section of the page."""
+    heading = f"heading-{operator.name}"
+    worst = [worst_mark(operator)] if operator is explanation.worst else []
+    return element(
+        "section",
+        element("h3", element("span", operator.symbol, class_="symbol"), " ",
+                operator.algorithm, id=heading),
+        element("p", element("code", operator.name), " ", *worst, class_="name"),
+        *_sections(operator, explanation),
+        class_="panel",
+        id=address(operator),
+        aria_labelledby=heading,
+    )  # fmt: skip
+
+
+def _sections(operator: ExplainedOperator, explanation: Explanation) -> Iterator[Markup]:
+    parts = [element("code", explanation.query[start:end]) for start, end in operator.parts]
+    counters = operator.measured.counters if operator.measured else ()
+    for title, body in (
+        ("What it does", listed("ul", operator.details)),
+        ("Why", listed("ul", operator.reasons, class_="reasons")),
+        ("From the query", listed("ul", parts, class_="parts")),
+        ("Expected and actual", _figures(operator)),
+        ("Counters", _counters(dict(counters))),
+        ("Rewrites that changed it", _history(operator, explanation)),
+    ):
+        if body:
+            yield together([element("h4", title), body])
+
+
+def _figures(operator: ExplainedOperator) -> Markup:
+    """A table with what is known of expectation and measurement."""
+    if not operator.expected and not operator.measured:
+        return Markup()
+    columns = ["", *(["expected"] if operator.expected else [])]
+    columns += ["actual"] if operator.measured else []
+    columns += ["factor"] if operator.expected and operator.measured else []
+    head = element(
+        "tr", *[element("th", each, scope="col") if each else element("td") for each in columns]
+    )
+    table = element("table", element("thead", head), element("tbody", *_rows(operator)))
+    return element("div", table, class_="figures")
+
+
+def _rows(operator: ExplainedOperator) -> Iterator[Markup]:
+    for name, member, shown in (
+        ("rows in", "rows_in", counted),
+        ("rows out", "rows_out", counted),
+        ("time", "nanoseconds", duration),
+        ("memory", "bytes", size),
+        ("alive at a time", "alive", counted),
+        ("looked at", "visited", counted),
+    ):
+        known = [_value(each, member) for each in (operator.expected, operator.measured) if each]
+        if not any(known) and member not in ("rows_in", "rows_out"):
+            continue
+        cells = [element("td", "" if each is None else shown(each)) for each in known]
+        if operator.expected and operator.measured:
+            cells.append(_factor(*known))
+        yield element("tr", element("th", name, scope="row"), *cells)
+
+
+def _value(known: object, member: str) -> float | None:
+    """A number of what is expected or measured; of one for each level their sum."""
+    value = getattr(known, member, None)
+    return sum(value) if isinstance(value, tuple) else value
+
+
+def _factor(expected: float | None, actual: float | None) -> Markup:
+    """How many times as much there was as expected."""
+    if expected is None or actual is None:
+        return element("td")
+    factor = max(actual, 1) / max(expected, 1)
+    is_far = factor >= FAR or factor <= 1 / FAR
+    return element("td", f"× {counted(factor)}", class_="far" if is_far else None)
+
+
+def _counters(counters: dict[str, Any]) -> Markup:
+    """Names and values, those within others indented."""
+    entries = [
+        together([element("dt", str(name)), element("dd", _counter(value))])
+        for name, value in counters.items()
+    ]
+    return element("dl", *entries, class_="counters") if entries else Markup()
+
+
+def _counter(value: Any) -> str:
+    if isinstance(value, dict):
+        return _counters(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_counter, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _history(operator: ExplainedOperator, explanation: Explanation) -> Markup:
+    """The steps that changed it, numbered as in the list of all."""
+    steps = [
+        element("li", step_body(step, operator.symbol), value=number)
+        for number, step in enumerate(explanation.steps, 1)
+        if operator.name in step.operators
+    ]
+    return element("ol", *steps, class_="steps") if steps else Markup()

@@ -1,0 +1,172 @@
+"""The dataflow as a picture: operators as boxes, results on top, arrows as wide as what flows."""
+
+from __future__ import annotations
+
+from math import log10
+
+from sase.planning.explain.numbers import counted, duration, percentage
+from sase.planning.explain.page.markup import Markup, element, together
+from sase.planning.explain.value import ExplainedOperator, Explanation
+
+# Pixels: the width of one row, what each power of ten adds, and the widest; an arrow's height and
+# head, and how far that stands out.
+ONE, TENFOLD, WIDEST, HEIGHT, HEAD, BARB = 3, 11, 124, 46, 13, 6
+VISIBLE = 2  # less of a difference is no outline
+DETAILS = 4  # the box of an operator shows so many
+
+
+def flow(explanation: Explanation) -> Markup:
+    """The picture, from the results on top down to the events."""
+    operators = explanation.operators
+    shares = _shares(operators)
+    middle = []
+    for place in reversed(range(len(operators))):
+        operator = operators[place]
+        middle.append(_box(operator, shares[place], operator is explanation.worst))
+        if place:
+            middle.append(_arrow(*_rows(operators[place - 1], "rows_out")))
+    return together(
+        [
+            element("p", "results", class_="end"),
+            _arrow(*_rows(operators[-1], "rows_out")),
+            element("div", *middle, class_="operators"),
+            _arrow(*_rows(operators[0], "rows_in")),
+            element("p", "events", class_="end"),
+        ]
+    )
+
+
+def address(operator: ExplainedOperator) -> str:
+    """The id of an operator's details."""
+    return f"operator-{operator.name}"
+
+
+def worst_mark(operator: ExplainedOperator) -> Markup:
+    """What stands at the operator that was estimated worst."""
+    return element("span", f"worst estimate: × {counted(operator.misestimate)}", class_="worst")
+
+
+def thickness(rows: float) -> float:
+    """The width of an arrow, on a log scale."""
+    return round(min(ONE + TENFOLD * log10(max(rows, 1)), WIDEST), 1)
+
+
+def _rows(operator: ExplainedOperator, which: str) -> tuple[float | None, int | None]:
+    """What is expected, and what was counted."""
+    expected, measured = operator.expected, operator.measured
+    return (
+        None if expected is None else getattr(expected, which),
+        None if measured is None else getattr(measured, which),
+    )
+
+
+def _shares(operators: tuple[ExplainedOperator, ...]) -> list[float | None]:
+    """Of each operator its share of the time: measured where all are, or as expected."""
+    for source in ("measured", "expected"):
+        told = [getattr(each, source) for each in operators]
+        times = [None if each is None else each.nanoseconds for each in told]
+        known = [time for time in times if time is not None]
+        if len(known) == len(operators) and sum(known) > 0:
+            return [time / sum(known) for time in known]
+    return [None] * len(operators)
+
+
+def _box(operator: ExplainedOperator, share: float | None, is_worst: bool) -> Markup:
+    parts = [
+        element("span", operator.symbol, class_="symbol"),
+        element("span", operator.algorithm, class_="algorithm"),
+        *[element("span", each, class_="detail") for each in _first(operator.details)],
+    ]
+    if is_worst:
+        parts.append(worst_mark(operator))
+    told = _told(operator)
+    if told:
+        parts.append(element("span", told, class_="unseen"))
+    if share is not None:
+        parts.append(_bar(operator, share))
+    return element(
+        "a",
+        # Spaces between them, so that a screen reader does not run them together.
+        together(part for each in parts for part in (each, Markup(" "))),
+        class_="operator",
+        id=f"box-{operator.name}",
+        href=f"#{address(operator)}",
+    )
+
+
+def _first(details: tuple[str, ...]) -> list[str]:
+    if len(details) <= DETAILS:
+        return list(details)
+    return [*details[: DETAILS - 1], f"and {len(details) - DETAILS + 1} more"]
+
+
+def _told(operator: ExplainedOperator) -> str:
+    """What the arrows show, for those who hear the page."""
+    known = operator.measured or operator.expected
+    if known is None:
+        return ""
+    word = "" if operator.measured else "expected: "
+    return f"{word}{counted(known.rows_in)} in, {counted(known.rows_out)} out"
+
+
+def _bar(operator: ExplainedOperator, share: float) -> Markup:
+    """How much of the time it takes."""
+    known = operator.measured if operator.measured else operator.expected
+    assert known is not None
+    assert known.nanoseconds is not None
+    length = max(round(share * 100, 1), 0.5)
+    bar = element(
+        "svg",
+        element("rect", width=100, height=4, class_="whole"),
+        element("rect", width=length, height=4, class_="share"),
+        viewBox="0 0 100 4",
+        preserveAspectRatio="none",
+        aria_hidden="true",
+    )
+    of = f"{duration(known.nanoseconds)}, {percentage(share)} of the time"
+    return element("span", bar, element("span", of), class_="time")
+
+
+def _arrow(expected: float | None, actual: int | None) -> Markup:
+    """An arrow upwards with its numbers; what was expected is an outline where both are known."""
+    rows = actual if actual is not None else expected
+    wide = thickness(rows or 0)
+    widest, shapes, labels = wide, [_shape(wide, rows)], []
+    if rows is not None:
+        about = "" if actual is not None else "about "
+        labels.append(element("span", about + counted(rows), class_="rows"))
+    if actual is not None and expected is not None:
+        outlined = thickness(expected)
+        if abs(outlined - wide) >= VISIBLE:
+            widest = max(wide, outlined)
+            shapes += _outline(outlined)
+        is_exact = counted(expected) == counted(actual)
+        about = "as expected" if is_exact else f"{counted(expected)} expected"
+        labels.append(element("span", about, class_="expected"))
+    half = widest / 2 + BARB
+    picture = element(
+        "svg",
+        *shapes,
+        width=f"{half * 2:g}",
+        height=HEIGHT,
+        viewBox=f"{-half:g} 0 {half * 2:g} {HEIGHT}",
+    )
+    return element(
+        "div", picture, element("span", *labels, class_="label"), class_="arrow", aria_hidden="true"
+    )
+
+
+def _shape(wide: float, rows: float | None) -> Markup:
+    """The arrow itself, around the middle."""
+    side = wide / 2
+    points = (
+        f"{-side:g},{HEIGHT} {-side:g},{HEAD} {-side - BARB:g},{HEAD} 0,1"
+        f" {side + BARB:g},{HEAD} {side:g},{HEAD} {side:g},{HEIGHT}"
+    )
+    return element("polygon", points=points, class_="nothing" if rows == 0 else "flowing")
+
+
+def _outline(wide: float) -> list[Markup]:
+    """Its sides, with a lighter line below them so that they are seen on any ground."""
+    sides = "".join(f"M{side:g} {HEIGHT}V{HEAD}" for side in (-wide / 2, wide / 2))
+    return [element("path", d=sides, class_=name) for name in ("halo", "outline")]

@@ -1,0 +1,66 @@
+"""How the plan came to be: every rewrite in order, and what might have been done instead."""
+
+from __future__ import annotations
+
+from sase.planning.explain.numbers import duration
+from sase.planning.explain.page.markup import Markup, breaking, element, together
+from sase.planning.explain.value import ExplainedAlternative, ExplainedStep, Explanation
+
+
+def history(explanation: Explanation) -> Markup:
+    """Two parts of the page that open."""
+    parts = []
+    if explanation.steps:
+        steps = [element("li", step_body(step)) for step in explanation.steps]
+        applied = sum(step.declined is None for step in explanation.steps)
+        title = f"All rewrites, in order: {applied} applied, {len(steps) - applied} passed over"
+        parts.append(_opening(title, element("ol", *steps, class_="steps")))
+    if explanation.choices:
+        tables = [_choice(number, each) for number, each in enumerate(explanation.choices, 1)]
+        parts.append(_opening(f"Choices: {len(tables)}", *tables))
+    return together(parts)
+
+
+def step_body(step: ExplainedStep, symbol: str = "") -> Markup:
+    """What a rewrite did, or why it did nothing; the lines of one operator stand out."""
+    name = element("code", breaking(step.rewrite))
+    if step.declined is not None:
+        because = element("span", f"passed over: {step.declined}", class_="declined")
+        return together([name, " ", because])
+    lines = [_line("removed", "del", "−", line, symbol) for line in step.removed]
+    lines += [_line("added", "ins", "+", line, symbol) for line in step.added]
+    changes = [element("ul", *lines, class_="changes")] if lines else []
+    return together([name, element("p", step.summary), *changes])
+
+
+def _line(word: str, name: str, sign: str, line: str, symbol: str) -> Markup:
+    is_other = symbol and not line.startswith(f"{symbol} ")
+    told = element("span", f"{word}: ", class_="unseen")
+    shown = element("span", sign, aria_hidden="true")
+    return element("li", told, shown, element(name, line), class_="other" if is_other else None)
+
+
+def _choice(number: int, choice: tuple[ExplainedAlternative, ...]) -> Markup:
+    rows = [
+        element(
+            "tr",
+            element("td", duration(each.nanoseconds)),
+            element("td", element("code", breaking(each.calls))),
+            element("td", "taken" if each.is_taken else ""),
+            class_="taken" if each.is_taken else None,
+        )
+        for each in sorted(choice, key=lambda each: each.nanoseconds)
+    ]
+    columns = ("time of the whole plan", "rewrites", "")
+    head = [element("th", each, scope="col") if each else element("td") for each in columns]
+    return element(
+        "table",
+        element("caption", f"Choice {number}"),
+        element("thead", element("tr", *head)),
+        element("tbody", *rows),
+        class_="choice",
+    )
+
+
+def _opening(title: str, *body: str) -> Markup:
+    return element("details", element("summary", element("h2", title)), *body)

@@ -1,0 +1,38 @@
+"""HTML put together of elements: text is escaped unless it is markup already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def element(name: str, *children: str, **attributes: str | float | None) -> Markup:
+    """An element; `class_` is the attribute class, `data_x` data-x, and None leaves one out."""
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Markup(f"<{name}{told}>{together(children)}</{name}>")
+
+
+def together(children: Iterable[str]) -> Markup:
+    """Elements and text one after the other."""
+    return Markup("".join(each if isinstance(each, Markup) else escape(each) for each in children))
+
+
+def breaking(name: str) -> Markup:
+    """A name that may go to the next line after each underscore."""
+    return Markup(escape(name).replace("_", "_<wbr>"))
+
+
+def listed(name: str, items: Iterable[str], **attributes: str | float | None) -> Markup:
+    """A list of the items, or nothing where there are none."""
+    entries = [element("li", item) for item in items]
+    return element(name, *entries, **attributes) if entries else Markup()

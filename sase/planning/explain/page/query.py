@@ -1,0 +1,23 @@
+"""The text of a query in pieces, each with the operators that it went into."""
+
+from __future__ import annotations
+
+from sase.planning.explain.page.markup import Markup, element, together
+from sase.planning.explain.value import Explanation
+
+
+def query_pieces(explanation: Explanation) -> Markup:
+    """The whole text; the script marks the pieces of the operator that is selected."""
+    parts = [(part, each.name) for each in explanation.operators for part in each.parts]
+    text = explanation.query
+    edges = sorted({0, len(text), *(edge for part, _ in parts for edge in part)})
+    return together(
+        _piece(text[start:end], [name for (first, last), name in parts if first <= start < last])
+        for start, end in zip(edges, edges[1:], strict=False)
+    )
+
+
+def _piece(text: str, names: list[str]) -> str:
+    if not names:
+        return text
+    return element("span", text, data_operators=" ".join(dict.fromkeys(names)))
