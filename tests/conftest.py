@@ -5,6 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 
+from tests.browser import found
+
 # What every profile shares. The parent is named because Hypothesis, where it finds the variable CI,
 # would have all of them inherit from a profile of its own that is derandomised. No deadline for an
 # example: machines are noisy, and the first one compiles and fills caches.
@@ -27,6 +29,11 @@ settings.register_profile(
     "long", base, max_examples=10_000, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
+
+
+def pytest_report_header() -> str:
+    """What the suite tests pages in, or that it does not."""
+    return f"browser: {found() or 'none is installed, so its tests are skipped'}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
