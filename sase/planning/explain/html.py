@@ -36,7 +36,7 @@ def as_html(explanation: Explanation) -> str:
         # The picture is read from below, and so are the details.
         panels=together(panel(each, explanation) for each in explanation.operators),
         history=history(explanation),
-        shown=(explanation.worst or explanation.operators[0]).name,
+        shown=escape((explanation.worst or explanation.operators[0]).name),
         style=style,
         script=script,
         style_hash=_hash(style),

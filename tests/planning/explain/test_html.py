@@ -238,6 +238,31 @@ def test_what_is_not_known_is_not_shown() -> None:
     ]
 
 
+def test_times_are_compared_where_all_are_known() -> None:
+    """Measured times of some operators are no shares of anything, expected ones of all are."""
+
+    def times(explanation: Explanation) -> list[str]:
+        return [each.text for each in parsed(explanation).all(class_="time")]
+
+    assert times(MEASURED)[1] == "9.87 ms, 26 % of the time"
+    scan = MEASURED.operators[0]
+    assert scan.measured is not None
+    untimed = replace(scan, measured=replace(scan.measured, nanoseconds=None))
+    some = replace(MEASURED, operators=(untimed, *MEASURED.operators[1:]))
+    assert times(some)[1] == times(EXAMPLES["expected"])[1] == "about 1.98 ms, 7 % of the time"
+    none = replace(some, operators=tuple(replace(each, expected=None) for each in some.operators))
+    assert times(none) == []
+
+
+def test_an_arrow_that_nothing_takes_is_dashed() -> None:
+    top = MEASURED.operators[-1]
+    nothing = replace(top, measured=Measured(18_231, 0))
+    page = parsed(replace(MEASURED, operators=(*MEASURED.operators[:-1], nothing)))
+    arrows = [each.attributes["class"] for each in page.all("polygon")]
+    assert arrows == ["nothing", "flowing", "flowing", "flowing"]
+    assert page.all(class_="rows")[0].text == "0"
+
+
 def test_an_operator_tells_its_rewrites_by_their_numbers_in_the_list_of_all() -> None:
     page = parsed(MEASURED)
     everything = page.one(class_="history").one("ol", class_="steps")

@@ -37,7 +37,7 @@ def _sections(operator: ExplainedOperator, explanation: Explanation) -> Iterator
         ("What it does", listed("ul", operator.details)),
         ("Why", listed("ul", operator.reasons, class_="reasons")),
         ("From the query", listed("ul", parts, class_="parts")),
-        ("Expected and actual", _figures(operator)),
+        ("Expected and actual" if operator.measured else "Expected", _figures(operator)),
         ("Counters", _counters(dict(counters))),
         ("Rewrites that changed it", _history(operator, explanation)),
     ):
@@ -47,15 +47,14 @@ def _sections(operator: ExplainedOperator, explanation: Explanation) -> Iterator
 
 def _figures(operator: ExplainedOperator) -> Markup:
     """A table with what is known of expectation and measurement."""
-    if not operator.expected and not operator.measured:
+    known = (("expected", operator.expected), ("actual", operator.measured))
+    columns = [name for name, figures in known if figures]
+    if not columns:
         return Markup()
-    columns = ["", *(["expected"] if operator.expected else [])]
-    columns += ["actual"] if operator.measured else []
-    columns += ["factor"] if operator.expected and operator.measured else []
-    head = element(
-        "tr", *[element("th", each, scope="col") if each else element("td") for each in columns]
-    )
-    table = element("table", element("thead", head), element("tbody", *_rows(operator)))
+    columns += ["factor"] if len(columns) == 2 else []
+    heads = [element("th", each, scope="col") for each in columns]
+    head = element("thead", element("tr", element("td"), *heads))
+    table = element("table", head, element("tbody", *_rows(operator)))
     return element("div", table, class_="figures")
 
 
@@ -72,7 +71,7 @@ def _rows(operator: ExplainedOperator) -> Iterator[Markup]:
         if not any(known) and member not in ("rows_in", "rows_out"):
             continue
         cells = [element("td", "" if each is None else shown(each)) for each in known]
-        if operator.expected and operator.measured:
+        if len(known) == 2:
             cells.append(_factor(*known))
         yield element("tr", element("th", name, scope="row"), *cells)
 
@@ -105,7 +104,7 @@ def _counter(value: Any) -> str:
     if isinstance(value, dict):
         return _counters(value)
     if isinstance(value, list | tuple):
-        return ", ".join(map(_counter, value))
+        return Markup(", ".join(together([_counter(each)]) for each in value))
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

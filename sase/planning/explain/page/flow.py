@@ -18,11 +18,11 @@ DETAILS = 4  # the box of an operator shows so many
 def flow(explanation: Explanation) -> Markup:
     """The picture, from the results on top down to the events."""
     operators = explanation.operators
-    shares = _shares(operators)
+    times = _times(operators)
     middle = []
     for place in reversed(range(len(operators))):
         operator = operators[place]
-        middle.append(_box(operator, shares[place], operator is explanation.worst))
+        middle.append(_box(operator, times[place], operator is explanation.worst))
         if place:
             middle.append(_arrow(*_rows(operators[place - 1], "rows_out")))
     return together(
@@ -60,18 +60,17 @@ def _rows(operator: ExplainedOperator, which: str) -> tuple[float | None, int | 
     )
 
 
-def _shares(operators: tuple[ExplainedOperator, ...]) -> list[float | None]:
-    """Of each operator its share of the time: measured where all are, or as expected."""
-    for source in ("measured", "expected"):
-        told = [getattr(each, source) for each in operators]
-        times = [None if each is None else each.nanoseconds for each in told]
-        known = [time for time in times if time is not None]
-        if len(known) == len(operators) and sum(known) > 0:
-            return [time / sum(known) for time in known]
-    return [None] * len(operators)
+def _times(operators: tuple[ExplainedOperator, ...]) -> list[Markup]:
+    """Of each operator its time and its share of all: measured where all are, or as expected."""
+    for source, about in (("measured", ""), ("expected", "about ")):
+        known = [getattr(each, source) for each in operators]
+        times = [each.nanoseconds for each in known if each and each.nanoseconds is not None]
+        if len(times) == len(operators) and sum(times) > 0:
+            return [_bar(about + duration(time), time / sum(times)) for time in times]
+    return [Markup()] * len(operators)
 
 
-def _box(operator: ExplainedOperator, share: float | None, is_worst: bool) -> Markup:
+def _box(operator: ExplainedOperator, time: Markup, is_worst: bool) -> Markup:
     parts = [
         element("span", operator.symbol, class_="symbol"),
         element("span", operator.algorithm, class_="algorithm"),
@@ -79,11 +78,7 @@ def _box(operator: ExplainedOperator, share: float | None, is_worst: bool) -> Ma
     ]
     if is_worst:
         parts.append(worst_mark(operator))
-    told = _told(operator)
-    if told:
-        parts.append(element("span", told, class_="unseen"))
-    if share is not None:
-        parts.append(_bar(operator, share))
+    parts += [element("span", _told(operator), class_="unseen"), time]
     return element(
         "a",
         # Spaces between them, so that a screen reader does not run them together.
@@ -109,22 +104,18 @@ def _told(operator: ExplainedOperator) -> str:
     return f"{word}{counted(known.rows_in)} in, {counted(known.rows_out)} out"
 
 
-def _bar(operator: ExplainedOperator, share: float) -> Markup:
+def _bar(time: str, share: float) -> Markup:
     """How much of the time it takes."""
-    known = operator.measured if operator.measured else operator.expected
-    assert known is not None
-    assert known.nanoseconds is not None
-    length = max(round(share * 100, 1), 0.5)
     bar = element(
         "svg",
         element("rect", width=100, height=4, class_="whole"),
-        element("rect", width=length, height=4, class_="share"),
+        element("rect", width=max(round(share * 100, 1), 0.5), height=4, class_="share"),
         viewBox="0 0 100 4",
         preserveAspectRatio="none",
         aria_hidden="true",
     )
-    of = f"{duration(known.nanoseconds)}, {percentage(share)} of the time"
-    return element("span", bar, element("span", of), class_="time")
+    told = element("span", f"{time}, {percentage(share)} of the time")
+    return element("span", bar, told, class_="time")
 
 
 def _arrow(expected: float | None, actual: int | None) -> Markup:
