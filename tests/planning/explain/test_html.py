@@ -15,7 +15,7 @@ import pytest
 from sase.planning.explain import Explanation
 from sase.planning.explain.page.flow import thickness
 from sase.planning.explain.value import Measured
-from tests.planning.explain.pages import EXAMPLES, Q3, explained
+from tests.planning.explain.pages import EXAMPLES, Q3, STATISTICS, explained
 
 VOID = {"link", "meta", "wbr"}
 MEASURED = EXAMPLES["measured"]
@@ -169,7 +169,7 @@ def test_no_text_becomes_markup() -> None:
         recipe=evil,
         summary=evil,
         split=evil,
-        source=evil,
+        statistics=replace(STATISTICS, source=evil),
         notes=(evil,),
         operators=(
             MEASURED.operators[0],
@@ -200,27 +200,28 @@ def test_no_text_becomes_markup() -> None:
 def test_expected_and_actual_stand_side_by_side_and_the_worst_is_marked() -> None:
     page = parsed(MEASURED)
     construction = page.one("section", id="operator-SequenceConstruction")
-    rows = [[cell.text for cell in row.content] for row in construction.all("tr")]  # type: ignore[union-attr]
+    rows = [[cell.text for cell in row.content] for row in construction.all("tr")]
     assert rows == [
         ["", "expected", "actual", "factor"],
         ["rows in", "5,940", "41,872", "× 7.05"],
-        ["rows out", "1,140", "18,231", "× 15.9"],
-        ["time", "1.98 ms", "9.87 ms", "× 4.97"],
-        ["looked at", "5,940", "", ""],
+        ["rows out", "1,140", "18,231", "× 16"],
+        ["time", "1.98 ms", "9.87 ms", "× 4.98"],
     ]
-    assert [each.text for each in construction.all(class_="far")] == ["× 7.05", "× 15.9", "× 4.97"]
+    assert [each.text for each in construction.all(class_="far")] == ["× 7.05", "× 16", "× 4.98"]
     marked = [each.text for each in page.all(class_="worst")]
-    assert marked == ["worst estimate: × 15.9"] * 2  # in its box and in its details
+    assert marked == ["worst estimate: × 16"] * 2  # in its box and in its details
     assert page.one("body").attributes["data-shown"] == "SequenceConstruction"
     scan = page.one("section", id="operator-SequenceScan")
-    assert [each.text for each in scan.all("dd")] == [
-        "39,872, 2,000",
-        "xalive498zalive18",
-        "alive498",
-        "498",
-        "alive18",
-        "18",
+    by_level = scan.all("table")[1]
+    assert [[cell.text for cell in row.content] for row in by_level.all("tr")] == [
+        ["", "x", "z"],
+        ["pushed", "39,872", "2,000"],
+        ["most alive", "498", "18"],  # and nothing of what counted nothing
     ]
+    others = scan.one("dl").content[::2], scan.one("dl").content[1::2]
+    assert [each.text for each in others[0]] == ["most stored bytes", "rejected events"]
+    assert [each.text for each in others[1]] == ["40,192", "x.area = 3360,128"]
+    assert construction.one("dd").text == "39,872, 2,000"
 
 
 def test_what_is_not_known_is_not_shown() -> None:

@@ -213,7 +213,7 @@ def test_a_screen_reader_is_told_what_the_picture_shows(page: Page, paths: dict[
     tabs = [node for node in nodes if node["role"] == "tab"]
     assert [tab["selected"] for tab in tabs] == [False, True, False]
     assert re.fullmatch(
-        r"SC← walk back from each z through the stacks .* worst estimate: × 15\.9"
+        r"SC← walk back from each z through the stacks .* worst estimate: × 16"
         r" 41,872 in, 18,231 out 9\.87 ms, 26 % of the time",
         tabs[1]["name"],
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from sase.planning.explain.numbers import counted, duration, size
+from sase.planning.explain.page.counters import counters
 from sase.planning.explain.page.flow import address, worst_mark
 from sase.planning.explain.page.history import step_body
 from sase.planning.explain.page.markup import Markup, element, listed, together
@@ -32,13 +32,13 @@ def panel(operator: ExplainedOperator, explanation: Explanation) -> Markup:
 
 def _sections(operator: ExplainedOperator, explanation: Explanation) -> Iterator[Markup]:
     parts = [element("code", explanation.query[start:end]) for start, end in operator.parts]
-    counters = operator.measured.counters if operator.measured else ()
+    counted_by_it = operator.measured.counters if operator.measured else ()
     for title, body in (
         ("What it does", listed("ul", operator.details)),
         ("Why", listed("ul", operator.reasons, class_="reasons")),
         ("From the query", listed("ul", parts, class_="parts")),
         ("Expected and actual" if operator.measured else "Expected", _figures(operator)),
-        ("Counters", _counters(dict(counters))),
+        ("Counters", counters(counted_by_it)),
         ("Rewrites that changed it", _history(operator, explanation)),
     ):
         if body:
@@ -65,7 +65,6 @@ def _rows(operator: ExplainedOperator) -> Iterator[Markup]:
         ("time", "nanoseconds", duration),
         ("memory", "bytes", size),
         ("alive at a time", "alive", counted),
-        ("looked at", "visited", counted),
     ):
         known = [_value(each, member) for each in (operator.expected, operator.measured) if each]
         if not any(known) and member not in ("rows_in", "rows_out"):
@@ -89,23 +88,6 @@ def _factor(expected: float | None, actual: float | None) -> Markup:
     factor = max(actual, 1) / max(expected, 1)
     is_far = factor >= FAR or factor <= 1 / FAR
     return element("td", f"× {counted(factor)}", class_="far" if is_far else None)
-
-
-def _counters(counters: dict[str, Any]) -> Markup:
-    """Names and values, those within others indented."""
-    entries = [
-        together([element("dt", str(name)), element("dd", _counter(value))])
-        for name, value in counters.items()
-    ]
-    return element("dl", *entries, class_="counters") if entries else Markup()
-
-
-def _counter(value: Any) -> str:
-    if isinstance(value, dict):
-        return _counters(value)
-    if isinstance(value, list | tuple):
-        return Markup(", ".join(together([_counter(each)]) for each in value))
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _history(operator: ExplainedOperator, explanation: Explanation) -> Markup:

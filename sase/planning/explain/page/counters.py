@@ -1,0 +1,63 @@
+"""What an operator counted: a table of those by level of the pattern, and a list of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sase.planning.explain.page.markup import Markup, element, together
+
+
+def counters(counted: Iterable[tuple[str, Any]]) -> Markup:
+    """All of them but those that counted nothing."""
+    tables: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
+    alone: dict[str, Any] = {}
+    for name, count in counted:
+        if isinstance(count, Mapping) and any(count.values()):
+            tables.setdefault(tuple(count), {})[name] = count
+        elif not isinstance(count, Mapping) and _is_something(count):
+            alone[name] = count
+    for keys, rows in list(tables.items()):
+        if len(rows) == 1:  # a table of one row is better read as a list
+            alone |= tables.pop(keys)
+    return together([*(_table(keys, rows) for keys, rows in tables.items()), _list(alone)])
+
+
+def _is_something(count: Any) -> bool:
+    return any(count) if isinstance(count, list | tuple) else bool(count)
+
+
+def _table(keys: tuple[str, ...], rows: Mapping[str, Mapping[str, Any]]) -> Markup:
+    heads = [element("th", key, scope="col") for key in keys]
+    lines = [
+        element(
+            "tr",
+            element("th", _words(name), scope="row"),
+            *[element("td", _shown(count[key])) for key in keys],
+        )
+        for name, count in rows.items()
+    ]
+    head = element("thead", element("tr", element("td"), *heads))
+    table = element("table", head, element("tbody", *lines))
+    return element("div", table, class_="figures")
+
+
+def _list(counts: Mapping[str, Any]) -> Markup:
+    """Names and counts, those within others indented."""
+    entries = [
+        together([element("dt", _words(name)), element("dd", _shown(count))])
+        for name, count in counts.items()
+    ]
+    return element("dl", *entries, class_="counters") if entries else Markup()
+
+
+def _shown(count: Any) -> str:
+    if isinstance(count, Mapping):
+        return _list(count)
+    if isinstance(count, list | tuple):
+        return Markup(", ".join(together([_shown(each)]) for each in count))
+    return f"{count:,}" if isinstance(count, int) else str(count)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
