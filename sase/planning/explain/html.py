@@ -19,7 +19,7 @@ from sase.planning.explain.value import Explanation
 
 NO_NUMBERS = "Nothing is known of the events, so all arrows are equally thin."
 NUMBERS = "Arrows are as wide as what flows, on a log scale."
-OUTLINES = "Dashed lines are the width that was expected."
+OUTLINES = "Dashed lines are the width that was expected, where it differs."
 
 
 def as_html(explanation: Explanation) -> str:

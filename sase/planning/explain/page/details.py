@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from sase.planning.explain.numbers import counted, duration, size
 from sase.planning.explain.page.counters import counters
 from sase.planning.explain.page.flow import address, worst_mark
 from sase.planning.explain.page.history import step_body
 from sase.planning.explain.page.markup import Markup, element, listed, together
-from sase.planning.explain.value import ExplainedOperator, Explanation
+from sase.planning.explain.value import Expected, ExplainedOperator, Explanation, Measured
 
 FAR = 2.0  # a factor that is marked
 
@@ -20,24 +20,30 @@ def panel(operator: ExplainedOperator, explanation: Explanation) -> Markup:
     worst = [worst_mark(operator)] if operator is explanation.worst else []
     return element(
         "section",
-        element("h3", element("span", operator.symbol, class_="symbol"), " ",
-                operator.algorithm, id=heading),
+        element(
+            "h3",
+            element("span", operator.symbol, class_="symbol"),
+            f" {operator.algorithm}",
+            id=heading,
+        ),
         element("p", element("code", operator.name), " ", *worst, class_="name"),
         *_sections(operator, explanation),
         class_="panel",
         id=address(operator),
         aria_labelledby=heading,
-    )  # fmt: skip
+    )
 
 
 def _sections(operator: ExplainedOperator, explanation: Explanation) -> Iterator[Markup]:
     parts = [element("code", explanation.query[start:end]) for start, end in operator.parts]
+    known = {"expected": operator.expected, "actual": operator.measured}
+    figures = {name: each for name, each in known.items() if each}
     counted_by_it = operator.measured.counters if operator.measured else ()
     for title, body in (
         ("What it does", listed("ul", operator.details)),
-        ("Why", listed("ul", operator.reasons, class_="reasons")),
+        ("Why", listed("ul", operator.reasons)),
         ("From the query", listed("ul", parts, class_="parts")),
-        ("Expected and actual" if operator.measured else "Expected", _figures(operator)),
+        (" and ".join(figures).capitalize(), _figures(figures)),
         ("Counters", counters(counted_by_it)),
         ("Rewrites that changed it", _history(operator, explanation)),
     ):
@@ -45,20 +51,18 @@ def _sections(operator: ExplainedOperator, explanation: Explanation) -> Iterator
             yield together([element("h4", title), body])
 
 
-def _figures(operator: ExplainedOperator) -> Markup:
+def _figures(known: Mapping[str, Expected | Measured]) -> Markup:
     """A table with what is known of expectation and measurement."""
-    known = (("expected", operator.expected), ("actual", operator.measured))
-    columns = [name for name, figures in known if figures]
-    if not columns:
+    if not known:
         return Markup()
-    columns += ["factor"] if len(columns) == 2 else []
+    columns = [*known, "factor"] if len(known) == 2 else known
     heads = [element("th", each, scope="col") for each in columns]
     head = element("thead", element("tr", element("td"), *heads))
-    table = element("table", head, element("tbody", *_rows(operator)))
+    table = element("table", head, element("tbody", *_rows(list(known.values()))))
     return element("div", table, class_="figures")
 
 
-def _rows(operator: ExplainedOperator) -> Iterator[Markup]:
+def _rows(known: Sequence[Expected | Measured]) -> Iterator[Markup]:
     for name, member, shown in (
         ("rows in", "rows_in", counted),
         ("rows out", "rows_out", counted),
@@ -66,12 +70,12 @@ def _rows(operator: ExplainedOperator) -> Iterator[Markup]:
         ("memory", "bytes", size),
         ("alive at a time", "alive", counted),
     ):
-        known = [_value(each, member) for each in (operator.expected, operator.measured) if each]
-        if not any(known) and member not in ("rows_in", "rows_out"):
+        values = [_value(each, member) for each in known]
+        if not any(values) and member not in ("rows_in", "rows_out"):
             continue
-        cells = [element("td", "" if each is None else shown(each)) for each in known]
-        if len(known) == 2:
-            cells.append(_factor(*known))
+        cells = [element("td", "" if each is None else shown(each)) for each in values]
+        if len(values) == 2:
+            cells.append(_factor(*values))
         yield element("tr", element("th", name, scope="row"), *cells)
 
 

@@ -12,18 +12,13 @@
   const boxOf = (hash) => boxes.find((box) => box.hash === hash);
 
   function markQuery(name) {
-    let marked = 0;
     for (const piece of query.querySelectorAll("[data-operators]")) {
       const isMarked = piece.dataset.operators.split(" ").includes(name);
       const fresh = document.createElement(isMarked ? "mark" : "span");
       fresh.dataset.operators = piece.dataset.operators;
       fresh.append(...piece.childNodes);
       piece.replaceWith(fresh);
-      marked += isMarked;
     }
-    const first = query.querySelector("mark");
-    if (first) query.scrollTop = first.offsetTop - query.offsetTop - query.clientHeight / 3;
-    return marked;
   }
 
   function select(chosen) {
@@ -33,13 +28,13 @@
       box.tabIndex = isChosen ? 0 : -1;
       panelOf(box).classList.toggle("shown", isChosen);
     }
-    return markQuery(nameOf(chosen));
+    markQuery(nameOf(chosen));
   }
 
   function choose(box, { focus = false, scroll = false } = {}) {
-    const marked = select(box);
-    const parts = marked === 1 ? "1 part" : `${marked} parts`;
-    status.textContent = `${parts} of the query marked`;
+    select(box);
+    const marked = panelOf(box).querySelectorAll(".parts li").length;
+    status.textContent = `${marked} ${marked === 1 ? "part" : "parts"} of the query marked`;
     if (focus) box.focus();
     // Beside the picture the details begin above where the last ones were read; on a narrow screen
     // they are below it.
