@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sase.engine.kernels.compiling import compilations
 
-# Each search may take so much of the time that is left, so that the last ones have some, too.
-SHARE = 1 / 4
+# Of the time that is left the first search, of the query itself, may take so much, and each other
+# one less, so that the last ones have some, too.
+FIRST, SHARE = 1 / 2, 1 / 4
 
 
 class Ended(Exception):  # noqa: N818 - it is no error
@@ -40,10 +41,12 @@ class Budget:
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
         self.most, self._left, self._clock = most, seconds, clock
+        self._share = FIRST
 
     def share(self) -> Callable[[int], None]:
         """What a search calls now and then: it raises `Ended` when its share is used up."""
-        share, compiled = self._left * SHARE, compilations()
+        share, compiled = self._left * self._share, compilations()
+        self._share = SHARE
         before: float | None = None
 
         def look(rows: int) -> None:

@@ -81,20 +81,18 @@ def _left_out(why: WhyNot) -> list[list[str]]:
 
 def _near(why: WhyNot) -> Iterator[str]:
     names = why.near_misses.column_names[4:]
-    for number, row in enumerate(why.near_misses.to_pylist()):
-        if not number:
-            yield "near misses, nearest first"
+    if why.near_misses.num_rows:
+        yield "near misses, nearest first"
+    for row in why.near_misses.to_pylist():
         by = f", {row['by']}" if row["by"] else ""
         yield f"  stopped by {row['stopped_by']}{by}"
-        for name in names:
-            if row[name] is not None:
-                number = row["rows"].get(name.rstrip("_"))
-                yield f"    {name}: {_event(row[name], number, why.shown)}"
+        for name, number in zip(names, row["rows"].values(), strict=True):
+            if number is not None:
+                yield f"    {name}: row {number:,}  {_event(row[name], why.shown)}"
 
 
-def _event(event: dict[str, Any], row: int | None, shown: Sequence[str]) -> str:
-    values = " ".join(f"{name}={_value(event[name])}" for name in shown if name in event)
-    return f"row {row:,}  {values}" if row is not None else values
+def _event(event: dict[str, Any], shown: Sequence[str]) -> str:
+    return " ".join(f"{name}={_value(event[name])}" for name in shown if name in event)
 
 
 def _value(value: Any) -> str:

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import sase
+from sase.engine.why import searching
 from sase.errors import QueryError
 from tests.engine.matching.examples import Example, examples
 from tests.engine.matching.queries import Query
@@ -21,6 +23,14 @@ MANY = settings(
     max_examples=2 * settings().max_examples, suppress_health_check=[HealthCheck.too_slow]
 )
 hits: Counter[str] = Counter()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_pieces() -> Iterator[None]:
+    """Events come to each search in several pieces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searching, "FIRST", 3)
+        yield
 
 
 def explained(example: Example, **more: Any) -> Any:
@@ -148,9 +158,24 @@ def test_the_funnel_is_that_of_the_naive_matcher(example: Example) -> None:
             assert level.steps[-1].left == level.reached
 
 
+@MANY
+@given(examples(), st.integers(1, 5))
+def test_what_is_cut_is_said_and_no_more_than_there_is(example: Example, most: int) -> None:
+    """Where a search may find a few only, what is exact is right, and the rest is a lower bound."""
+    why = explained(example, most=most, near=3)
+    if why is None:
+        return
+    every = len(found(example, example.query))
+    counts = [why.matches, *(level.partial for level in why.levels)]
+    assert why.matches.number == every if why.matches.is_exact else most <= every
+    assert why.matches.number <= every
+    assert not why.is_complete or all(count.is_exact for count in counts)
+    hits["cut"] += not why.is_complete
+
+
 def test_the_examples_show_something() -> None:
     """Those that were run just now."""
     if hits["levels"] < 50:
         pytest.skip("too few examples ran before this test")
-    assert set(hits) == {"left out", "that helps", "near misses", "levels"}
+    assert set(hits) == {"left out", "that helps", "near misses", "levels", "cut"}
     assert {name: count for name, count in hits.items() if count < 10} == {}
