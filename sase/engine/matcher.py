@@ -34,7 +34,7 @@ from sase.engine.reorder import Arrived, Reorder
 from sase.engine.report import Report, together
 from sase.engine.stopwatch import Stopwatch
 from sase.engine.store import Store
-from sase.errors import SaseError, SchemaError
+from sase.errors import SaseError
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 Numbers: TypeAlias = NDArray[np.int64]
@@ -99,7 +99,6 @@ class Matcher:
         self._is_finished = False
         # What the operators of others counted, which searched other events.
         self._others: tuple[Counted, ...] = ()
-        self._lacks = plan.lacking
 
     # ------------------------------------------------------------ what callers use
 
@@ -327,22 +326,9 @@ class Matcher:
     def _opened(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""
         inputs = self._loader.opened(events).drained()
-        if self._lacks is not None and not all(table.is_open for table in inputs.tables):
-            self._check_known(inputs)
+        if not all(table.is_open for table in inputs.tables):
+            self._plan.check_known(has_tables=inputs.typed)
         return inputs
-
-    def _check_known(self, inputs: Inputs) -> None:
-        """Without a schema there is one table, and windows have no units."""
-        if self._lacks == "what time counts":
-            why = "its window has a unit"
-        elif inputs.typed:
-            why = "here each type has a table"
-        else:
-            return
-        raise SchemaError(
-            f"the query was compiled without knowing {self._lacks}, and {why}: compile it for these"
-            " events"
-        )
 
     def _check_open(self) -> None:
         if self._is_finished:

@@ -16,6 +16,7 @@ from sase.binding.bound import (
 )
 from sase.binding.text import value_text
 from sase.engine.options import Options
+from sase.errors import SchemaError
 from sase.planning.nodes import (
     Negation,
     Operator,
@@ -95,6 +96,19 @@ class EnginePlan:
         if any(window.size is None for window in self.windows):
             return "what time counts"
         return "the types" if self.schema.type_names is None else None
+
+    def check_known(self, *, has_tables: bool) -> None:
+        """Refuse events without which it was compiled: there may be tables of types, and units."""
+        if self.lacking == "what time counts":
+            why = "its window has a unit"
+        elif self.lacking is not None and has_tables:
+            why = "here each type has a table"
+        else:
+            return
+        raise SchemaError(
+            f"the query was compiled without knowing {self.lacking}, and {why}: compile it for"
+            " these events"
+        )
 
     @cached_property
     def split(self) -> Split:
