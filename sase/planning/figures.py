@@ -33,6 +33,8 @@ from sase.planning.statistics import Statistics
 
 # How likely two events are to agree on an attribute of which nothing is known.
 UNKNOWN_AGREEMENT = 0.01
+# In how many steps densities are added up.
+_STEPS = 16
 
 
 @dataclass(frozen=True)
@@ -247,15 +249,21 @@ class Figures:
         positives = self.scan.components
         near = positives[negative.after if negative.after is not None else 0]
         per_event = self.agreement(negative.equivalences, (near, negative.component))
-        per_event *= self.passing(negative.conditions)
         reach = self.reach(window_of(self.plan))
         expected = self.forbidding(negative) / self.span * per_event * reach
+        passing = self.passing(negative.conditions)
         m = len(positives)
-        if m == 1:
-            return exp(-min(expected, 700.0))
-        steps = [(i + 0.5) / 32 for i in range(32)]
-        weights = [(m - 1) * (1 - g) ** (m - 2) / 32 for g in steps]
-        return sum(w * exp(-expected * g) for g, w in zip(steps, weights, strict=True))
+        middles = [(step + 0.5) / _STEPS for step in range(_STEPS)]
+        # What a condition lets pass goes by the sequence: from nothing to twice the mean.
+        shares = [passing] if passing in (0, 1) else [2 * passing * u for u in middles]
+        gaps = [(1.0, 1.0)] if m == 1 else [
+            (gap, (m - 1) * (1 - gap) ** (m - 2) / _STEPS) for gap in middles
+        ]  # fmt: skip
+        return sum(
+            weight * exp(-min(expected * share * gap, 700.0)) / len(shares)
+            for share in shares
+            for gap, weight in gaps
+        )
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -209,10 +209,12 @@ def _counts(
 def _chance(population: Population, components: Components, tests: Tests) -> float:
     """How likely two rows are to agree that may stand for either of two components.
 
-    Where too few do in the sample the values are taken for equally frequent, and their number is
-    estimated.
+    Where too few do in the sample several tests are taken for independent of each other, and the
+    values of one for equally frequent, of which the number is estimated.
     """
     counts = occurrences(np.sort(population.pooled(components, tests)))
     if float((counts * (counts - 1)).sum()) / 2 >= ENOUGH:
         return agreeing(counts) or 0.0
+    if len(tests) > 1:
+        return math.prod(_chance(population, components, (test,)) for test in tests)
     return 1.0 / max(distinct(counts, population.sample.part), 1)
