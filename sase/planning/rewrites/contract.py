@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,7 +45,7 @@ class Rewrite:
     @cached_property
     def summary(self) -> str:
         """What it does, with the short form of the paper: the first line of its file."""
-        return (inspect.getdoc(inspect.getmodule(self.function)) or "").splitlines()[0]
+        return (sys.modules[self.function.__module__].__doc__ or "").splitlines()[0]
 
     @cached_property
     def parameters(self) -> frozenset[str]:
