@@ -17,6 +17,7 @@ from functools import cached_property
 from math import exp, factorial, prod
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, WindowKind
+from sase.binding.text import condition_text
 from sase.planning.nodes import (
     NegativeComponent,
     Operator,
@@ -27,7 +28,7 @@ from sase.planning.nodes import (
     find,
     the,
 )
-from sase.planning.selectivity import assumed, selectivity
+from sase.planning.selectivity import assumed, selectivity, together
 from sase.planning.split import negations_of, window_of
 from sase.planning.statistics import Statistics
 
@@ -174,7 +175,25 @@ class Figures:
     def passing(self, conditions: Sequence[Conjunct]) -> float:
         """The share of tuples that conditions on several events let pass."""
         several = [c for c in conditions if len(c.references) > 1]
-        return prod(selectivity(c, self.names, self.statistics) for c in several)
+        single = prod(selectivity(c, self.names, self.statistics) for c in several)
+        if len(several) < 2 or self._all_pass is None:
+            return single
+        is_all = len(several) == len(self._on_several)
+        return self._all_pass if is_all else max(single, self._all_pass)
+
+    @cached_property
+    def _on_several(self) -> list[Conjunct]:
+        """The conditions on several positive components."""
+        selection = find(self.plan, Selection)
+        left = () if selection is None else selection.conditions
+        return [c for c in (*self.construction.conditions, *left) if len(c.references) > 1]
+
+    @cached_property
+    def _all_pass(self) -> float | None:
+        """The share that all of them let pass, if it was measured."""
+        for whole in together(self._on_several, self.names):
+            return self.statistics.selectivity(condition_text(whole.condition, self.names))
+        return None
 
     # ------------------------------------------------------------ construction
 

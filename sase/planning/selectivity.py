@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sase.binding.bound import (
     All,
     Any,
@@ -9,6 +11,7 @@ from sase.binding.bound import (
     Comparison,
     Condition,
     Conjunct,
+    ConjunctClass,
     Expression,
     Like,
     Membership,
@@ -71,6 +74,18 @@ def effort(condition: Condition | Expression) -> int:
         case Operation(operands=operands):
             return 2 + sum(map(effort, operands))
     return 1
+
+
+def together(conjuncts: Sequence[Conjunct], names: Names) -> list[Conjunct]:
+    """Several conditions as one, in an order that does not depend on that in which they come."""
+    if len(conjuncts) < 2:
+        return []
+    parts = sorted(
+        {each.condition: None for each in conjuncts}, key=lambda c: condition_text(c, names)
+    )
+    references = {reference for each in conjuncts for reference in each.references}
+    kind = ConjunctClass.SEVERAL
+    return [Conjunct(All(tuple(parts)), kind, tuple(sorted(references)))]
 
 
 def in_order(

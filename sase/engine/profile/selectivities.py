@@ -11,11 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import BoundComponent, Condition, Conjunct
+from sase.binding.bound import BoundComponent, Condition, Conjunct, ConjunctClass
 from sase.binding.text import condition_text
 from sase.engine.operators.checking import Checking
 from sase.engine.profile.chains import Chains, Numbers
 from sase.engine.profile.population import Population, Tests
+from sase.planning.rewrites.infer_equivalence_tests import implied
+from sase.planning.selectivity import together
 from sase.planning.statistics import Selectivity
 
 # How many chains are drawn, and from how many at least.
@@ -25,9 +27,14 @@ DRAWN, FEW = 4096, 200
 def selectivities(
     population: Population, tests: Tests, rng: np.random.Generator
 ) -> list[Selectivity]:
-    """The selectivity of each condition on several components of which there are events."""
+    """The selectivity of each condition on several components of which there are events.
+
+    And of all together that are on positive ones: they need not be independent.
+    """
     names = {each.index: each.variable for each in population.components}
     several = [each for each in population.conjuncts if len(set(each.references)) > 1]
+    positive = [each for each in several if each.kind is ConjunctClass.SEVERAL]
+    several += together([each for each in positive if not implied(each, tests)], names)
     # What is kept of rows is known when all conditions have asked for it.
     checked = [_Checked(population, conjunct) for conjunct in several]
     if checked:
