@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +65,17 @@ class Compiled:
         """Statistics of events that are loaded, from a sample of so many of them."""
         from sase.engine.profile import measured
 
-        prepared = Trace.of(self.basic).after(_PREPARED)
-        plan = self.plan(Optimized(prepared)).engine
-        return measured(plan, events, tests=tests_of(prepared.plan), sample=sample)
+        plan = self.plan(Optimized(self._prepared)).engine
+        return measured(plan, events, tests=tests_of(self._prepared.plan), sample=sample)
+
+    @property
+    def may_explode(self) -> bool:
+        """Whether nothing keeps events apart of which a match has several."""
+        return len(self.bound.positives) > 1 and not tests_of(self._prepared.plan)
+
+    @cached_property
+    def _prepared(self) -> Trace:
+        return Trace.of(self.basic).after(_PREPARED)
 
 
 def compiled(

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from sase.engine.matches import Matches
     from sase.engine.plan import EnginePlan
 
-# A sample is drawn where it costs at most a tenth of what the scan alone takes, by these figures:
-# so many events are scanned in the time in which one is sampled, and of fewer a sample says little.
+# A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
+# many events, and of fewer than the least a sample says little.
 EVENTS_PER_SAMPLED, LEAST_SAMPLE, MOST_SAMPLE = 1000, 2_000, 20_000
+# Without a key a query may find any number of matches, which is worth knowing of so many events.
+MANY = 1_000
 
 
 def run(
@@ -39,7 +41,7 @@ def run(
     def choose(plan: EnginePlan, loaded: Events) -> EnginePlan:
         measured = statistics
         if measured is None:
-            sample = sample_that_pays(len(loaded))
+            sample = sample_that_pays(known, len(loaded))
             if not sample:
                 return plan
             measured = known.measured(loaded, sample)
@@ -53,7 +55,9 @@ def run(
     return running.run(plan, events, threads=threads, most=max_matches, watch=watch, choose=choose)
 
 
-def sample_that_pays(events: int) -> int:
+def sample_that_pays(known: Compiled, events: int) -> int:
     """How many of so many events to sample; 0 if that would cost more than it can save."""
     sample = min(events // EVENTS_PER_SAMPLED, MOST_SAMPLE)
-    return sample if sample >= LEAST_SAMPLE else 0
+    if sample >= LEAST_SAMPLE:
+        return sample
+    return LEAST_SAMPLE if events >= MANY and known.may_explode else 0

@@ -1,12 +1,15 @@
 """What a plan costs: nanoseconds of one core and bytes of state, operator by operator.
 
-`experiments/calibrate.py` measures the constants and prints them.
+The work of an operator is counted in units, each of which takes some nanoseconds; see
+`NANOSECONDS`. `experiments/calibrate.py` measures them and prints what it finds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from sase.binding.bound import Conjunct, EquivalenceTest
 from sase.planning.figures import Figures
@@ -17,6 +20,7 @@ from sase.planning.nodes import (
     Selection,
     SequenceConstruction,
     SequenceScan,
+    Stacks,
     Transformation,
     Window,
     chain,
@@ -25,17 +29,30 @@ from sase.planning.selectivity import assumed, effort
 from sase.planning.split import window_of
 from sase.planning.statistics import Statistics
 
-# Nanoseconds. Of the scan: for each event of the input, of the query's types, for each condition
-# on one event (by its effort), each number of a key, a key that is hashed, and each instance.
-EVENT, ADMITTED, SIMPLE, KEY, HASHED, PUSHED = 1.0, 12.0, 1.5, 4.0, 22.0, 9.0
-# Of construction: for each instance that is looked at, each test and each condition on it (by its
-# effort), each sequence, and each of its events.
-VISITED, TESTED, DECIDED, BUILT, EVENT_BUILT = 5.0, 4.0, 5.0, 3.0, 1.0
-# Above it: for each sequence that is checked, and each of its events; each search of the index.
-CHECKED, EVENT_CHECKED, PROBED, INDEXED, RETURNED = 8.0, 1.5, 70.0, 25.0, 4.0
-# Of several stacks for an instance, and of the NFA's stack for a pointer.
-MULTIPLE, POINTER = 12.0, 3.0
-# Bytes of an instance in a stack, of an event in the index of negation, of a sequence that waits.
+# What the work of operators is made of, and the nanoseconds of each.
+NANOSECONDS: Mapping[str, float] = {
+    "event": 1.0,  # of the input
+    "admitted": 12.0,  # an event of the query's types
+    "simple": 1.5,  # an operation of a condition on one event
+    "key": 4.0,  # a number of the key of an event
+    "hashed": 22.0,  # a key that is looked up in a table
+    "pushed": 9.0,  # an instance on a stack
+    "shared": 12.0,  # an instance on the stacks of several attributes
+    "visited": 5.0,  # an instance that the walk looks at
+    "pointer": 3.0,  # a pointer of the runtime stack that it follows
+    "tested": 4.0,  # an equivalence test on an instance or a sequence
+    "decided": 5.0,  # an operation of a condition on several events
+    "built": 3.0,  # a sequence
+    "bound": 1.0,  # an event of a sequence
+    "checked": 8.0,  # a sequence by an operator above construction
+    "gathered": 1.5,  # an event of such a sequence
+    "indexed": 25.0,  # an event of a negative component
+    "noted": 6.0,  # the same where it bounds the walk
+    "probed": 70.0,  # a search of the index for a sequence
+    "returned": 4.0,  # a result
+}
+Work: TypeAlias = dict[str, float]
+# Bytes of an instance in a stack, of an event in the index of negation, of a number that waits.
 INSTANCE, INDEX_ENTRY, NUMBER = 64, 24, 8
 # More keys than this do not fit codes that are made of them, so they are hashed.
 MOST_DENSE = 1 << 16
@@ -43,7 +60,7 @@ MOST_DENSE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """What is expected of an operator: what goes in and out, instances alive, time and memory.
+    """What is expected of an operator: what goes in and out, its work, and its memory.
 
     `visited` are of construction the choices that the walk looks at, by level; `alive` of the scan
     the instances that are remembered at a time, by level.
@@ -52,10 +69,15 @@ class OperatorCost:
     name: str
     rows_in: float
     rows_out: float
-    nanoseconds: float
+    work: tuple[tuple[str, float], ...]
     bytes: float = 0.0
     visited: tuple[float, ...] = ()
     alive: tuple[float, ...] = ()
+
+    @property
+    def nanoseconds(self) -> float:
+        """The time of one core."""
+        return sum(NANOSECONDS[unit] * amount for unit, amount in self.work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +121,15 @@ def cost_of(plan: Operator, statistics: Statistics) -> Cost:
 def _of(operator: Operator, flow: float, figures: Figures) -> OperatorCost:
     match operator:
         case SequenceScan():
-            return _scan(figures)
+            return _scan(operator, figures)
         case SequenceConstruction():
-            return _construction(figures)
+            return _construction(operator, figures)
         case Selection():
             return _selection(operator, flow, figures)
         case Window():
             shorter = figures.tuples(0, figures.reach(operator.window))
             longer = figures.tuples(0, figures.walked)
-            return _checked("Window", flow, _share(shorter, longer) * flow, figures)
+            return _checked("Window", flow, _share(shorter, longer) * flow, figures, {})
         case Negation():
             return _negation(operator, flow, figures)
         case Transformation():
@@ -115,23 +137,25 @@ def _of(operator: Operator, flow: float, figures: Figures) -> OperatorCost:
     raise AssertionError("plans of runs have no cost yet")
 
 
-def _scan(figures: Figures) -> OperatorCost:
-    scan, admitted = figures.scan, figures.admitted
-    time = EVENT * figures.statistics.rows + ADMITTED * admitted
-    time += admitted * SIMPLE * sum(effort(c.condition) for c in scan.conditions)
-    for key in scan.partitions:
-        time += admitted * (KEY * len(key) + HASHED * _is_hashed(key, figures))
-    for test in figures.construction.equivalences:
-        time += admitted * (KEY + HASHED * _is_hashed((test,), figures))
-    time += PUSHED * sum(figures.pushed)
-    time += MULTIPLE * sum(figures.pushed) * (len(scan.partitions) > 1)
+def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
+    admitted, pushed = figures.admitted, sum(figures.pushed)
+    keys = [*scan.partitions, *((test,) for test in figures.construction.equivalences)]
     reach = figures.reach(scan.window)
     alive = tuple(count * reach / figures.span for count in figures.pushed)
+    work = {
+        "event": float(figures.statistics.rows),
+        "admitted": admitted,
+        "simple": admitted * sum(effort(c.condition) for c in scan.conditions),
+        "key": admitted * sum(map(len, keys)),
+        "hashed": admitted * sum(_is_hashed(key, figures) for key in keys),
+        "pushed": pushed,
+        "shared": pushed * (len(scan.partitions) > 1),
+    }
     return OperatorCost(
         "SequenceScan",
         float(figures.statistics.rows),
-        sum(figures.pushed),
-        time,
+        pushed,
+        tuple(work.items()),
         INSTANCE * sum(alive),
         alive=alive,
     )
@@ -139,27 +163,30 @@ def _scan(figures: Figures) -> OperatorCost:
 
 def _is_hashed(key: tuple[EquivalenceTest, ...], figures: Figures) -> bool:
     """Whether so many values occur that codes are given out by a table."""
-    tests = [test for test in figures.key if test in key] or list(key)
-    distinct = [
-        known.distinct or 0
-        for test in tests
-        for each in figures.statistics.types
-        if (known := each.attribute(test.attribute)) is not None
-    ]
-    return prod([max(distinct, default=0)] * len(tests)) > MOST_DENSE
+    types = figures.statistics.types
+    known = [[each.attribute(test.attribute) for each in types] for test in key]
+    distinct = [max((a.distinct or 1 for a in of if a is not None), default=1) for of in known]
+    return prod(distinct) > MOST_DENSE
 
 
-def _construction(figures: Figures) -> OperatorCost:
-    node = figures.construction
-    levels, visited = len(figures.arrivals), figures.visited
-    time = sum(visited) * (VISITED + TESTED * len(node.equivalences))
-    for at, count in enumerate(visited):
-        time += DECIDED * count * sum(effort(c.condition) for c in _decided_at(at, figures))
-    time += figures.built * (BUILT + EVENT_BUILT * levels)
-    time += INDEXED * sum(figures.forbidding(n) for n in node.negations) / 4
-    if figures.scan.stacks.value == "runtime stack":
-        time += POINTER * sum(visited)
-    return OperatorCost("SequenceConstruction", sum(visited), figures.built, time, visited=visited)
+def _construction(node: SequenceConstruction, figures: Figures) -> OperatorCost:
+    visited, built = figures.visited, figures.built
+    work = {
+        "visited": sum(visited),
+        "pointer": sum(visited) * (figures.scan.stacks is Stacks.NFA),
+        "tested": sum(visited) * len(node.equivalences),
+        "decided": sum(
+            count * effort(conjunct.condition)
+            for level, count in enumerate(visited)
+            for conjunct in _decided_at(level, figures)
+        ),
+        "built": built,
+        "bound": built * len(visited),
+        "noted": sum(figures.forbidding(each) for each in node.negations),
+    }
+    return OperatorCost(
+        "SequenceConstruction", sum(visited), built, tuple(work.items()), visited=visited
+    )
 
 
 def _decided_at(level: int, figures: Figures) -> list[Conjunct]:
@@ -169,62 +196,62 @@ def _decided_at(level: int, figures: Figures) -> list[Conjunct]:
 
 
 def _selection(node: Selection, flow: float, figures: Figures) -> OperatorCost:
+    components = figures.scan.components
     every = (*figures.decided, *node.equivalences)
     share = _share(
-        figures.agreement(every, figures.scan.components),
-        figures.agreement(figures.decided, figures.scan.components),
+        figures.agreement(every, components), figures.agreement(figures.decided, components)
     )
     share *= figures.passing(node.conditions)
     alone = {c.references[0] for c in node.conditions if len(c.references) == 1}
-    share *= prod(figures.own(c) for c in figures.scan.components if c.index in alone)
-    each = sum(effort(c.condition) for c in node.conditions) * DECIDED
-    each += TESTED * len(node.equivalences) * len(figures.arrivals)
-    return _checked("Selection", flow, flow * share, figures, each)
+    share *= prod(figures.own(c) for c in components if c.index in alone)
+    work = {
+        "decided": flow * sum(effort(c.condition) for c in node.conditions),
+        "tested": flow * len(node.equivalences) * len(components),
+    }
+    return _checked("Selection", flow, flow * share, figures, work)
 
 
 def _checked(
-    name: str, flow: float, out: float, figures: Figures, each: float = 0.0
+    name: str, flow: float, out: float, figures: Figures, work: Work, kept: float = 0.0
 ) -> OperatorCost:
     """An operator that looks at all of its sequences."""
-    time = flow * (CHECKED + EVENT_CHECKED * len(figures.arrivals) + each)
-    return OperatorCost(name, flow, out, time)
+    work = {"checked": flow, "gathered": flow * len(figures.scan.components), **work}
+    return OperatorCost(name, flow, out, tuple(work.items()), kept)
 
 
 def _negation(node: Negation, flow: float, figures: Figures) -> OperatorCost:
-    time, kept, out = 0.0, 0.0, flow
+    window = figures.reach(node.window) / figures.span
+    work, kept, out = {"indexed": 0.0, "probed": 0.0, "decided": 0.0}, 0.0, flow
     for negative in node.negations:
         forbidding = figures.forbidding(negative)
-        time += INDEXED * forbidding + out * (PROBED + _probe(negative, figures))
-        kept += INDEX_ENTRY * forbidding * figures.reach(node.window) / figures.span
+        work["indexed"] += forbidding
+        work["probed"] += out
+        work["decided"] += out * _tried(negative, figures)
+        kept += INDEX_ENTRY * forbidding * window
         if negative.before is None:
-            waiting = out * figures.reach(node.window) / figures.span
-            kept += NUMBER * len(figures.arrivals) * waiting
+            kept += NUMBER * len(figures.scan.components) * out * window
         out *= figures.survival(negative)
-    return OperatorCost("Negation", flow, out, time, kept)
+    return _checked("Negation", flow, out, figures, work, kept)
 
 
-def _probe(negative: NegativeComponent, figures: Figures) -> float:
-    """Conditions on the sequence are tried event by event, in a part of the window."""
+def _tried(negative: NegativeComponent, figures: Figures) -> float:
+    """The operations of conditions on the sequence, tried event by event until one forbids."""
     several = [c for c in negative.conditions if len(c.references) > 1]
     if not several:
         return 0.0
-    near = figures.scan.components[:1]
-    agreed = figures.agreement(negative.equivalences, (*near, negative.component))
+    components = figures.scan.components
+    agreed = figures.agreement(negative.equivalences, (components[0], negative.component))
     reach = figures.reach(window_of(figures.plan))
-    tried = figures.forbidding(negative) * agreed * reach / figures.span
-    tried /= max(len(figures.arrivals), 1)
-    return (
-        min(tried, 1 / max(figures.passing(several), 1e-9))
-        * DECIDED
-        * sum(effort(c.condition) for c in several)
-    )
+    there = figures.forbidding(negative) * agreed * reach / figures.span / len(components)
+    tried = min(there, 1 / max(figures.passing(several), 1e-9))
+    return tried * sum(effort(c.condition) for c in several)
 
 
 def _transformation(node: Transformation, flow: float) -> OperatorCost:
     out = flow if node.having is None else flow * assumed(node.having)
     if isinstance(node.limit, int):
         out = min(out, float(node.limit))
-    return OperatorCost("Transformation", flow, out, RETURNED * flow)
+    return OperatorCost("Transformation", flow, out, (("returned", flow),))
 
 
 def _share(part: float, whole: float) -> float:

@@ -1,0 +1,103 @@
+"""The nanoseconds of the cost model's units of work, as this machine has them.
+
+Queries run by several recipes. Of each run the work is known, by statistics of a large sample, and
+its time; the nanoseconds of the units that fit the times best, none of them negative, are printed
+beside those of `sase/planning/cost.py`.
+
+    python -m experiments.calibrate
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import sase
+from experiments import machine
+from experiments.regret_workload import Drawn, workload
+from sase.api.compiling import compiled
+from sase.engine.matcher import Matcher
+from sase.planning.cost import NANOSECONDS, cost_of
+from sase.planning.optimizer import Optimized
+from sase.planning.recipes import recipe_names
+
+QUERIES, SEED, RUNS, SAMPLE, MOST_SECONDS = 60, 7, 3, 200_000, 3.0
+
+
+def main() -> None:
+    """Run, fit and print."""
+    work, seconds = [], []
+    for drawn in workload(QUERIES, SEED):
+        for amounts, taken in _measured(drawn):
+            work.append(amounts)
+            seconds.append(taken)
+    units = list(NANOSECONDS)
+    matrix = np.array([[amounts.get(unit, 0.0) for unit in units] for amounts in work])
+    # As shares of the time, so that long runs count no more than short ones.
+    scaled, times = matrix / np.array(seconds)[:, None], np.full(len(seconds), 1e9)
+    fitted = _not_negative(scaled, times)
+    print(machine.described())
+    print(f"{len(seconds)} runs; expected to actual time: {_spread(scaled @ fitted / times)},")
+    print(
+        f"with those of cost.py: {_spread(scaled @ np.array(list(NANOSECONDS.values())) / times)}"
+    )
+    for unit, found in zip(units, fitted, strict=True):
+        amount = int(np.count_nonzero(matrix[:, units.index(unit)]))
+        print(f"  {unit:10} {found:8.1f}   ({NANOSECONDS[unit]:g} in cost.py, in {amount} runs)")
+
+
+def _measured(drawn: Drawn) -> Iterator[tuple[dict[str, float], float]]:
+    """The work of each plan of a query, and the seconds that it takes."""
+    table = drawn.table()
+    known = compiled(
+        drawn.text, table, time="ts", type="type", seq=None, types=None, time_unit=None,
+        params=None, plan="optimized", limit=None, on_bad_row="error",
+    )  # fmt: skip
+    basic = known.plan(Optimized.of(known.basic)).engine
+    statistics = known.measured(Matcher(basic, streaming=False).load(table)[1], SAMPLE)
+    seen: list[Any] = []
+    for name in recipe_names():
+        plan = sase.compile(drawn.text, table, plan=name)
+        cost = cost_of(plan.operators, statistics)
+        if plan.operators in seen or cost.nanoseconds > MOST_SECONDS * 1e9:
+            continue
+        seen.append(plan.operators)
+        amounts: dict[str, float] = {}
+        for operator in cost.operators:
+            for unit, amount in operator.work:
+                amounts[unit] = amounts.get(unit, 0.0) + amount
+        yield amounts, _seconds(plan, table)
+
+
+def _seconds(plan: Any, table: Any) -> float:
+    taken = []
+    for _ in range(RUNS):
+        begin = time.perf_counter()
+        len(plan.run(table, threads=1))
+        taken.append(time.perf_counter() - begin)
+    return median(taken)
+
+
+def _not_negative(matrix: Any, wanted: Any) -> Any:
+    """Least squares without negative results: by coordinate descent, which is enough for so few."""
+    found = np.ones(matrix.shape[1])
+    square, mixed = matrix.T @ matrix, matrix.T @ wanted
+    for _ in range(20_000):
+        for place in range(len(found)):
+            if square[place, place] > 0:
+                rest = mixed[place] - square[place] @ found + square[place, place] * found[place]
+                found[place] = max(rest / square[place, place], 0.0)
+    return found
+
+
+def _spread(ratios: Any) -> str:
+    low, middle, high = np.quantile(ratios, [0.1, 0.5, 0.9])
+    return f"median {middle:.2f}, 80 % between {low:.2f} and {high:.2f}"
+
+
+if __name__ == "__main__":
+    main()
