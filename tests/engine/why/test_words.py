@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.why import searching
+from sase.engine.why import budget, searching
 from sase.errors import BindingError, PlanError
 
 BEGIN = datetime(2026, 1, 1, 8, tzinfo=UTC)
@@ -283,6 +283,14 @@ def test_what_the_clock_ends() -> None:
     assert not found.is_complete
     assert "at least 0" in str(found)
     assert next(ticks) < 2000
+
+
+def test_compiling_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every piece of the events had needed another kernel."""
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(budget, "compilations", lambda: next(ticks))
+    found = why("EVENT SEQ(A a, B b) WITHIN 3", many(), clock=lambda: float(next(ticks)), seconds=1)
+    assert found.is_complete
 
 
 def test_the_answer_does_not_depend_on_the_clock_that_does_not_end_it() -> None:
