@@ -305,3 +305,13 @@ def test_pieces_are_cut_between_times(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sase.match(query, rows)
     monkeypatch.setattr(searching, "FIRST", 3)
     assert why(query, rows).matches.number == len(whole)
+
+
+def test_what_is_infinite_has_no_measure() -> None:
+    rows = [{"ts": 1, "type": "A", "v": float("inf")}, {"ts": 2, "type": "A", "v": float("-inf")}]
+    found = why("EVENT A a WHERE a.v BETWEEN 1.0 AND 2.0", rows)
+    assert found.near_misses.column("by").to_pylist() == [
+        "a.v is inf: by inf",
+        "a.v is -inf: by inf",
+    ]
+    assert found.near_misses.column("distance").to_pylist() == [None, None]
