@@ -10,6 +10,7 @@ from sase.engine.kernels.compiling import compilations
 # Of the time that is left the first search, of the query itself, may take so much, and each other
 # one less, so that the last ones have some, too.
 FIRST, SHARE = 1 / 2, 1 / 4
+FEW = 1 << 17
 
 
 class Ended(Exception):  # noqa: N818 - it is no error
@@ -35,19 +36,24 @@ class Count:
 class Budget:
     """At most so many matches for each search, and seconds by a clock for all of them.
 
-    Time in which kernels were compiled does not count, nor what goes before the first look of a
-    search, when they are loaded.
+    Time in which kernels were compiled does not count; nor, where events are few, what goes before
+    the first look of a search, when they are loaded.
     """
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
         self.most, self._left, self._clock = most, seconds, clock
         self._share = FIRST
 
-    def share(self) -> Callable[[int], None]:
-        """What a search calls now and then: it raises `Ended` when its share is used up."""
+    @property
+    def is_spent(self) -> bool:
+        """Whether there is no time left for another search."""
+        return self._left < 0
+
+    def share(self, events: int) -> Callable[[int], None]:
+        """What a search of so many events calls now and then: it raises `Ended` in the end."""
         share, compiled = self._left * self._share, compilations()
         self._share = SHARE
-        before: float | None = None
+        before = None if events <= FEW else self._clock()
 
         def look(rows: int) -> None:
             nonlocal share, before, compiled

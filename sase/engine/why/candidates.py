@@ -14,7 +14,7 @@ from sase.binding.bound import BoundComponent, Comparison, Condition, Equivalenc
 from sase.engine.block import Block, Stretch
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Column, Events
-from sase.engine.expressions import Interner, Lane, RowTest
+from sase.engine.expressions import Interner, Lane, RowTest, columns_needed
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.why.parts import Kind, Part, shown
 from sase.engine.why.relaxing import keys_of
@@ -55,6 +55,15 @@ class Candidates:
     at: Numbers = field(default_factory=lambda: np.empty(0, np.int64), repr=False, compare=False)
 
 
+def are_barred(candidates: Sequence[Candidates], left_out: Part | None = None) -> bool:
+    """Whether there can be no match, since no event of a component passes, but for a part."""
+    return any(
+        all(stopped.part != left_out for stopped in each.stopped)
+        for each in candidates
+        if not (each.passing or each.component.negated)
+    )
+
+
 class Attributes:
     """The attributes of events, and the truth of conditions on one of them."""
 
@@ -66,11 +75,12 @@ class Attributes:
     def truth(self, condition: Condition, component: BoundComponent, places: Numbers) -> Mask:
         """Whether a condition on events of a component holds for those at some places."""
         known = self._known
-        test = RowTest(condition, known.codes, self._coding.texts)
-        if component.types is None:
-            lacks = known.strangers_lack
-            strangers = frozenset(need for need in test.columns if lacks(need[1]))
-            test = RowTest(condition, known.codes, self._coding.texts, strangers, known.stranger)
+        strangers = frozenset(
+            need
+            for need in columns_needed([condition])
+            if component.types is None and known.strangers_lack(need[1])
+        )
+        test = RowTest(condition, known.codes, self._coding.texts, strangers, known.stranger)
         found = np.empty(len(places), np.bool_)
         for begin in range(0, len(places), PIECE):
             block = self._block(places[begin : begin + PIECE])

@@ -9,8 +9,8 @@ from sase.binding.bound import Condition
 from sase.engine.events.inputs import Inputs
 from sase.engine.files import Files
 from sase.engine.plan import EnginePlan
-from sase.engine.why.budget import Budget
-from sase.engine.why.candidates import Attributes, Candidates, candidates_of
+from sase.engine.why.budget import Budget, Count
+from sase.engine.why.candidates import Attributes, Candidates, are_barred, candidates_of
 from sase.engine.why.funnel import funnel_of
 from sase.engine.why.leaving_out import Without, each_left_out, fewest_left_out
 from sase.engine.why.looked_at import LookedAt, looked_at
@@ -70,8 +70,8 @@ class _Explanation:
     def whole(self) -> WhyNot:
         """All of it; the searches that matter most come first."""
         query, parts, search = self.query, self.parts, self.search
-        matches = search.count(query).matches
         candidates = candidates_of(query, parts, self.attributes)
+        matches = Count(0) if are_barred(candidates) else search.count(query).matches
         left_out, fewest = self._left_out(candidates)
         levels = funnel_of(query, parts, candidates, search)
         misses = self._misses(left_out)
@@ -105,7 +105,7 @@ class _Explanation:
         """What helps; nothing does where a component has no event whatever is left out."""
         if any(not each.events for each in candidates if not each.component.negated):
             return (), None
-        left_out = each_left_out(self.query, self.parts, self.search)
+        left_out = each_left_out(self.query, self.parts, candidates, self.search)
         if len(self.parts) < 2 or any(each.matches.number for each in left_out):
             return left_out, None
         return left_out, fewest_left_out(self.query, self.parts, self.search)

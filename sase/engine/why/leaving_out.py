@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sase.binding import BoundQuery
 from sase.engine.why.budget import Count
+from sase.engine.why.candidates import Candidates, are_barred
 from sase.engine.why.parts import Kind, Part, without
 from sase.engine.why.searching import Search
 
@@ -19,9 +20,19 @@ class Without:
     matches: Count
 
 
-def each_left_out(query: BoundQuery, parts: Sequence[Part], search: Search) -> tuple[Without, ...]:
-    """The query without each part in turn."""
-    return tuple(Without((part,), search.count(without(query, [part])).matches) for part in parts)
+def each_left_out(
+    query: BoundQuery, parts: Sequence[Part], candidates: Sequence[Candidates], search: Search
+) -> tuple[Without, ...]:
+    """The query without each part in turn, searched for where a match is possible at all."""
+    return tuple(
+        Without(
+            (part,),
+            Count(0)
+            if are_barred(candidates, part)
+            else search.count(without(query, [part])).matches,
+        )
+        for part in parts
+    )
 
 
 # What is put back first is least likely to be blamed: a mistake is most often in a constant.

@@ -186,9 +186,10 @@ class NearMisses:
 
         def rate(results: Results) -> tuple[Mask, Reals, Reals]:
             given = list(results.values)
-            by = distance(condition, given)
-            beside = scale(given) if unit is None else np.full(len(by), unit)
-            shares = np.divide(by, beside, out=np.zeros(len(by)), where=beside != 0)
+            with np.errstate(invalid="ignore", over="ignore"):  # what is infinite has no share
+                by = distance(condition, given)
+                beside = scale(given) if unit is None else np.full(len(by), unit)
+                shares = np.divide(by, beside, out=np.zeros(len(by)), where=beside != 0)
             return np.ones(len(by), np.bool_), shares, by
 
         query = replace(asked, columns=columns) if values else asked

@@ -55,11 +55,14 @@ class Search:
 
     def results(self, query: BoundQuery) -> Iterator[Results]:
         """What a query finds, as far as time allows."""
+        if self.budget.is_spent:
+            self.is_cut, self.is_whole = True, False
+            return
         self.is_whole = True
         matcher = Matcher(
             planned(query, self.schema, self.recipe),
             streaming=False,
-            watch=self.budget.share(),
+            watch=self.budget.share(len(self.events)),
         )
         try:
             yield from matcher.results(*self._pieces)

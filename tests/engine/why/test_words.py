@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.why import searching
+from sase.engine.why import budget, searching
 from sase.errors import BindingError, PlanError
 
 BEGIN = datetime(2026, 1, 1, 8, tzinfo=UTC)
@@ -285,6 +285,14 @@ def test_what_the_clock_ends() -> None:
     assert next(ticks) < 2000
 
 
+def test_compiling_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every piece of the events had needed another kernel."""
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(budget, "compilations", lambda: next(ticks))
+    found = why("EVENT SEQ(A a, B b) WITHIN 3", many(), clock=lambda: float(next(ticks)), seconds=1)
+    assert found.is_complete
+
+
 def test_the_answer_does_not_depend_on_the_clock_that_does_not_end_it() -> None:
     assert str(why(THEFT.format("", "90 seconds"))) == str(
         why(THEFT.format("", "90 seconds"), clock=lambda: 0.0)
@@ -297,3 +305,13 @@ def test_pieces_are_cut_between_times(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sase.match(query, rows)
     monkeypatch.setattr(searching, "FIRST", 3)
     assert why(query, rows).matches.number == len(whole)
+
+
+def test_what_is_infinite_has_no_measure() -> None:
+    rows = [{"ts": 1, "type": "A", "v": float("inf")}, {"ts": 2, "type": "A", "v": float("-inf")}]
+    found = why("EVENT A a WHERE a.v BETWEEN 1.0 AND 2.0", rows)
+    assert found.near_misses.column("by").to_pylist() == [
+        "a.v is inf: by inf",
+        "a.v is -inf: by inf",
+    ]
+    assert found.near_misses.column("distance").to_pylist() == [None, None]
