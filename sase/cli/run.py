@@ -12,7 +12,7 @@ from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
-from sase.cli.told import abandon, counted, say, say_late
+from sase.cli.told import abandon, counted, say, say_late, told_warnings
 
 if TYPE_CHECKING:
     from sase.engine.matches import Matches
@@ -121,7 +121,8 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         lateness=lateness_of(arguments.lateness),
         **keywords(arguments, columns),
     )
-    with Progress(events.rows() if isinstance(events, Files) else None) as progress:
+    rows = events.rows() if isinstance(events, Files) else None
+    with told_warnings(), Progress(rows) as progress:
         matches = run_plan(
             known,
             events,
