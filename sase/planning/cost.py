@@ -17,6 +17,7 @@ from sase.planning.nodes import (
     Selection,
     SequenceConstruction,
     SequenceScan,
+    Stacks,
     Transformation,
     Window,
     chain,
@@ -35,8 +36,9 @@ VISITED, TESTED, DECIDED, BUILT, EVENT_BUILT = 5.0, 4.0, 5.0, 3.0, 1.0
 CHECKED, EVENT_CHECKED, PROBED, INDEXED, RETURNED = 8.0, 1.5, 70.0, 25.0, 4.0
 # Of several stacks for an instance, and of the NFA's stack for a pointer.
 MULTIPLE, POINTER = 12.0, 3.0
-# Bytes of an instance in a stack, of an event in the index of negation, of a sequence that waits.
-INSTANCE, INDEX_ENTRY, NUMBER = 64, 24, 8
+# Bytes of an instance in a stack, of a cell of the NFA's stack, of an event in the index of
+# negation, of a sequence that waits.
+INSTANCE, CELL, INDEX_ENTRY, NUMBER = 64, 40, 24, 8
 # More keys than this do not fit codes that are made of them, so they are hashed.
 MOST_DENSE = 1 << 16
 
@@ -126,15 +128,12 @@ def _scan(figures: Figures) -> OperatorCost:
     time += PUSHED * sum(figures.pushed)
     time += MULTIPLE * sum(figures.pushed) * (len(scan.partitions) > 1)
     reach = figures.reach(scan.window)
+    rows = float(figures.statistics.rows)
+    if scan.stacks is Stacks.NFA:
+        return OperatorCost("SequenceScan", rows, rows, time, CELL * rows)
     alive = tuple(count * reach / figures.span for count in figures.pushed)
-    return OperatorCost(
-        "SequenceScan",
-        float(figures.statistics.rows),
-        sum(figures.pushed),
-        time,
-        INSTANCE * sum(alive),
-        alive=alive,
-    )
+    pushed, size = sum(figures.pushed), INSTANCE * sum(alive)
+    return OperatorCost("SequenceScan", rows, pushed, time, size, alive=alive)
 
 
 def _is_hashed(key: tuple[EquivalenceTest, ...], figures: Figures) -> bool:
@@ -157,7 +156,7 @@ def _construction(figures: Figures) -> OperatorCost:
         time += DECIDED * count * sum(effort(c.condition) for c in _decided_at(at, figures))
     time += figures.built * (BUILT + EVENT_BUILT * levels)
     time += INDEXED * sum(figures.forbidding(n) for n in node.negations) / 4
-    if figures.scan.stacks.value == "runtime stack":
+    if figures.scan.stacks is Stacks.NFA:
         time += POINTER * sum(visited)
     return OperatorCost("SequenceConstruction", sum(visited), figures.built, time, visited=visited)
 
