@@ -202,8 +202,8 @@ class Figures:
             passed = self.passing(self._decided_behind(level))
             count = self.tuples(level, self.walked) * agreed * step * passed
             if self.scan.stacks is Stacks.NFA:
-                # It follows pointers through every event that was remembered.
-                count *= _ratio(self.admitted, self.arrivals[level])
+                # It goes back cell by cell, and every event of the stream made one.
+                count *= _ratio(self.statistics.rows, self.arrivals[level])
             found.append(count)
         return tuple(reversed(found))
 
@@ -256,14 +256,13 @@ class Figures:
         middles = [(step + 0.5) / _STEPS for step in range(_STEPS)]
         # What a condition lets pass goes by the sequence: from nothing to twice the mean.
         shares = [passing] if passing in (0, 1) else [2 * passing * u for u in middles]
-        gaps = [(1.0, 1.0)] if m == 1 else [
-            (gap, (m - 1) * (1 - gap) ** (m - 2) / _STEPS) for gap in middles
-        ]  # fmt: skip
-        return sum(
-            weight * exp(-min(expected * share * gap, 700.0)) / len(shares)
+        gaps = {1.0: 1.0} if m == 1 else {gap: (1 - gap) ** (m - 2) for gap in middles}
+        survived = sum(
+            weight * exp(-min(expected * share * gap, 700.0))
             for share in shares
-            for gap, weight in gaps
+            for gap, weight in gaps.items()
         )
+        return survived / len(shares) / sum(gaps.values())
 
 
 def _ratio(part: float, whole: float) -> float:
