@@ -101,20 +101,25 @@ def _made(
 
 
 def _usual(entry: Entry) -> tuple[Call, ...]:
-    return entry.alternatives[0] if isinstance(entry, Choice) else (entry,)
+    return _on(None, entry.alternatives[0]) if isinstance(entry, Choice) else (entry,)
 
 
 def _expanded(choice: Choice, plan: Operator) -> Iterator[tuple[Call, ...]]:
     """The alternatives, with one for each equivalence test where that is asked for."""
     for calls in choice.alternatives:
-        if not any(_EACH in dict(call.parameters).values() for call in calls):
-            yield calls
-            continue
-        for test in tests_of(plan):
-            yield tuple(
-                Call(
-                    call.rewrite,
-                    tuple((k, test.attribute if v == _EACH else v) for k, v in call.parameters),
-                )
-                for call in calls
-            )
+        if any(_EACH in dict(call.parameters).values() for call in calls) and tests_of(plan):
+            yield from (_on(test.attribute, calls) for test in tests_of(plan))
+        else:
+            yield _on(None, calls)
+
+
+def _on(attribute: str | None, calls: Sequence[Call]) -> tuple[Call, ...]:
+    """Rewrites with an attribute in the place of "each"; without one they choose by themselves."""
+
+    def named(call: Call) -> Call:
+        given = [(name, attribute if value == _EACH else value) for name, value in call.parameters]
+        return Call(
+            call.rewrite, tuple((name, value) for name, value in given if value is not None)
+        )
+
+    return tuple(map(named, calls))
