@@ -174,13 +174,14 @@ class Matches(Sequence[dict[str, Any]]):
                 return
             if most == -1:
                 most = available_memory() // 2 // part.width
-            left = None if most is None else most - count
+            if most is not None:
+                left = most - count
+                if 0 < left <= len(part):
+                    within = _rows_of(part.between(left - 1, left))
+                if len(part) > left:
+                    yield part.between(0, left)
+                    raise BudgetError(_too_many(most, within, self._most is not None))
             count += len(part)
-            if left is not None and 0 < left <= len(part):
-                within = _rows_of(part.between(left - 1, left))
-            if most is not None and count > most:
-                yield part.between(0, most - count + len(part))
-                raise BudgetError(_too_many(most, within, self._most is not None))
             yield part
 
     def _between(self, start: int, end: int) -> Matches:

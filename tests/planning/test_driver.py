@@ -1,4 +1,4 @@
-"""The driver: checks after every rule, the trace, rules that undo each other, rules that are off."""
+"""The driver: checks after every rule, the trace, rules that undo each other or are off."""
 
 from __future__ import annotations
 
