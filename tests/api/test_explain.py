@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 import pytest
 
@@ -159,6 +160,23 @@ def test_the_scan_reads_every_row_and_admits_those_of_the_types(run: Explanation
     assert scan.measured.rows_out == sum(counters["pushed"].values())
     assert "events" not in counters
     assert list(counters["pushed"]) == ["a", "c"]
+
+
+@pytest.mark.parametrize("kind", ["table", "file", "tables"])
+@pytest.mark.parametrize("limit", [None, 2])
+def test_what_is_not_read_is_counted_on_neither_side(
+    kind: str, limit: int | None, tmp_path: Path
+) -> None:
+    """Groups of rows of other types stay unread; what is held is read whole in spite of LIMIT."""
+    sorted_by_type = EVENTS.sort_by("type").set_column(0, "ts", pa.array(range(ROWS)))
+    pyarrow.parquet.write_table(sorted_by_type, tmp_path / "e.parquet", row_group_size=100)
+    parts = {each: EVENTS.filter(pc.field("type") == each) for each in ("A", "B", "C")}
+    given = {"table": EVENTS, "file": str(tmp_path / "e.parquet"), "tables": parts}[kind]
+    explanation = sase.explain(QUERY, given, analyze=True, limit=limit)
+    scan = operator(explanation, "SequenceScan")
+    assert scan.expected is not None
+    assert measured(explanation, "SequenceScan").rows_in == scan.expected.rows_in
+    assert scan.expected.rows_in == (ROWS if kind == "table" else ROWS / 2)
 
 
 def test_estimates_come_near_on_even_events(run: Explanation) -> None:

@@ -167,6 +167,26 @@ def test_the_share_that_absence_lets_survive(where: str, forbidding: int) -> Non
         assert found.survival(negative) == pytest.approx(share, abs=0.03)
 
 
+@pytest.mark.parametrize("forbidding", [10, 60, 300])
+def test_gaps_are_shorter_between_the_events_of_a_longer_pattern(forbidding: int) -> None:
+    """With four events in a window the next one is nearer than with two."""
+    random, window, repeats = np.random.default_rng(forbidding), 200, 60
+    left = every = 0
+    for _ in range(repeats):
+        times = list(random.uniform(0, SPAN, (4, 40)))
+        absent = random.uniform(0, SPAN, (forbidding, 1, 1))
+        first, second = np.meshgrid(*times[:2], indexing="ij")
+        is_clear = ~((absent > first) & (absent < second)).any(axis=0)
+        found = tuples(times, window)
+        every += found.sum()
+        left += (found & is_clear[:, :, None, None]).sum()
+    query = f"EVENT SEQ(A a, !(N n), B b, C c, D d) WITHIN {window}"
+    statistics = known(span=SPAN, A=40, B=40, C=40, D=40, N=forbidding, admissions={"n": 1.0})
+    found_of = figures(query, statistics)
+    (negative,) = negations_of(found_of.plan)
+    assert found_of.survival(negative) == pytest.approx(left / every, abs=0.02)
+
+
 @pytest.mark.parametrize("forbidding", [30, 300, 3_000])
 def test_absence_that_bounds_the_walk_leaves_less_to_look_at(forbidding: int) -> None:
     """Pushed is what follows something that nothing forbids; only that is looked at.
