@@ -127,9 +127,9 @@ def analyzed(
     )
 
 
-# What goes into an operator and what comes out, of all that it counts.
+# What goes into an operator and what comes out, of all that it counts; into the scan go all rows.
 _FLOWS = {
-    "SequenceScan": ("events", "pushed"),
+    "SequenceScan": ("rows", "pushed"),
     "SequenceConstruction": ("visited", "sequences"),
 }
 
@@ -141,11 +141,12 @@ def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
     negatives = [] if negation is None else [n.component.variable for n in negation.negations]
     times, found = dict(report.timings), {}
     for name, counters in report.counters:
+        counters = _of_scan(counters, report.rows) if name == "SequenceScan" else counters
         into, out = _FLOWS.get(name, ("in", "out"))
         variables = negatives if name == "Negation" else positives
         found[name] = Measured(
             _total(counters[into]),
-            _total(counters.get(out, 0)),
+            _total(counters[out]),
             times.get(name),
             counters.get("most_bytes"),
             tuple(
@@ -155,6 +156,16 @@ def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
             ),
         )
     return found
+
+
+def _of_scan(counters: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """The counters of the scan with all rows that were read, of which it admitted some.
+
+    What the runtime stack remembers are its cells.
+    """
+    rest = {key: each for key, each in counters.items() if key != "events"}
+    pushed = {} if "pushed" in rest else {"pushed": rest.pop("cells")}
+    return {"rows": rows, "admitted": counters["events"], **pushed, **rest}
 
 
 def _by_variable(count: Any, variables: Sequence[str]) -> Any:

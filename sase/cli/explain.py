@@ -52,6 +52,8 @@ def run(arguments: Namespace) -> int:
 
 def _run(arguments: Namespace) -> int:
     explanation = _explained(arguments)
+    if arguments.save_stats is not None:
+        _save(explanation, arguments.save_stats)
     text = {
         "text": lambda: explanation.to_text(verbose=arguments.verbose),
         "json": explanation.to_json,
@@ -62,8 +64,6 @@ def _run(arguments: Namespace) -> int:
         sys.stdout.write(text.rstrip("\n") + "\n")
     else:
         Path(arguments.out).write_text(text, encoding="utf-8")
-    if arguments.save_stats is not None:
-        _save(explanation, arguments.save_stats)
     return 0
 
 
@@ -78,6 +78,8 @@ def _explained(arguments: Namespace) -> Explanation:
         "analyze": arguments.analyze,
     }
     if arguments.events is None:
+        if arguments.analyze:
+            raise ArgumentError("--analyze runs the query: give it --events")
         return explain(text.content, schema=_schema(arguments), **without_events(arguments), **rest)
     if arguments.schema is not None:
         raise ArgumentError("--schema and --events both give a schema: leave one of them out")

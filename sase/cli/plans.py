@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sase.cli.explain import without_events
 from sase.cli.failing import status_of
 from sase.cli.given import add_events, keywords, one_query, opened
+from sase.cli.queries import ArgumentError
 
 if TYPE_CHECKING:
     from sase.planning.explain import Explanation
@@ -34,9 +35,14 @@ def _run(arguments: Namespace) -> int:
     if arguments.rewrites:
         _print_aligned([(rule.name, rule.summary) for rule in REWRITES.values()])
     elif not arguments.files and arguments.query is None:
+        if arguments.events is not None or arguments.run:
+            raise ArgumentError("there is no query to compare plans of: give FILE or -q TEXT")
         _print_aligned([(name, read_recipe(name).summary) for name in recipe_names()])
     else:
-        _compare(arguments, recipe_names())
+        if arguments.run and arguments.events is None:
+            raise ArgumentError("--run runs the query: give it --events")
+        own = [] if arguments.plan in recipe_names() else [arguments.plan]
+        _compare(arguments, [*recipe_names(), *own])
     return 0
 
 
@@ -63,6 +69,7 @@ def _explanations(arguments: Namespace, recipes: list[str]) -> list[Explanation]
     text = one_query(arguments)
     if arguments.events is None:
         said = without_events(arguments)
+        said["stats"] = arguments.stats
         return [explain(text.content, **{**said, "plan": name}) for name in recipes]
     events, columns = opened(arguments)
     said = keywords(arguments, columns)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
-from warnings import catch_warnings, simplefilter
 
 from sase.cli.failing import status_of
 from sase.cli.follow import follow, lateness_of
@@ -13,8 +12,7 @@ from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
-from sase.cli.told import abandon, counted, say, say_late
-from sase.errors import BudgetWarning
+from sase.cli.told import abandon, counted, say, say_late, told_warnings
 
 if TYPE_CHECKING:
     from sase.engine.matches import Matches
@@ -123,18 +121,16 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         lateness=lateness_of(arguments.lateness),
         **keywords(arguments, columns),
     )
-    with Progress(events.rows() if isinstance(events, Files) else None) as progress:
-        with catch_warnings(record=True) as foreseen:
-            simplefilter("always", BudgetWarning)
-            matches = run_plan(
-                known,
-                events,
-                stats=arguments.stats,
-                threads=arguments.threads,
-                max_matches=arguments.max_matches,
-                watch=lambda rows: setattr(progress, "rows", rows),
-            )
-        say([f"warning: {each.message}" for each in foreseen])
+    rows = events.rows() if isinstance(events, Files) else None
+    with told_warnings(), Progress(rows) as progress:
+        matches = run_plan(
+            known,
+            events,
+            stats=arguments.stats,
+            threads=arguments.threads,
+            max_matches=arguments.max_matches,
+            watch=lambda rows: setattr(progress, "rows", rows),
+        )
         where = _deliver(matches, arguments, progress, ending)
     sys.stdout.flush()  # or the summary could overtake what it sums up
     report = matches.report

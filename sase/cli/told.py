@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from sase.errors import BudgetWarning
 
 if TYPE_CHECKING:
     from sase.engine.sinks import FileSink
@@ -14,6 +18,15 @@ def say(lines: Sequence[str]) -> None:
     """Tell the user beside the results."""
     for line in lines:
         print(f"sase: {line}", file=sys.stderr)
+
+
+@contextmanager
+def told_warnings() -> Iterator[None]:
+    """Tell of too many matches that are expected as of everything else, without a place in code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", BudgetWarning)
+        warnings.showwarning = lambda message, *rest, **more: say([f"warning: {message}"])
+        yield
 
 
 def counted(number: int, thing: str) -> str:

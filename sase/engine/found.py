@@ -20,6 +20,7 @@ from sase.engine.operators.negation import detected
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.returned import arrow_column, is_zoned, time_array
+from sase.errors import BudgetError
 
 Numbers = NDArray[np.int64]
 # The matches that results are made of at once.
@@ -229,8 +230,18 @@ Part: TypeAlias = Found | Made
 
 
 def gathered(parts: Iterable[Part], most: int | None = None) -> Iterator[Part]:
-    """Parts of the same input as one, as long as it has no more than so many matches."""
+    """Parts of the same input as one, as long as it has no more than so many matches.
+
+    What is found before there are too many comes all the same, before the error.
+    """
     count = number = 0
+    problems: list[BudgetError] = []
+
+    def allowed() -> Iterator[Part]:
+        try:
+            yield from parts
+        except BudgetError as problem:
+            problems.append(problem)
 
     def key(part: Part) -> tuple[int, int, int]:
         nonlocal count, number
@@ -239,12 +250,14 @@ def gathered(parts: Iterable[Part], most: int | None = None) -> Iterator[Part]:
             count, number = len(part), number + 1
         return number, *_input_of(part)
 
-    for _, group in groupby(parts, key=key):
+    for _, group in groupby(allowed(), key=key):
         first, *rest = group
         if isinstance(first, Found):
             of_rest = (each for part in rest if isinstance(part, Found) for each in part.results)
             first = replace(first, results=(*first.results, *of_rest))
         yield first
+    for problem in problems:
+        raise problem
 
 
 def _input_of(part: Part) -> tuple[int, int]:

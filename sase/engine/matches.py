@@ -164,7 +164,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     def _found(self, most: int | None) -> Iterator[Part]:
         """The parts one after the other; at most so many matches, −1 for what memory can hold."""
-        count = 0
+        count, within = 0, ""
         search = self._search()
         while True:
             try:
@@ -174,9 +174,14 @@ class Matches(Sequence[dict[str, Any]]):
                 return
             if most == -1:
                 most = available_memory() // 2 // part.width
+            if most is not None:
+                left = most - count
+                if 0 < left <= len(part):
+                    within = _rows_of(part.between(left - 1, left))
+                if len(part) > left:
+                    yield part.between(0, left)
+                    raise BudgetError(_too_many(most, within, self._most is not None))
             count += len(part)
-            if most is not None and count > most:
-                raise BudgetError(_too_many(most, self._most is not None))
             yield part
 
     def _between(self, start: int, end: int) -> Matches:
@@ -206,9 +211,20 @@ def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table if table.schema.equals(schema) else table.cast(schema)
 
 
-def _too_many(most: int, is_asked_for: bool) -> str:
+def _rows_of(match: Part) -> str:
+    """The input rows of the first and the last event of one match, in words."""
+    (events,) = match.rows().to_pylist()
+    first, *rest = events.values()
+    return f"is input row {first:,}" if not rest else (
+        f"begins with input row {first:,} and ends with row {rest[-1]:,}"
+    )  # fmt: skip
+
+
+def _too_many(most: int, within: str, is_asked_for: bool) -> str:
     what = f"there are more than {most:,} matches, "
     what += "which is max_matches" if is_asked_for else "which is what memory can hold"
+    if within:
+        what += f"; match {most:,} {within}"
     return f"{what}: narrow the query, set LIMIT, or read them one batch after the other with " + (
         "a greater max_matches" if is_asked_for else "to_reader()"
     )

@@ -52,8 +52,9 @@ NANOSECONDS: Mapping[str, float] = {
     "returned": 4.0,  # a result
 }
 Work: TypeAlias = dict[str, float]
-# Bytes of an instance in a stack, of an event in the index of negation, of a number that waits.
-INSTANCE, INDEX_ENTRY, NUMBER = 64, 24, 8
+# Bytes of an instance in a stack, of a cell of the NFA's stack, of an event in the index of
+# negation, of a number that waits.
+INSTANCE, CELL, INDEX_ENTRY, NUMBER = 64, 40, 24, 8
 # More keys than this do not fit codes that are made of them, so they are hashed.
 MOST_DENSE = 1 << 16
 
@@ -138,27 +139,23 @@ def _of(operator: Operator, flow: float, figures: Figures) -> OperatorCost:
 
 
 def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
-    admitted, pushed = figures.admitted, sum(figures.pushed)
+    rows, admitted = float(figures.statistics.rows), figures.admitted
     keys = [*scan.partitions, *((test,) for test in figures.construction.equivalences)]
-    reach = figures.reach(scan.window)
-    alive = tuple(count * reach / figures.span for count in figures.pushed)
     work = {
-        "event": float(figures.statistics.rows),
+        "event": rows,
         "admitted": admitted,
         "simple": admitted * sum(effort(c.condition) for c in scan.conditions),
         "key": admitted * sum(map(len, keys)),
         "hashed": admitted * sum(_is_hashed(key, figures) for key in keys),
-        "pushed": pushed,
-        "shared": pushed * (len(scan.partitions) > 1),
     }
-    return OperatorCost(
-        "SequenceScan",
-        float(figures.statistics.rows),
-        pushed,
-        tuple(work.items()),
-        INSTANCE * sum(alive),
-        alive=alive,
-    )
+    if scan.stacks is Stacks.NFA:  # every event makes a cell
+        work["pushed"] = rows
+        return OperatorCost("SequenceScan", rows, rows, tuple(work.items()), CELL * rows)
+    pushed, reach = sum(figures.pushed), figures.reach(scan.window)
+    work |= {"pushed": pushed, "shared": pushed * (len(scan.partitions) > 1)}
+    alive = tuple(count * reach / figures.span for count in figures.pushed)
+    size = INSTANCE * sum(alive)
+    return OperatorCost("SequenceScan", rows, pushed, tuple(work.items()), size, alive=alive)
 
 
 def _is_hashed(key: tuple[EquivalenceTest, ...], figures: Figures) -> bool:

@@ -11,7 +11,7 @@ the measured share of tuples that agree on the equivalence attributes, and by th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, factorial, prod
@@ -204,6 +204,7 @@ class Figures:
         for level in range(1, len(self.arrivals)):
             pair = self.scan.components[level - 1 : level + 1]
             expected = found[-1] * self.walked / self.span * self.agreement(self.key, pair)
+            expected *= self._left_by(n for n in self._bounding if n.after == level - 1)
             if self.scan.stacks is Stacks.NFA:
                 expected = float("inf")
             found.append(self.arrivals[level] * (1 - exp(-min(expected, 700.0))))
@@ -220,9 +221,10 @@ class Figures:
             step = _ratio(self.agreement(self.key, here), self.agreement(self.key, behind))
             passed = self.passing(self._decided_behind(level))
             count = self.tuples(level, self.walked) * agreed * step * passed
+            count *= self._left_by(n for n in self._bounding if (n.after or 0) >= level)
             if self.scan.stacks is Stacks.NFA:
-                # It follows pointers through every event that was remembered.
-                count *= _ratio(self.admitted, self.arrivals[level])
+                # It goes back cell by cell, and every event of the stream made one.
+                count *= _ratio(self.statistics.rows, self.arrivals[level])
             found.append(count)
         return tuple(reversed(found))
 
@@ -237,7 +239,7 @@ class Figures:
         count = self.tuples(0, self.reach(self.construction.window or self._evicted))
         count *= self.agreement(self.decided, self.scan.components)
         count *= self.passing(self.construction.conditions)
-        count *= prod(self.survival(negative) for negative in self.construction.negations)
+        count *= self._left_by(self.construction.negations)
         limit = self.construction.limit
         return count if limit is None else min(count, float(limit))
 
@@ -259,6 +261,15 @@ class Figures:
         alone = [c for c in negative.conditions if len(c.references) == 1]
         return self.of_types(negative.component) * self.admission(negative.component, alone)
 
+    @property
+    def _bounding(self) -> list[NegativeComponent]:
+        """The negative components that narrow the walk between two levels."""
+        return [each for each in self.construction.negations if each.after is not None]
+
+    def _left_by(self, negations: Iterable[NegativeComponent]) -> float:
+        """The share of choices that several negative components leave."""
+        return prod(self.survival(negative) for negative in negations)
+
     def survival(self, negative: NegativeComponent) -> float:
         """The share of sequences that no event of a negative component forbids.
 
@@ -275,14 +286,13 @@ class Figures:
         middles = [(step + 0.5) / _STEPS for step in range(_STEPS)]
         # What a condition lets pass goes by the sequence: from nothing to twice the mean.
         shares = [passing] if passing in (0, 1) else [2 * passing * u for u in middles]
-        gaps = [(1.0, 1.0)] if m == 1 else [
-            (gap, (m - 1) * (1 - gap) ** (m - 2) / _STEPS) for gap in middles
-        ]  # fmt: skip
-        return sum(
-            weight * exp(-min(expected * share * gap, 700.0)) / len(shares)
+        gaps = {1.0: 1.0} if m == 1 else {gap: (1 - gap) ** (m - 2) for gap in middles}
+        survived = sum(
+            weight * exp(-min(expected * share * gap, 700.0))
             for share in shares
-            for gap, weight in gaps
+            for gap, weight in gaps.items()
         )
+        return survived / len(shares) / sum(gaps.values())
 
 
 def _ratio(part: float, whole: float) -> float:

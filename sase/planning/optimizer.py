@@ -6,7 +6,7 @@ cost of the whole plan, with the later choices as they usually are: the first al
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sase.planning.cost import Cost, cost_of
@@ -22,7 +22,7 @@ _EACH = "each"
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What might be done at a choice, and what the whole plan would cost."""
+    """What might be done at a choice, without what declines, and what the whole plan would cost."""
 
     calls: tuple[Call, ...]
     cost: Cost
@@ -84,37 +84,46 @@ def _made(
 ) -> tuple[Trace, tuple[Alternative, ...]]:
     """The trace after a choice, and its alternatives, of which those alike count once."""
     usual = [call for entry in rest for call in _usual(entry)]
-    begun: list[tuple[Trace, tuple[Call, ...]]] = []
+    begun: list[Trace] = []
     for calls in _expanded(choice, trace.plan):
         after = trace.after(calls, statistics, off)
-        if all(after.plan != other.plan for other, _ in begun):
-            begun.append((after, calls))
+        if all(after.plan != other.plan for other in begun):
+            begun.append(after)
     if len(begun) == 1:
-        return begun[0][0], ()
-    costs = [cost_of(each.after(usual, statistics, off).plan, statistics) for each, _ in begun]
+        return begun[0], ()
+    costs = [cost_of(each.after(usual, statistics, off).plan, statistics) for each in begun]
     best = min(range(len(costs)), key=lambda place: costs[place].nanoseconds)
     made = tuple(
-        Alternative(calls, cost, place == best)
-        for place, ((_, calls), cost) in enumerate(zip(begun, costs, strict=True))
+        Alternative(_applied(each.steps[len(trace.steps) :]), cost, place == best)
+        for place, (each, cost) in enumerate(zip(begun, costs, strict=True))
     )
-    return begun[best][0], made
+    return begun[best], made
+
+
+def _applied(steps: Iterable[Step]) -> tuple[Call, ...]:
+    return tuple(step.call for step in steps if step.applied)
 
 
 def _usual(entry: Entry) -> tuple[Call, ...]:
-    return entry.alternatives[0] if isinstance(entry, Choice) else (entry,)
+    return _on(None, entry.alternatives[0]) if isinstance(entry, Choice) else (entry,)
 
 
 def _expanded(choice: Choice, plan: Operator) -> Iterator[tuple[Call, ...]]:
     """The alternatives, with one for each equivalence test where that is asked for."""
     for calls in choice.alternatives:
-        if not any(_EACH in dict(call.parameters).values() for call in calls):
-            yield calls
-            continue
-        for test in tests_of(plan):
-            yield tuple(
-                Call(
-                    call.rewrite,
-                    tuple((k, test.attribute if v == _EACH else v) for k, v in call.parameters),
-                )
-                for call in calls
-            )
+        if any(_EACH in dict(call.parameters).values() for call in calls) and tests_of(plan):
+            yield from (_on(test.attribute, calls) for test in tests_of(plan))
+        else:
+            yield _on(None, calls)
+
+
+def _on(attribute: str | None, calls: Sequence[Call]) -> tuple[Call, ...]:
+    """Rewrites with an attribute in the place of "each"; without one they choose by themselves."""
+
+    def named(call: Call) -> Call:
+        given = [(name, attribute if value == _EACH else value) for name, value in call.parameters]
+        return Call(
+            call.rewrite, tuple((name, value) for name, value in given if value is not None)
+        )
+
+    return tuple(map(named, calls))

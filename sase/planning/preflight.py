@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sase.planning.cost import Cost, cost_of
+from dataclasses import replace
+
+from sase.binding.bound import BoundWindow
+from sase.planning.cost import cost_of
 from sase.planning.explain.numbers import counted, size
 from sase.planning.figures import Figures
 from sase.planning.nodes import Operator, SequenceScan, Transformation, find, the
@@ -17,13 +20,13 @@ def foreseen(plan: Operator, statistics: Statistics, most: int | None, memory: i
     """What to say of a run that is expected to find more than `most`, or than memory can hold."""
     if find(plan, SequenceScan) is None:
         return None
-    cost, width = cost_of(plan, statistics), _width(plan)
-    if cost.results <= (memory // width if most is None else most):
+    figures, expected = Figures(plan, statistics), cost_of(plan, statistics).results
+    if expected <= (memory // _width(plan) if most is None else most):
         return None
     too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
     return (
-        f"about {counted(cost.results)} matches are expected, more than {too_many}:"
-        f" {_cause(plan, statistics, cost)}; {_help(plan, cost)}"
+        f"about {counted(expected)} matches are expected, more than {too_many}:"
+        f" {_cause(figures)}; {_help(figures, expected, most)}"
     )
 
 
@@ -32,11 +35,10 @@ def _width(plan: Operator) -> int:
     return _EVENT * len(the(plan, SequenceScan).components) + _COLUMN * len(columns)
 
 
-def _cause(plan: Operator, statistics: Statistics, cost: Cost) -> str:
+def _cause(figures: Figures) -> str:
     """How many choices there are for each event, where they are most."""
-    figures = Figures(plan, statistics)
     variables = [component.variable for component in figures.scan.components]
-    reach = figures.reach(window_of(plan))
+    reach = figures.reach(window_of(figures.plan))
     if len(variables) == 1:
         return f"so many events are {variables[0]}"
     choices = {
@@ -49,14 +51,22 @@ def _cause(plan: Operator, statistics: Statistics, cost: Cost) -> str:
     return f"there are {listed} for each event that may follow"
 
 
-def _help(plan: Operator, cost: Cost) -> str:
-    scan, ways = the(plan, SequenceScan), []
-    if window_of(plan) is None:
-        ways.append("give it a window")
-    elif len(scan.components) > 1:
-        left = counted(cost.results / 2 ** (len(scan.components) - 1))
-        ways.append(f"half the window would leave about {left}")
-    if not (scan.tests or scan.inferred):
-        ways.append("an equivalence test [attribute] keeps apart what does not belong together")
-    ways.append("or set LIMIT, or read them batch after batch with to_reader()")
-    return ", ".join(ways)
+def _help(figures: Figures, expected: float, most: int | None) -> str:
+    scan, window, ways = figures.scan, window_of(figures.plan), []
+    if len(scan.components) > 1:
+        if window is None:
+            ways.append("give it a window")
+        else:
+            reach, half = figures.reach(window), figures.reach(_half(window))
+            left = expected * figures.tuples(0, half) / figures.tuples(0, reach)
+            ways += [f"half the window would leave about {counted(left)}"] * (half < reach)
+        if not (scan.tests or scan.inferred):
+            ways.append("an equivalence test [attribute] keeps apart what does not belong together")
+    ways.append("set LIMIT")
+    instead = "read them batch after batch with to_reader()"
+    ways.append(instead if most is None else "allow more")
+    return f"{', '.join(ways[:-1])}, or {ways[-1]}"
+
+
+def _half(window: BoundWindow) -> BoundWindow:
+    return window if window.size is None else replace(window, size=window.size // 2)

@@ -228,9 +228,28 @@ def test_too_many_matches_leave_a_valid_partial_file(
     Path(f"found{suffix}.partial").rename(f"partial{suffix}")
     if suffix == ".jsonl":
         lines = Path("partial.jsonl").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == 200_000
         assert json.loads(lines[-1])["a"]["type"] == "A"
     else:
-        assert 0 < read(f"partial{suffix}").num_rows <= 200_000
+        assert read(f"partial{suffix}").num_rows == 200_000
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_too_many_matches_name_the_events_of_the_last_that_is_written(
+    threads: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = sase.match(QUERY, EVENTS).rows.to_pylist()
+    assert len(every) > 3
+    for most in (1, 3):
+        arguments = ["--max-matches", str(most), "--threads", threads, "-o", "found.parquet"]
+        assert run("-q", QUERY, *arguments) == 1
+        rows = every[most - 1]
+        err = capsys.readouterr().err
+        assert (
+            f"match {most} begins with input row {rows['a']} and ends with row {rows['c']}:" in err
+        )
+        written = pyarrow.parquet.read_table("found.parquet.partial")
+        assert written.to_pylist() == sase.match(QUERY, EVENTS, limit=most).to_pylist()
 
 
 def started(*arguments: str, limit: int | None = None) -> subprocess.Popen[bytes]:

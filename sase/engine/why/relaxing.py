@@ -89,6 +89,8 @@ def _declaring(component: BoundComponent, lacking: set[str], schema: Schema) -> 
 def conjunct(condition: Condition) -> Conjunct:
     """A condition on positive components, classified."""
     used = tuple(sorted({each.component for each in references(condition)}))
+    if not used:
+        return Conjunct(condition, ConjunctClass.CONSTANT)
     kind = ConjunctClass.SINGLE if len(used) == 1 else ConjunctClass.SEVERAL
     return Conjunct(condition, kind, used, used[-1])
 

@@ -30,6 +30,7 @@ from sase.planning.nodes import (
     the,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.split import negations_of
 
 # An attribute of a component.
 Node: TypeAlias = tuple[int, str]
@@ -44,9 +45,11 @@ def infer_equivalence_tests(plan: Operator) -> Outcome:
         return Declined(why)
     negation = find(plan, Negation)
     negatives = () if negation is None else negation.negations
+    every = [*scan.components, *(each.component for each in negations_of(plan))]
+    size = 1 + max(component.index for component in every)
     tests, reasons = [], []
     for members in classes(equalities):
-        found = _Class(scan.components, negatives, members).test(equalities)
+        found = _Class(scan.components, negatives, members, size).test()
         if isinstance(found, Declined):
             reasons.append(found.reason)
         elif found not in scan.tests:
@@ -118,8 +121,10 @@ class _Class:
     positives: tuple[BoundComponent, ...]
     negatives: tuple[NegativeComponent, ...]
     members: dict[Node, Reference]
+    # More than the index of any component of the pattern.
+    size: int
 
-    def test(self, equalities: list[tuple[Reference, Reference]]) -> EquivalenceTest | Declined:
+    def test(self) -> EquivalenceTest | Declined:
         """One attribute of each positive component, and of the negative ones that must agree."""
         chosen: dict[int, Reference] = {}
         for (component, _), reference in self.members.items():
@@ -140,7 +145,7 @@ class _Class:
         return self._made(chosen, text)
 
     def _made(self, chosen: dict[int, Reference], text: str) -> EquivalenceTest:
-        count = len(self.positives) + len(self.negatives)
+        count = self.size
         declared = tuple(component in chosen for component in range(count))
         data_type = next(iter(chosen.values())).type
         names = {reference.attribute for reference in chosen.values()}

@@ -9,6 +9,7 @@ from sase.nearest import did_you_mean
 from sase.planning.nodes import (
     Operator,
     Selection,
+    SequenceConstruction,
     SequenceScan,
     Stacks,
     exchanged,
@@ -54,6 +55,8 @@ def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:
         return Declined("only active instance stacks are partitioned")
     if scan.partitions:
         return Declined("the stacks are partitioned already")
+    if the(plan, SequenceConstruction).negations:
+        return Declined("negative components bound the walk already, by the key as it is")
     if not tests:
         return Declined("there is no equivalence test that all components are under")
     positive = [component.index for component in scan.components]

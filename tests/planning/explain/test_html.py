@@ -212,6 +212,8 @@ def test_expected_and_actual_stand_side_by_side_and_the_worst_is_marked() -> Non
     assert marked == ["worst estimate: × 16"] * 2  # in its box and in its details
     assert page.one("body").attributes["data-shown"] == "SequenceConstruction"
     scan = page.one("section", id="operator-SequenceScan")
+    memory = [[cell.text for cell in row.content] for row in scan.all("tr")][4]
+    assert memory == ["memory", "32.2 KiB", "39.2 KiB", ""], "arrays are no measure of state"
     by_level = scan.all("table")[1]
     assert [[cell.text for cell in row.content] for row in by_level.all("tr")] == [
         ["", "x", "z"],

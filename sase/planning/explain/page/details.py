@@ -75,7 +75,8 @@ def _rows(known: Sequence[Expected | Measured]) -> Iterator[Markup]:
             continue
         cells = [element("td", "" if each is None else shown(each)) for each in values]
         if len(values) == 2:
-            cells.append(_factor(*values))
+            # Of memory the state is expected, and the arrays reserved for it are measured.
+            cells.append(element("td") if member == "bytes" else _factor(*values))
         yield element("tr", element("th", name, scope="row"), *cells)
 
 

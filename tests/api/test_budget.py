@@ -1,0 +1,95 @@
+"""More matches than are allowed: what is said before, and what is left when it stops."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine import matches as matches_module
+from sase.errors import BudgetError, BudgetWarning
+from sase.planning.statistics import Statistics, TypeStatistics
+
+EVENTS = pa.table({"ts": range(400), "type": ["A", "B", "A", "C"] * 100})
+PAIRS = "EVENT SEQ(A a, B b) WITHIN 30"
+EXPECTED = Statistics(400, 0, 399, (TypeStatistics("A", 200), TypeStatistics("B", 100)))
+
+
+def rows(query: str) -> list[dict[str, int]]:
+    found: list[dict[str, int]] = sase.match(query, EVENTS).rows.to_pylist()
+    return found
+
+
+def stopped(matches: sase.Matches) -> tuple[list[dict[str, Any]], str]:
+    """What a reader gives until it stops, and why it does."""
+    reader, found = matches.to_reader(), list[dict[str, Any]]()
+    with pytest.raises(BudgetError) as caught:
+        while True:
+            found += reader.read_next_batch().to_pylist()
+    return found, str(caught.value)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("most", [1, 7, 500])
+def test_a_reader_gives_what_is_allowed_and_then_the_events_it_reached(
+    most: int, threads: int
+) -> None:
+    found, message = stopped(sase.match(PAIRS, EVENTS, max_matches=most, threads=threads))
+    assert found == sase.match(PAIRS, EVENTS, limit=most).to_pylist()
+    last = rows(PAIRS)[most - 1]
+    assert message == (
+        f"there are more than {most} matches, which is max_matches; match {most} begins with input"
+        f" row {last['a']} and ends with row {last['b']}: narrow the query, set LIMIT, or read them"
+        " one batch after the other with a greater max_matches"
+    )
+
+
+def test_as_many_as_are_allowed_are_no_error() -> None:
+    count = len(rows(PAIRS))
+    assert len(sase.match(PAIRS, EVENTS, max_matches=count)) == count
+    with pytest.raises(BudgetError, match=f"match {count - 1:,} begins"):
+        len(sase.match(PAIRS, EVENTS, max_matches=count - 1))
+
+
+def test_one_event_and_none() -> None:
+    _, message = stopped(sase.match("EVENT B b", EVENTS, max_matches=3))
+    assert "; match 3 is input row 9: " in message
+    found, message = stopped(sase.match("EVENT B b", EVENTS, max_matches=0))
+    assert found == []
+    assert "more than 0 matches, which is max_matches: narrow" in message
+
+
+@pytest.mark.parametrize("asked", [len, list, sase.Matches.to_arrow, repr])
+def test_however_they_are_asked_for(asked: Any) -> None:
+    with pytest.raises(BudgetError, match="match 5 begins with input row"):
+        asked(sase.match(PAIRS, EVENTS, max_matches=5))
+
+
+def test_what_memory_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 bytes for each match, in half of what is there; a reader holds none."""
+    count = len(rows(PAIRS))
+    monkeypatch.setattr(matches_module, "available_memory", lambda: 320)
+    with pytest.raises(BudgetError) as caught:
+        len(sase.match(PAIRS, EVENTS))
+    message = str(caught.value)
+    assert message.startswith(
+        "there are more than 10 matches, which is what memory can hold; match 10 begins with"
+    )
+    assert message.endswith("or read them one batch after the other with to_reader()")
+    assert sase.match(PAIRS, EVENTS).to_reader().read_all().num_rows == count
+
+
+def test_a_run_is_warned_of_by_statistics_that_are_given() -> None:
+    with pytest.warns(BudgetWarning, match=re.escape("more than max_matches=9: there are about")):
+        matches = sase.match(PAIRS, EVENTS, max_matches=9, stats=EXPECTED)
+        _, message = stopped(matches)
+    assert "more than 9 matches" in message
+
+
+def test_no_warning_where_all_is_well() -> None:
+    """Warnings are errors here."""
+    assert len(sase.match(PAIRS, EVENTS, max_matches=5_000, stats=EXPECTED)) == len(rows(PAIRS))
+    assert len(sase.match(PAIRS, EVENTS, max_matches=5_000)) == len(rows(PAIRS))
