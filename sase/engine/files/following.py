@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import select
@@ -79,7 +78,9 @@ class Following:
     def _from_csv(self, lines: bytes) -> pa.Table:
         from pyarrow import csv
 
-        return csv.read_csv(io.BytesIO(self._header + lines), **csv_options("csv", self._kinds))
+        # Not a file of Python, which threads of Arrow that outlive an error would hold to the end.
+        source = pa.BufferReader(self._header + lines)
+        return csv.read_csv(source, **csv_options("csv", self._kinds))
 
     def _from_json(self, lines: bytes) -> pa.Table:
         rows = []

@@ -31,7 +31,7 @@ def table_of(
     nothing = np.empty((len(names), 0), np.int64)
     tables = [_events(every, nothing, history, schema)]
     tables += [_events(each.query, each.positions, history, schema) for each in misses]
-    together = pa.concat_tables(tables, promote_options="permissive")
+    together = _united(tables)
     starts = np.cumsum([0, *(each.positions.shape[1] for each in misses)])
     chosen = ranked(misses, near)
     events = together.take(pa.array([starts[n] + place for n, place in chosen], pa.int64()))
@@ -56,6 +56,23 @@ def _events(
     rows = found.rows().to_struct_array().combine_chunks()
     columns = {name: found.table().column(name) for name in found.names}
     return pa.table({**columns, "rows": rows})
+
+
+def _united(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables as one; an integer that no float is becomes the nearest where others have floats."""
+    schema = pa.unify_schemas([each.schema for each in tables], promote_options="permissive")
+    cast = [
+        pa.table(
+            {
+                field.name: each.column(field.name).cast(field.type, safe=False)
+                if field.name in each.column_names
+                else pa.nulls(len(each), field.type)
+                for field in schema
+            }
+        )
+        for each in tables
+    ]
+    return pa.concat_tables(cast)
 
 
 def _free(name: str) -> str:
