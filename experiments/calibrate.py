@@ -9,7 +9,6 @@ beside those of `sase/planning/cost.py`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from statistics import median
 from typing import Any
@@ -18,14 +17,15 @@ import numpy as np
 
 import sase
 from experiments import machine
-from experiments.regret_workload import Drawn, workload
+from experiments.regret import TooSlow, run_once
+from experiments.regret_workload import LENGTHS, Drawn, workload
 from sase.api.compiling import compiled
 from sase.engine.matcher import Matcher
 from sase.planning.cost import NANOSECONDS, cost_of
 from sase.planning.optimizer import Optimized
 from sase.planning.recipes import recipe_names
 
-QUERIES, SEED, RUNS, SAMPLE, MOST_SECONDS = 60, 7, 3, 200_000, 3.0
+QUERIES, SEED, RUNS, SAMPLE, MOST_SECONDS = 40, 7, 3, 200_000, 1.5
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
 
 def _measured(drawn: Drawn) -> Iterator[tuple[dict[str, float], float]]:
     """The work of each plan of a query, and the seconds that it takes."""
-    table = drawn.table()
+    table = drawn.table(LENGTHS[drawn.number % len(LENGTHS)])
     known = compiled(
         drawn.text, table, time="ts", type="type", seq=None, types=None, time_unit=None,
         params=None, plan="optimized", limit=None, on_bad_row="error",
@@ -66,20 +66,15 @@ def _measured(drawn: Drawn) -> Iterator[tuple[dict[str, float], float]]:
         if plan.operators in seen or cost.nanoseconds > MOST_SECONDS * 1e9:
             continue
         seen.append(plan.operators)
+        try:
+            taken = median(run_once(plan, table, MOST_SECONDS * 4)[0] for _ in range(RUNS))
+        except TooSlow:
+            continue
         amounts: dict[str, float] = {}
         for operator in cost.operators:
             for unit, amount in operator.work:
                 amounts[unit] = amounts.get(unit, 0.0) + amount
-        yield amounts, _seconds(plan, table)
-
-
-def _seconds(plan: Any, table: Any) -> float:
-    taken = []
-    for _ in range(RUNS):
-        begin = time.perf_counter()
-        len(plan.run(table, threads=1))
-        taken.append(time.perf_counter() - begin)
-    return median(taken)
+        yield amounts, taken
 
 
 def _not_negative(matrix: Any, wanted: Any) -> Any:

@@ -72,7 +72,6 @@ def main() -> None:
     parser.add_argument("--csv", type=Path, default=Path(__file__).parent / "results/regret.csv")
     arguments = parser.parse_args()
     cells = []
-    signal.signal(signal.SIGALRM, _give_up)
     arguments.csv.parent.mkdir(exist_ok=True)
     with arguments.csv.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -122,7 +121,7 @@ def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]
     results, best = -1, float("inf")
     for operators, names in alike.items():
         try:
-            taken, count = _run(plans[names[0]], table, SLOW * best)
+            taken, count = run_once(plans[names[0]], table, SLOW * best)
         except TooSlow:
             continue
         assert results in (-1, count), f"{names[0]} finds {count} and not {results}"
@@ -132,14 +131,15 @@ def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]
     near += [o for o in found if CHOSEN in alike[o] and o not in near]
     for _ in range(RUNS - 1):
         for operators in near:
-            found[operators].append(_run(plans[alike[operators][0]], table, float("inf"))[0])
+            found[operators].append(run_once(plans[alike[operators][0]], table, float("inf"))[0])
     return {
         name: median(taken) for operators, taken in found.items() for name in alike[operators]
     }, results
 
 
-def _run(plan: Any, table: Any, most: float) -> tuple[float, int]:
-    """The seconds of a run in one thread, and how many matches it finds."""
+def run_once(plan: Any, table: Any, most: float) -> tuple[float, int]:
+    """The seconds of a run in one thread, and how many matches it finds; TooSlow after `most`."""
+    signal.signal(signal.SIGALRM, _give_up)
     signal.setitimer(signal.ITIMER_REAL, min(max(most, 0.5), LONGEST))
     try:
         begin = time.perf_counter()

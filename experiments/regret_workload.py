@@ -11,6 +11,8 @@ import pyarrow as pa
 from sase.generate import uniform_events
 
 EVENTS = 1_000_000
+# Streams of other lengths tell what a run takes from what an event takes.
+LENGTHS = (200_000, 1_000_000, 3_000_000)
 DOMAINS = (5, 20, 100, 1_000, 10_000, 100_000, 1_000_000)
 WINDOWS = (1_000, 10_000, 100_000)
 SKEWS = (0.0, 0.0, 0.5, 1.0)
@@ -34,10 +36,10 @@ class Drawn:
     negation: str
     window: int
 
-    def table(self) -> pa.Table:
+    def table(self, events: int = EVENTS) -> pa.Table:
         """The stream."""
         return uniform_events(
-            events=EVENTS,
+            events=events,
             types=self.types,
             domains=(*self.domains, LEVELS, LEVELS),
             value_skew=self.skew,

@@ -31,6 +31,7 @@ from sase.planning.statistics import Statistics
 
 # What the work of operators is made of, and the nanoseconds of each.
 NANOSECONDS: Mapping[str, float] = {
+    "run": 5_000_000.0,  # what every run takes
     "event": 1.0,  # of the input
     "admitted": 12.0,  # an event of the query's types
     "simple": 1.5,  # an operation of a condition on one event
@@ -142,6 +143,7 @@ def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
     rows, admitted = float(figures.statistics.rows), figures.admitted
     keys = [*scan.partitions, *((test,) for test in figures.construction.equivalences)]
     work = {
+        "run": 1.0,
         "event": rows,
         "admitted": admitted,
         "simple": admitted * sum(effort(c.condition) for c in scan.conditions),
