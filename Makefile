@@ -2,8 +2,11 @@
 #   PYTHON=python3.12   which Python the environment is made with
 #   ARGS="-k window"    more arguments for pytest
 
+#   WORKERS="-n 0"      how many processes test at a time; a file of tests stays in one of them
+
 PYTHON ?= python3
 ARGS ?=
+WORKERS ?= -n auto --dist loadfile
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -19,11 +22,11 @@ demo: $(READY) ## make a day of readings, find the thefts in it, then check and 
 
 test: $(READY) ## run the whole test suite
 	@echo "test: the whole suite"
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(WORKERS) $(ARGS)
 
 test-long: $(READY) ## run the suite with hundreds of times more random examples
 	@echo "test-long: the whole suite, with many more random examples"
-	@$(BIN)/python -m pytest --hypothesis-profile=long $(ARGS)
+	@$(BIN)/python -m pytest --hypothesis-profile=long $(WORKERS) $(ARGS)
 
 mutants: $(READY) ## put faults into copies of the code: the suite must notice each
 	@$(BIN)/python -m tests.mutants.run $(ARGS)
