@@ -24,10 +24,12 @@ from sase.planning.nodes import (
     Transformation,
     Window,
     chain,
+    find,
 )
+from sase.planning.reading import attributes_read
 from sase.planning.selectivity import assumed, effort
 from sase.planning.split import window_of
-from sase.planning.statistics import Statistics
+from sase.planning.statistics import AttributeStatistics, Statistics
 
 # What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine;
 # where the fit says 0 a little is left, so that less work is never dearer.
@@ -38,13 +40,15 @@ NANOSECONDS: Mapping[str, float] = {
     "simple": 1.0,  # an operation of a condition on one event
     "key": 27.0,  # a number of the key of an event
     "hashed": 120.0,  # a key that is looked up in a table
+    "stored": 12.0,  # a number of an event that is kept for tests and conditions
     "pushed": 5.0,  # an instance on a stack
     "shared": 200.0,  # an instance on the stacks of several attributes
     "visited": 15.0,  # an instance that the walk looks at
     "pointer": 5.0,  # a pointer of the runtime stack that it follows
     "tested": 2.0,  # an equivalence test on an instance or a sequence
+    "tried": 25.0,  # an instance on which the walk decides conditions
     "decided": 2.0,  # an operation of a condition on several events
-    "built": 1.0,  # a sequence
+    "built": 3.0,  # a sequence
     "bound": 1.0,  # an event of a sequence
     "checked": 2.0,  # a sequence by an operator above construction
     "gathered": 1.0,  # an event of such a sequence
@@ -150,6 +154,7 @@ def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
         "simple": admitted * sum(effort(c.condition) for c in scan.conditions),
         "key": admitted * sum(map(len, keys)),
         "hashed": admitted * sum(_is_hashed(key, figures) for key in keys),
+        "stored": admitted * _kept(figures),
     }
     if scan.stacks is Stacks.NFA:  # every event makes a cell
         work["pushed"] = rows
@@ -165,24 +170,50 @@ def _is_hashed(key: tuple[EquivalenceTest, ...], figures: Figures) -> bool:
     """Whether so many values occur that codes are given out by a table."""
     types = figures.statistics.types
     known = [[each.attribute(test.attribute) for each in types] for test in key]
-    distinct = [max((a.distinct or 1 for a in of if a is not None), default=1) for of in known]
-    return prod(distinct) > MOST_DENSE
+    return prod(max((_width(a) for a in of if a is not None), default=1.0) for of in known) > (
+        MOST_DENSE
+    )
+
+
+def _width(attribute: AttributeStatistics) -> float:
+    """The codes that its values take: of numbers all between the least and the greatest."""
+    if attribute.quantiles:
+        return attribute.quantiles[-1] - attribute.quantiles[0] + 1
+    return float(attribute.distinct or 1)
+
+
+def _kept(figures: Figures) -> int:
+    """How many numbers are kept of an event, for what is decided of sequences."""
+    selection = find(figures.plan, Selection)
+    tests = len(figures.construction.equivalences)
+    conditions = list(figures.construction.conditions)
+    if selection is not None:
+        tests += len(selection.equivalences)
+        conditions += selection.conditions
+    columns = tests + len(attributes_read(*(each.condition for each in conditions)))
+    # Beside each event stand its place in the stream and its time.
+    return columns + 2 if columns else 0
 
 
 def _construction(node: SequenceConstruction, figures: Figures) -> OperatorCost:
     visited, built = figures.visited, figures.built
+    decided = [
+        (count, sum(effort(each.condition) for each in _decided_at(level, figures)))
+        for level, count in enumerate(visited)
+    ]
+    # What forbids a start is looked for once more when a first event is chosen.
+    noted = [
+        (figures.forbidding(each), 1 if each.after is not None else 3) for each in node.negations
+    ]
     work = {
         "visited": sum(visited),
         "pointer": sum(visited) * (figures.scan.stacks is Stacks.NFA),
         "tested": sum(visited) * len(node.equivalences),
-        "decided": sum(
-            count * effort(conjunct.condition)
-            for level, count in enumerate(visited)
-            for conjunct in _decided_at(level, figures)
-        ),
+        "tried": sum(count for count, work in decided if work),
+        "decided": sum(count * work for count, work in decided),
         "built": built,
         "bound": built * len(visited),
-        "noted": sum(figures.forbidding(each) for each in node.negations),
+        "noted": sum(count * times for count, times in noted),
     }
     return OperatorCost(
         "SequenceConstruction", sum(visited), built, tuple(work.items()), visited=visited

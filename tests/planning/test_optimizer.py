@@ -74,7 +74,7 @@ def test_without_the_composite_key_the_best_single_one_is_left() -> None:
 
 def test_no_key_is_taken_where_nearly_nothing_is_to_be_kept_apart() -> None:
     """Almost no event is an A within the window of a B, so keys would only take time."""
-    query = "EVENT SEQ(A a, B b) WHERE [many] WITHIN 5"
+    query = "EVENT SEQ(A a, B b) WHERE [many] AND a.v < b.v WITHIN 5"
     statistics = known(A=3, B=900_000, span=10_000_000, agreements={("many", "a b"): 0.9})
     plan = made(query, statistics)
     assert keys(plan) == []
@@ -102,7 +102,7 @@ def test_negation_is_pushed_where_much_is_built() -> None:
     plan = made(ABSENT, absence(0.5))
     assert find(plan.plan, Negation) is None
     assert len(the(plan.plan, SequenceConstruction).negations) == 1
-    assert "push_negation_into_construction" in map(taken, plan.choices)
+    assert any("push_negation_into_construction" in taken(choice) for choice in plan.choices)
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,13 @@ def test_what_can_never_be_pushed_is_no_choice() -> None:
     assert not any("negat" in each for each in every)
 
 
-def test_conditions_are_pushed_in_the_order_that_statistics_tell() -> None:
+def test_conditions_are_pushed_in_the_order_that_statistics_tell(tmp_path: Path) -> None:
     query = "EVENT SEQ(A a, B b) WHERE a.v < b.v AND a.w != b.w WITHIN 5000"
+    recipe = written(tmp_path, f'{STACKS}, "push_conditions_into_construction"')
     for first, shares in (("v", (0.01, 0.9)), ("w", (0.9, 0.01))):
         conditions = dict(zip(("a.v < b.v", "a.w != b.w"), shares, strict=True))
         statistics = known(A=30_000, B=30_000, selectivities=conditions)
-        plan = made(query, statistics).plan
+        plan = made(query, statistics, recipe).plan
         assert find(plan, Selection) is None
         condition = the(plan, SequenceConstruction).conditions[0].condition
         assert condition.left.attribute == first  # type: ignore[union-attr]

@@ -8,10 +8,11 @@ from typing import Any
 from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
+from sase.planning.driver import Call
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.value import Expected, Measured
 from sase.planning.optimizer import optimized
-from sase.planning.recipes import read_recipe
+from sase.planning.recipes import Choice, Recipe, read_recipe
 from sase.planning.statistics import (
     Admission,
     Agreement,
@@ -86,9 +87,21 @@ MEASURED = {
 
 def explained(query: str, recipe: str, statistics: Any = None, **known: Any) -> Explanation:
     """The explanation of a query's plan by a recipe."""
-    plans = read_recipe(recipe)
+    plans = settled(read_recipe(recipe))
     made = optimized(plans, basic_plan(bind_text(query, TABLE)), statistics)
     return described(query, plans, made, statistics, **known)
+
+
+def settled(recipe: Recipe) -> Recipe:
+    """The recipe without a choice of where conditions are decided, for which costs may change."""
+    settle = Call("push_conditions_into_construction")
+    return replace(
+        recipe,
+        entries=tuple(
+            settle if isinstance(each, Choice) and each.alternatives[0] == (settle,) else each
+            for each in recipe.entries
+        ),
+    )
 
 
 def expecting(explanation: Explanation) -> Explanation:
