@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
 # many events, and of fewer than the least a sample says little.
-EVENTS_PER_SAMPLED, LEAST_SAMPLE, MOST_SAMPLE = 1000, 2_000, 20_000
+EVENTS_PER_SAMPLED, LEAST_SAMPLE, MOST_SAMPLE = 5_000, 2_000, 20_000
 # Without a key a query may find any number of matches, which is worth knowing of so many events.
 MANY = 1_000
 
