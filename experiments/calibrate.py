@@ -17,12 +17,9 @@ import numpy as np
 
 import sase
 from experiments import machine
-from experiments.regret import TooSlow, run_once
+from experiments.regret import TooSlow, prepared, run_once
 from experiments.regret_workload import LENGTHS, Drawn, workload
-from sase.api.compiling import compiled
-from sase.engine.matcher import Matcher
 from sase.planning.cost import NANOSECONDS, cost_of
-from sase.planning.optimizer import Optimized
 from sase.planning.recipes import recipe_names
 
 QUERIES, SEED, RUNS, SAMPLE, MOST_SECONDS = 40, 7, 3, 200_000, 1.5
@@ -53,12 +50,8 @@ def main() -> None:
 def _measured(drawn: Drawn) -> Iterator[tuple[dict[str, float], float]]:
     """The work of each plan of a query, and the seconds that it takes."""
     table = drawn.table(LENGTHS[drawn.number % len(LENGTHS)])
-    known = compiled(
-        drawn.text, table, time="ts", type="type", seq=None, types=None, time_unit=None,
-        params=None, plan="optimized", limit=None, on_bad_row="error",
-    )  # fmt: skip
-    basic = known.plan(Optimized.of(known.basic)).engine
-    statistics = known.measured(Matcher(basic, streaming=False).load(table)[1], SAMPLE)
+    known, events = prepared(drawn, table)
+    statistics = known.measured(events, SAMPLE)
     seen: list[Any] = []
     for name in recipe_names():
         plan = sase.compile(drawn.text, table, plan=name)

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import sase
 from experiments import machine
 from experiments.regret_workload import EVENTS, Drawn, workload
-from sase.api.compiling import compiled
+from sase.api.compiling import Compiled, compiled
+from sase.engine.events import Events
 from sase.engine.matcher import Matcher
 from sase.planning.cost import cost_of
-from sase.planning.optimizer import Optimized
 from sase.planning.recipes import recipe_names
 
 RUNS, SLOW, NEAR, LONGEST, SAMPLE = 5, 3.0, 1.5, 10.0, 20_000
@@ -107,12 +107,7 @@ def _read(paths: list[Path]) -> Iterator[dict[str, str]]:
 def _measured(drawn: Drawn) -> Cell | None:
     """The cell of a query; None if it has too many matches, or no plan is fast enough for this."""
     table = drawn.table()
-    known = compiled(
-        drawn.text, table, time="ts", type="type", seq=None, types=None, time_unit=None,
-        params=None, plan="optimized", limit=None, on_bad_row="error",
-    )  # fmt: skip
-    basic = known.plan(Optimized.of(known.basic)).engine
-    _, events = Matcher(basic, streaming=False).load(table)
+    known, events = prepared(drawn, table)
     begin = time.perf_counter()
     statistics = known.measured(events, SAMPLE)
     sampled = time.perf_counter()
@@ -129,6 +124,15 @@ def _measured(drawn: Drawn) -> Cell | None:
     if not seconds:
         return None
     return Cell(drawn, seconds, expected, results, sampled - begin, planned - sampled)
+
+
+def prepared(drawn: Drawn, table: Any) -> tuple[Compiled, Events]:
+    """A query that is compiled for a stream, and the events as they are measured."""
+    known = compiled(
+        drawn.text, table, time="ts", type="type", seq=None, types=None, time_unit=None,
+        params=None, plan="optimized", limit=None, on_bad_row="error",
+    )  # fmt: skip
+    return known, Matcher(known.unoptimized, streaming=False).load(table)[1]
 
 
 def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]:

@@ -24,6 +24,7 @@ from sase.planning.statistics import Statistics
 
 if TYPE_CHECKING:
     from sase.engine.events import Events
+    from sase.engine.plan import EnginePlan
 
 # What statistics are measured for: all tests and conditions that some plan may use.
 _PREPARED = (Call("infer_equivalence_tests"), Call("derive_conditions"))
@@ -46,6 +47,11 @@ class Compiled:
     ) -> Optimized:
         """What the recipe makes of the basic plan."""
         return optimized(self.recipe, self.basic, statistics, off)
+
+    @property
+    def unoptimized(self) -> EnginePlan:
+        """The basic plan for the engine: every plan of the query loads the same of the events."""
+        return self.plan(Optimized.of(self.basic)).engine
 
     def plan(self, made: Optimized) -> Plan:
         """The plan as a value of its own."""

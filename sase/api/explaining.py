@@ -94,7 +94,7 @@ def measured(known: Compiled, inputs: Files | Inputs) -> Statistics | None:
     from sase.engine.profile import from_footers
     from sase.engine.running import held
 
-    loaded = held(known.plan(Optimized.of(known.basic)).engine, inputs)
+    loaded = held(known.unoptimized, inputs)
     if loaded is not None:
         return known.measured(loaded[1], SAMPLE)
     assert isinstance(inputs, Files)

@@ -36,22 +36,23 @@ def run(
     from sase.engine import running
     from sase.engine.memory import available_memory
 
-    statistics = statistics_in(stats)
+    given = statistics_in(stats)
+    made = known.optimized(given)
 
     def choose(plan: EnginePlan, loaded: Events) -> EnginePlan:
-        measured = statistics
-        if measured is None:
+        statistics, best = given, made
+        if statistics is None:
             sample = sample_that_pays(known, len(loaded))
             if not sample:
                 return plan
-            measured = known.measured(loaded, sample)
-        made = known.optimized(measured)
-        warning = foreseen(made.plan, measured, max_matches, available_memory() // 2)
+            statistics = known.measured(loaded, sample)
+            best = known.optimized(statistics)
+        warning = foreseen(best.plan, statistics, max_matches, available_memory() // 2)
         if warning is not None:
             warn(BudgetWarning(warning), stacklevel=4)
-        return known.plan(made).engine
+        return plan if best is made else known.plan(best).engine
 
-    plan = known.plan(known.optimized(statistics)).engine
+    plan = known.plan(made).engine
     return running.run(plan, events, threads=threads, most=max_matches, watch=watch, choose=choose)
 
 

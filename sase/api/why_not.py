@@ -13,7 +13,6 @@ from sase.binding import Schema
 from sase.binding.bound import Condition
 from sase.binding.where import bind_where
 from sase.errors import PlanError
-from sase.planning.optimizer import Optimized
 
 if TYPE_CHECKING:
     from sase.engine.why.why_not import WhyNot
@@ -72,10 +71,15 @@ def why(
     restrictions = _between(schema, from_, to)
     if where is not None:
         restrictions.append(bind_where(where, schema, name="where", parameters=given))
-    engine = known.plan(Optimized.of(known.basic)).engine
-    budget = Budget(most, seconds, clock)
     return explain(
-        known.bound, query, engine, inputs, restrictions, recipe=plan, near=near, budget=budget
+        known.bound,
+        query,
+        known.unoptimized,
+        inputs,
+        restrictions,
+        recipe=known.recipe,
+        near=near,
+        budget=Budget(most, seconds, clock),
     )
 
 

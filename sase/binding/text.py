@@ -12,6 +12,7 @@ from sase.binding.bound import (
     Comparison,
     Condition,
     Constant,
+    EquivalenceTest,
     Expression,
     Like,
     Membership,
@@ -74,6 +75,12 @@ def value_text(value: Expression, names: Names) -> str:
             return f"{_factor(left, names)} {name} {_factor(right, names)}"
         case Operation(name=name, operands=operands):
             return f"{name}({', '.join(value_text(each, names) for each in operands)})"
+
+
+def test_text(test: EquivalenceTest) -> str:
+    """What an equivalence test asks for, without its brackets."""
+    fixed = "" if test.value is None else f" = {value_text(test.value, {})}"
+    return f"{test.attribute}{fixed}"
 
 
 def _series(component: int, part: Part, names: Names) -> str:

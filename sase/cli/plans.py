@@ -48,10 +48,10 @@ def _run(arguments: Namespace) -> int:
 
 def _compare(arguments: Namespace, recipes: list[str]) -> None:
     """The plan of each recipe, those that are alike once, and a table of what they cost."""
+    from sase.planning.explain.text import tree
+
     found: dict[str, tuple[Explanation, list[str]]] = {}
     for explanation in _explanations(arguments, recipes):
-        from sase.planning.explain.text import tree
-
         shape = "\n".join(tree(explanation, told=False))
         found.setdefault(shape, (explanation, []))[1].append(explanation.recipe)
     for shape, (_, names) in found.items():

@@ -11,11 +11,12 @@ import numpy as np
 from sase.binding.bound import BoundComponent, Condition
 from sase.engine.block import Block, Numbers, Stretch, Tests
 from sase.engine.coding import PlanCoding
-from sase.engine.events import Events
+from sase.engine.events import Events, Loader
 from sase.engine.expressions import Interner, RowTest
 from sase.engine.kernels.arrivals import PLACE, STATE, TIME, admit, rank
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.stacks import NOTHING
+from sase.engine.plan import EnginePlan
 
 
 @dataclass
@@ -121,6 +122,19 @@ class Front:
         ranks = np.empty(len(codes), np.int64)
         rank(frozen(np.maximum(codes, NOTHING)), self._counts, ranks)
         return ranks
+
+
+def loader_of(
+    plan: EnginePlan, coding: PlanCoding, on_bad_row: str, more: Sequence[str] = ()
+) -> Loader:
+    """What loads the columns that a plan reads, and some more."""
+    seq = () if plan.schema.seq is None else (plan.schema.seq,)
+    return Loader(
+        plan.schema,
+        (*plan.attributes, *seq, *more),
+        classify=lambda events: classified(events, plan.definitions, coding),
+        on_bad_row=on_bad_row,
+    )
 
 
 def classified(

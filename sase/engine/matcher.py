@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from sase.binding.bound import EquivalenceTest
 from sase.engine.block import Block, Clock, Stretch
 from sase.engine.coding import KnownTypes, PlanCoding
-from sase.engine.events import Events, Loader
+from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
 from sase.engine.events.quarantine import Quarantine
 from sase.engine.events.taking import taken
 from sase.engine.events.times import raw_time
 from sase.engine.expressions import Interner
 from sase.engine.found import Found, Part, Shape
-from sase.engine.front import Front, classified
+from sase.engine.front import Front, loader_of
 from sase.engine.history import History, Piece
 from sase.engine.matches import Matches
 from sase.engine.notes import Notes
@@ -83,7 +83,7 @@ class Matcher:
         # The position of the first event, where those before are searched apart.
         self._front.at.events = self._forgotten = begin
         self._loader, again = (
-            _loader(plan, coding, on_bad_row) for on_bad_row in (plan.on_bad_row, "error")
+            loader_of(plan, coding, on_bad_row) for on_bad_row in (plan.on_bad_row, "error")
         )
         # What is loaded again is good, and does not come as it is pushed.
         self._load_again = again.load
@@ -326,7 +326,7 @@ class Matcher:
     def _opened(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""
         inputs = self._loader.opened(events).drained()
-        if not all(table.is_open for table in inputs.tables):
+        if self._plan.lacking is not None and not all(t.is_open for t in inputs.tables):
             self._plan.check_known(has_tables=inputs.typed)
         return inputs
 
@@ -377,13 +377,3 @@ class Matcher:
         if not is_at_the_end and not self._context.overflows:
             return ()
         return tuple(self._notes.warnings(of_types=is_at_the_end))
-
-
-def _loader(plan: EnginePlan, coding: PlanCoding, on_bad_row: str) -> Loader:
-    seq = () if plan.schema.seq is None else (plan.schema.seq,)
-    return Loader(
-        plan.schema,
-        (*plan.attributes, *seq),
-        classify=lambda events: classified(events, plan.definitions, coding),
-        on_bad_row=on_bad_row,
-    )

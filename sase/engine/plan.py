@@ -20,15 +20,13 @@ from sase.errors import SchemaError
 from sase.planning.nodes import (
     Negation,
     Operator,
-    SequenceConstruction,
     SequenceScan,
     Transformation,
-    chain,
     find,
 )
 from sase.planning.reading import attributes_read, within
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
-from sase.planning.split import Split, split_of
+from sase.planning.split import Split, negations_of, split_of
 
 
 @dataclass(frozen=True)
@@ -75,12 +73,7 @@ class EnginePlan:
     @cached_property
     def negatives(self) -> tuple[BoundComponent, ...]:
         """The negative components, wherever they are decided."""
-        found = [
-            negation.component
-            for operator in chain(self.operators)
-            if isinstance(operator, Negation | SequenceConstruction)
-            for negation in operator.negations
-        ]
+        found = [negation.component for negation in negations_of(self.operators)]
         return tuple(sorted(dict.fromkeys(found), key=lambda component: component.index))
 
     @cached_property

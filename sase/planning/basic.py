@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sase.binding.bound import BoundComponent, BoundQuery, ConjunctClass, WindowKind
+from sase.binding.bound import BoundComponent, BoundQuery, Conjunct, ConjunctClass, WindowKind
 from sase.planning.nodes import (
     EdgeCondition,
     Negation,
@@ -71,6 +71,6 @@ def _negations(query: BoundQuery) -> Iterator[NegativeComponent]:
         )
 
 
-def level_of(components: tuple[BoundComponent, ...], index: int) -> int:
-    """The level of a positive component given by its index in the pattern."""
-    return next(level for level, c in enumerate(components) if c.index == index)
+def decided_at(components: tuple[BoundComponent, ...], conjunct: Conjunct) -> int:
+    """The level of the first of its components, which construction chooses last."""
+    return next(level for level, c in enumerate(components) if c.index in conjunct.references)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from sase.binding.bound import Conjunct, EquivalenceTest
+from sase.binding.bound import EquivalenceTest
+from sase.planning.basic import decided_at
 from sase.planning.figures import Figures
 from sase.planning.nodes import (
     Negation,
@@ -168,11 +169,8 @@ def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
 
 def _is_hashed(key: tuple[EquivalenceTest, ...], figures: Figures) -> bool:
     """Whether so many values occur that codes are given out by a table."""
-    types = figures.statistics.types
-    known = [[each.attribute(test.attribute) for each in types] for test in key]
-    return prod(max((_width(a) for a in of if a is not None), default=1.0) for of in known) > (
-        MOST_DENSE
-    )
+    known = (figures.statistics.attributes(test.attribute) for test in key)
+    return prod(max(map(_width, each), default=1.0) for each in known) > MOST_DENSE
 
 
 def _width(attribute: AttributeStatistics) -> float:
@@ -198,7 +196,14 @@ def _kept(figures: Figures) -> int:
 def _construction(node: SequenceConstruction, figures: Figures) -> OperatorCost:
     visited, built = figures.visited, figures.built
     decided = [
-        (count, sum(effort(each.condition) for each in _decided_at(level, figures)))
+        (
+            count,
+            sum(
+                effort(each.condition)
+                for each in node.conditions
+                if decided_at(figures.scan.components, each) == level
+            ),
+        )
         for level, count in enumerate(visited)
     ]
     # What forbids a start is looked for once more when a first event is chosen.
@@ -218,12 +223,6 @@ def _construction(node: SequenceConstruction, figures: Figures) -> OperatorCost:
     return OperatorCost(
         "SequenceConstruction", sum(visited), built, tuple(work.items()), visited=visited
     )
-
-
-def _decided_at(level: int, figures: Figures) -> list[Conjunct]:
-    levels = {component.index: at for at, component in enumerate(figures.scan.components)}
-    conditions = figures.construction.conditions
-    return [c for c in conditions if min(levels[r] for r in c.references) == level]
 
 
 def _selection(node: Selection, flow: float, figures: Figures) -> OperatorCost:

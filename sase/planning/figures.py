@@ -18,6 +18,7 @@ from math import exp, factorial, prod
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, WindowKind
 from sase.binding.text import condition_text
+from sase.planning.basic import decided_at
 from sase.planning.nodes import (
     NegativeComponent,
     Operator,
@@ -88,16 +89,19 @@ class Figures:
 
     def own(self, component: BoundComponent) -> float:
         """What the conditions on a positive component alone let pass, wherever they are decided."""
-        selection = find(self.plan, Selection)
-        places = (*self.scan.conditions, *(() if selection is None else selection.conditions))
+        places = (*self.scan.conditions, *self._selected)
         own = [c for c in places if c.references == (component.index,) and not c.derived]
         return self.admission(component, own)
 
     def _late(self, component: BoundComponent) -> bool:
         """Whether conditions on it alone are decided after construction."""
+        return any(c.references == (component.index,) for c in self._selected)
+
+    @cached_property
+    def _selected(self) -> tuple[Conjunct, ...]:
+        """The conditions that are left to the selection."""
         selection = find(self.plan, Selection)
-        left = () if selection is None else selection.conditions
-        return any(c.references == (component.index,) for c in left)
+        return () if selection is None else selection.conditions
 
     @cached_property
     def admitted(self) -> float:
@@ -162,9 +166,10 @@ class Figures:
 
     def _pair(self, test: EquivalenceTest, components: Sequence[BoundComponent]) -> float:
         """The same of two events, from what is known of the attribute alone."""
-        types = [self.statistics.type(name) for c in components for name in c.types or ()]
-        known = [t.attribute(test.attribute) for t in types if t is not None]
-        shares = [a.agreement for a in known if a is not None and a.agreement is not None]
+        known = self.statistics.attributes(
+            test.attribute, (n for c in components for n in c.types or ())
+        )
+        shares = [each.agreement for each in known if each.agreement is not None]
         return max(shares, default=UNKNOWN_AGREEMENT)
 
     @cached_property
@@ -184,9 +189,8 @@ class Figures:
     @cached_property
     def _on_several(self) -> list[Conjunct]:
         """The conditions on several positive components."""
-        selection = find(self.plan, Selection)
-        left = () if selection is None else selection.conditions
-        return [c for c in (*self.construction.conditions, *left) if len(c.references) > 1]
+        every = (*self.construction.conditions, *self._selected)
+        return [c for c in every if len(c.references) > 1]
 
     @cached_property
     def _all_pass(self) -> float | None:
@@ -236,23 +240,17 @@ class Figures:
     @cached_property
     def built(self) -> float:
         """The sequences that construction hands on."""
-        count = self.tuples(0, self.reach(self.construction.window or self._evicted))
+        count = self.tuples(0, self.walked)
         count *= self.agreement(self.decided, self.scan.components)
         count *= self.passing(self.construction.conditions)
         count *= self._left_by(self.construction.negations)
         limit = self.construction.limit
         return count if limit is None else min(count, float(limit))
 
-    @property
-    def _evicted(self) -> BoundWindow | None:
-        return self.scan.window
-
     def _decided_behind(self, level: int) -> list[Conjunct]:
         """The conditions of construction that are decided before a level is chosen."""
-        levels = {component.index: at for at, component in enumerate(self.scan.components)}
-        return [
-            c for c in self.construction.conditions if min(levels[r] for r in c.references) > level
-        ]
+        components = self.scan.components
+        return [c for c in self.construction.conditions if decided_at(components, c) > level]
 
     # ------------------------------------------------------------ negation
 

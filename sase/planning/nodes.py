@@ -21,7 +21,7 @@ from sase.binding.bound import (
     Placeholder,
     Quantified,
 )
-from sase.binding.text import Names, condition_text, value_text
+from sase.binding.text import Names, condition_text, test_text, value_text
 from sase.lang.ast import StrategyName
 
 
@@ -242,10 +242,8 @@ def _brief(value: object, names: Names) -> str:
         case Column(name=name, value=returned):
             text = value_text(returned, names)
             return name if text.replace(".", "_") == name else f"{text} AS {name}"
-        case EquivalenceTest(attribute=name, value=None):
-            return name
-        case EquivalenceTest(attribute=name, value=fixed):
-            return f"{name} = {_brief(fixed, names)}"
+        case EquivalenceTest():
+            return test_text(value)
         case NegativeComponent(component=component, conditions=conditions):
             checked = "".join(f" where {_brief(each, names)}" for each in conditions)
             return f"!{component.variable}{checked}"

@@ -7,7 +7,7 @@ did not come up in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -118,6 +118,14 @@ class Statistics:
     def type(self, name: str) -> TypeStatistics | None:
         """What is known of the events of a type."""
         return next((each for each in self.types if each.name == name), None)
+
+    def attributes(
+        self, name: str, types: Iterable[str] | None = None
+    ) -> Iterator[AttributeStatistics]:
+        """What is known of an attribute in some types, or in each."""
+        known = self.types if types is None else map(self.type, types)
+        found = (each.attribute(name) for each in known if each is not None)
+        return (each for each in found if each is not None)
 
     def admission(self, variable: str) -> float | None:
         """The share that the conditions on a component alone let pass."""

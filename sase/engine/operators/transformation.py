@@ -32,7 +32,7 @@ class Results:
         """Those from one place to another."""
         return self.at(slice(start, end))
 
-    def at(self, places: slice | NDArray[np.bool_]) -> Results:
+    def at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Results:
         """Those at some places."""
         positions = np.ascontiguousarray(self.positions[:, places])
         return Results(positions, tuple(value[places] for value in self.values))

@@ -15,6 +15,7 @@ from sase.engine.profile.attributes import by_type
 from sase.engine.profile.population import Population, conjuncts
 from sase.engine.profile.sampling import drawn
 from sase.engine.profile.selectivities import selectivities
+from sase.planning.split import window_of
 from sase.planning.statistics import Admission, Statistics
 
 SAMPLE = 20_000
@@ -37,9 +38,8 @@ def measured(
         return Statistics(0, source="all events")
     rng = np.random.default_rng(seed)
     tests = plan.scan.tests if tests is None else tuple(tests)
-    window = next(iter(plan.windows), None)
     texts = {each.attribute for c in conjuncts(plan) for each in references(c.condition)}
-    rows = drawn(events, window, sample, rng, texts)
+    rows = drawn(events, window_of(plan.operators), sample, rng, texts)
     population = Population(plan, rows, tests)
     return Statistics(
         rows=len(events),

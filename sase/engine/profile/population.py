@@ -26,22 +26,17 @@ from sase.engine.plan import EnginePlan
 from sase.engine.profile.chains import Chains, Groups, Mask, Numbers, Rows
 from sase.engine.profile.sampling import TIMES, Sample
 from sase.engine.store import Store
-from sase.planning.nodes import NegativeComponent, chain
+from sase.planning.nodes import chain
+from sase.planning.split import negations_of, window_of
 
 Tests = tuple[EquivalenceTest, ...]
-
-
-def negations(plan: EnginePlan) -> tuple[NegativeComponent, ...]:
-    """The negative components, wherever they are decided."""
-    operators = chain(plan.operators)
-    return tuple(n for each in operators for n in getattr(each, "negations", ()))
 
 
 def conjuncts(plan: EnginePlan) -> tuple[Conjunct, ...]:
     """The conditions of the query, wherever they are decided."""
     operators = chain(plan.operators)
     positive = [c for each in operators for c in getattr(each, "conditions", ())]
-    return (*positive, *(c for negation in negations(plan) for c in negation.conditions))
+    return (*positive, *(c for each in negations_of(plan.operators) for c in each.conditions))
 
 
 class Population:
@@ -49,7 +44,7 @@ class Population:
 
     def __init__(self, plan: EnginePlan, sample: Sample, tests: Tests) -> None:
         self.plan, self.sample = plan, sample
-        self.negations, self.conjuncts = negations(plan), conjuncts(plan)
+        self.negations, self.conjuncts = negations_of(plan.operators), conjuncts(plan)
         components = (*plan.positives, *plan.negatives)
         mentioned = (name for component in components for name in component.types or ())
         self.coding = PlanCoding(KnownTypes(plan.schema, mentioned), Interner(), streaming=False)
@@ -75,7 +70,7 @@ class Population:
     @cached_property
     def window(self) -> BoundWindow | None:
         """The window."""
-        return next(iter(self.plan.windows), None)
+        return window_of(self.plan.operators)
 
     @cached_property
     def components(self) -> tuple[BoundComponent, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -139,7 +139,9 @@ def _candidates(
     attributes: Attributes,
     present: set[str],
 ) -> Candidates:
-    at = _of_types(attributes.events, component)
+    events = attributes.events
+    types = events.type_names if component.types is None else component.types
+    at = of_types(events, types)
     conditions = _own(component, query, parts)
     truths = [attributes.truth(each, component, at) for _, each in conditions]
     fails = sum((~truth for truth in truths), start=np.zeros(len(at), np.int64))
@@ -161,10 +163,9 @@ def _candidates(
     return Candidates(component, text, len(at), len(passing), tuple(stopped), unknown, passing)
 
 
-def _of_types(events: Events, component: BoundComponent) -> Numbers:
-    if component.types is None:
-        return np.flatnonzero(events.types >= 0)
-    admitted = np.array([*(name in component.types for name in events.type_names), False])
+def of_types(events: Events, types: Collection[str]) -> Numbers:
+    """The places of the events of some types."""
+    admitted = np.array([*(name in types for name in events.type_names), False])
     return np.flatnonzero(admitted[events.types])
 
 

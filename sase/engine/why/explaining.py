@@ -21,6 +21,7 @@ from sase.engine.why.searching import Search
 from sase.engine.why.table import table_of
 from sase.engine.why.why_not import WhyNot
 from sase.engine.why.words import Facts, sentences
+from sase.planning.recipes import Recipe
 
 PARTLY = (
     "the events are too many to be held, and these are the first of them: choose others with"
@@ -39,7 +40,7 @@ def explain(
     events: Inputs | Files,
     restrictions: Sequence[Condition],
     *,
-    recipe: str,
+    recipe: Recipe,
     near: int,
     budget: Budget,
 ) -> WhyNot:
@@ -58,7 +59,7 @@ class _Explanation:
         text: str,
         plan: EnginePlan,
         seen: LookedAt,
-        recipe: str,
+        recipe: Recipe,
         near: int,
         budget: Budget,
     ) -> None:

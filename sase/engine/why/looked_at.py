@@ -12,20 +12,18 @@ from sase.binding import BoundQuery
 from sase.binding.bound import Condition, WindowKind
 from sase.binding.where import EVENT
 from sase.engine.coding import KnownTypes, PlanCoding
-from sase.engine.events import Events, Loader
+from sase.engine.events import Events
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.origin import FilePart
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.files import Files
 from sase.engine.files.salvage import TEXTS, salvaged
-from sase.engine.front import classified
+from sase.engine.front import loader_of
 from sase.engine.history import History, Piece
 from sase.engine.plan import EnginePlan
-from sase.engine.why.candidates import Attributes
+from sase.engine.running import MOST_HELD
+from sase.engine.why.candidates import Attributes, of_types
 from sase.errors import DataError
-
-# The bytes of columns of files that are held; of more the first are looked at.
-MOST_HELD = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +81,7 @@ def _of_query(events: Events, query: BoundQuery) -> np.typing.NDArray[np.int64] 
     if counts or any(each.types is None for each in query.components):
         return None
     named = {name for each in query.components for name in each.types or ()}
-    admitted = np.array([*(name in named for name in events.type_names), False])
-    return np.flatnonzero(admitted[events.types])
+    return of_types(events, named)
 
 
 def _with_few_texts(events: Events) -> Events:
@@ -104,13 +101,7 @@ def _with_few_texts(events: Events) -> Events:
 def _loaded(plan: EnginePlan, given: object, names: Sequence[str]) -> tuple[Inputs, Events]:
     """The events in the order of the stream, with the columns that are read."""
     coding = PlanCoding(KnownTypes(plan.schema, iter(())), Interner(), streaming=False)
-    sequence = () if plan.schema.seq is None else (plan.schema.seq,)
-    loader = Loader(
-        plan.schema,
-        (*plan.attributes, *sequence, *names),
-        classify=lambda events: classified(events, plan.definitions, coding),
-        on_bad_row=plan.on_bad_row,
-    )
+    loader = loader_of(plan, coding, plan.on_bad_row, names)
     inputs = loader.opened(given).drained()
     return inputs, loader.load(inputs)
 

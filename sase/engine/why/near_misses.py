@@ -217,7 +217,7 @@ class NearMisses:
             shares, by = np.append(shares, share[is_miss]), np.append(by, each[is_miss])
             together = _together(kept)
             order = np.argsort(np.nan_to_num(shares, nan=WHOLE), kind="stable")[: self.near]
-            kept = [_taken(together, order)]
+            kept = [together.at(order)]
             shares, by = shares[order], by[order]
             if not is_measured and len(order) == self.near:
                 break
@@ -311,7 +311,3 @@ def _together(results: Sequence[Results]) -> Results:
     positions = np.concatenate([each.positions for each in results], axis=1)
     columns = zip(*(each.values for each in results), strict=True)
     return Results(positions, tuple(np.concatenate(each) for each in columns))
-
-
-def _taken(results: Results, order: Numbers) -> Results:
-    return Results(results.positions[:, order], tuple(each[order] for each in results.values))

@@ -12,11 +12,10 @@ from sase.binding.bound import (
     BoundWindow,
     Conjunct,
     ConjunctClass,
-    EquivalenceTest,
     Placeholder,
     WindowKind,
 )
-from sase.binding.text import condition_text, value_text
+from sase.binding.text import condition_text, test_text
 from sase.lang.names import spelled_type
 
 
@@ -49,7 +48,7 @@ def parts_of(query: BoundQuery, text: str) -> tuple[Part, ...]:
     """The parts of a query, as its text has them, in the order in which they are looked at."""
     found = [
         *_conjuncts(query, text),
-        *(Part(Kind.TEST, n, _test(each)) for n, each in enumerate(query.equivalences)),
+        *(Part(Kind.TEST, n, f"[{test_text(each)}]") for n, each in enumerate(query.equivalences)),
         *(Part(Kind.NEGATION, c.index, f"!({shown(c)})", (c.index,)) for c in query.negatives),
     ]
     if query.window is not None:
@@ -139,11 +138,6 @@ def _conjuncts(query: BoundQuery, text: str) -> list[Part]:
 
 def _written(conjunct: Conjunct, text: str) -> str:
     return " ".join(text[conjunct.span.start : conjunct.span.end].split())
-
-
-def _test(test: EquivalenceTest) -> str:
-    value = "" if test.value is None else f" = {value_text(test.value, {})}"
-    return f"[{test.attribute}{value}]"
 
 
 def _window(window: BoundWindow | None, *, has_tests: bool) -> BoundWindow | None:

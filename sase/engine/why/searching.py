@@ -16,7 +16,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.why.budget import Budget, Count, Ended
 from sase.planning.basic import basic_plan
 from sase.planning.optimizer import optimized
-from sase.planning.recipes import read_recipe
+from sase.planning.recipes import Recipe
 
 # Between two blocks the clock is looked at. A block can take long where nothing keeps partitions
 # apart; where keys do, they are looked after for each block.
@@ -26,9 +26,9 @@ WITH_KEYS, WITHOUT = Options(), Options(block=1 << 14)
 FIRST, GROWTH = 64, 1.25
 
 
-def planned(query: BoundQuery, schema: Schema, recipe: str) -> EnginePlan:
+def planned(query: BoundQuery, schema: Schema, recipe: Recipe) -> EnginePlan:
     """How a query is run."""
-    operators = optimized(read_recipe(recipe), basic_plan(query)).plan
+    operators = optimized(recipe, basic_plan(query)).plan
     options = WITH_KEYS if query.equivalences else WITHOUT
     return EnginePlan(operators, schema, query.definitions, options)
 
@@ -44,7 +44,7 @@ class Found:
 class Search:
     """Runs queries over some events, within a budget."""
 
-    def __init__(self, events: Events, schema: Schema, recipe: str, budget: Budget) -> None:
+    def __init__(self, events: Events, schema: Schema, recipe: Recipe, budget: Budget) -> None:
         self.events, self.schema, self.recipe = events, schema, recipe
         self.budget, self._pieces = budget, _growing(events)
         # Whether some search had to be ended.

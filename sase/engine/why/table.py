@@ -15,6 +15,10 @@ from sase.engine.operators.transformation import Results
 from sase.engine.why.near_misses import Misses, ranked
 from sase.engine.why.relaxing import as_positive, bare
 from sase.engine.why.searching import planned
+from sase.planning.recipes import Recipe
+
+# What the events of a match look like does not depend on how it is found.
+UNCHANGED = Recipe("", "", ())
 
 
 def table_of(
@@ -51,11 +55,10 @@ def _events(
     query: BoundQuery, positions: np.typing.NDArray[np.int64], history: History, schema: Schema
 ) -> pa.Table:
     """The events of matches under their variables, and in `rows` the numbers of their rows."""
-    shape = Shape.of(planned(bare(query), schema, "basic"), Interner())
+    shape = Shape.of(planned(bare(query), schema, UNCHANGED), Interner())
     found = Found(shape, history, (Results(positions),))
     rows = found.rows().to_struct_array().combine_chunks()
-    columns = {name: found.table().column(name) for name in found.names}
-    return pa.table({**columns, "rows": rows})
+    return found.table().select(found.names).append_column("rows", rows)
 
 
 def _united(tables: Sequence[pa.Table]) -> pa.Table:

@@ -17,7 +17,9 @@ def as_dot(explanation: Explanation) -> str:
         lines.append(f'  o{place} [label="{label}"]')
     names = ["events", *(f"o{place}" for place in range(len(explanation.operators))), "results"]
     lines.append('  results [label="results", shape=plaintext]')
-    flows = [_into(explanation.operators[0]), *map(_out_of, explanation.operators)]
+    known = [operator.known for operator in explanation.operators]
+    flows = [None if known[0] is None else known[0].rows_in]
+    flows += [None if each is None else each.rows_out for each in known]
     for below, above, flow in zip(names, names[1:], flows, strict=False):
         lines.append(f"  {below} -> {above}{_attributes(flow)}")
     return "\n".join([*lines, "}"])
@@ -25,18 +27,6 @@ def as_dot(explanation: Explanation) -> str:
 
 def _label(operator: ExplainedOperator) -> list[str]:
     return [f"{operator.symbol}  {operator.algorithm}", *operator.details]
-
-
-def _into(operator: ExplainedOperator) -> float | None:
-    if operator.measured is not None:
-        return operator.measured.rows_in
-    return None if operator.expected is None else operator.expected.rows_in
-
-
-def _out_of(operator: ExplainedOperator) -> float | None:
-    if operator.measured is not None:
-        return operator.measured.rows_out
-    return None if operator.expected is None else operator.expected.rows_out
 
 
 def _attributes(flow: float | None) -> str:

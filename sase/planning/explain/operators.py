@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, Placeholder
-from sase.binding.text import Names, condition_text, value_text
+from sase.binding.text import Names, condition_text, test_text, value_text
+from sase.planning.basic import decided_at
 from sase.planning.nodes import (
     EdgeCondition,
     Negation,
@@ -116,7 +117,7 @@ class Words:
             conditions = " AND ".join(map(self._condition, own))
             yield self.component(component) + (f" WHERE {conditions}" if own else "")
         for test in scan.values:
-            yield f"[{_test(test)}]"
+            yield f"[{test_text(test)}]"
         for test in scan.inferred:
             yield f"equal by the conditions: {test.attribute}"
         if scan.window is not None:
@@ -127,9 +128,8 @@ class Words:
     def _construction(self, construction: SequenceConstruction) -> Iterator[str]:
         yield from _within(construction.window)
         yield from _tests(construction.equivalences)
-        order = {component.index: level for level, component in enumerate(self.levels)}
         for conjunct in construction.conditions:
-            first = self.levels[min(order[index] for index in conjunct.references)].variable
+            first = self.levels[decided_at(self.levels, conjunct)].variable
             yield f"when {first} is chosen: {self._condition(conjunct)}"
         for negative in construction.negations:
             yield f"{self.negative(negative)}: it bounds the walk"
@@ -174,13 +174,8 @@ def _within(window: BoundWindow | None) -> Iterator[str]:
 
 
 def _tests(tests: Iterable[EquivalenceTest]) -> Iterator[str]:
-    yield from (f"all agree on {_test(test)}" for test in tests)
-
-
-def _test(test: EquivalenceTest) -> str:
-    fixed = "" if test.value is None else f" = {value_text(test.value, {})}"
-    return f"{test.attribute}{fixed}"
+    yield from (f"all agree on {test_text(test)}" for test in tests)
 
 
 def _listed(tests: Iterable[EquivalenceTest]) -> str:
-    return ", ".join(map(_test, tests))
+    return ", ".join(map(test_text, tests))

@@ -51,13 +51,8 @@ def _of_scan(scan: SequenceScan, words: Words, statistics: Statistics) -> Iterat
 
 def _values(test: EquivalenceTest, words: Words, statistics: Statistics) -> str:
     """An attribute and how many values it has."""
-    known = [
-        attribute.distinct
-        for component in words.levels
-        for name in component.types or ()
-        if (of_type := statistics.type(name)) is not None
-        and (attribute := of_type.attribute(test.attribute)) is not None
-        and attribute.distinct is not None
-    ]
+    types = (name for component in words.levels for name in component.types or ())
+    attributes = statistics.attributes(test.attribute, types)
+    known = [each.distinct for each in attributes if each.distinct is not None]
     values = f": {counted(max(known))} values" if known else ""
     return f"{test.attribute}{values}"

@@ -57,6 +57,11 @@ class ExplainedOperator:
     measured: Measured | None = None
 
     @property
+    def known(self) -> Expected | Measured | None:
+        """What it did, or where it was not run what is expected of it."""
+        return self.measured or self.expected
+
+    @property
     def misestimate(self) -> float:
         """By what factor the rows that come out differ from what was expected; 1 is exact."""
         if self.expected is None or self.measured is None:

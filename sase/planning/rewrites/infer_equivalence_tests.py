@@ -145,8 +145,7 @@ class _Class:
         return self._made(chosen, text)
 
     def _made(self, chosen: dict[int, Reference], text: str) -> EquivalenceTest:
-        count = self.size
-        declared = tuple(component in chosen for component in range(count))
+        declared = tuple(component in chosen for component in range(self.size))
         data_type = next(iter(chosen.values())).type
         names = {reference.attribute for reference in chosen.values()}
         if len(names) == 1:
@@ -156,7 +155,7 @@ class _Class:
             for component, reference in chosen.items()
             for name in self._component(component).types or ()
         }
-        attributes = tuple(chosen[c].attribute if c in chosen else None for c in range(count))
+        attributes = tuple(chosen[c].attribute if c in chosen else None for c in range(self.size))
         return EquivalenceTest(text, None, data_type, declared, attributes, tuple(by_type.items()))
 
     def _agreeing(

@@ -97,7 +97,7 @@ def _first(details: tuple[str, ...]) -> list[str]:
 
 def _told(operator: ExplainedOperator) -> str:
     """What the arrows show, for those who hear the page."""
-    known = operator.measured or operator.expected
+    known = operator.known
     if known is None:
         return ""
     word = "" if operator.measured else "expected: "
