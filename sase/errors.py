@@ -10,6 +10,7 @@ SaseError                 everything that this package raises on purpose
 └── BudgetError           there is more of something than was allowed, or than memory can hold
 
 BudgetWarning             the same is expected of a run that begins
+ReplayWarning             a replay on Spark cannot be cut into tasks
 """
 
 from __future__ import annotations
@@ -125,3 +126,7 @@ class BudgetError(SaseError):
 
 class BudgetWarning(UserWarning):
     """More matches are expected than were allowed, or than memory can hold."""
+
+
+class ReplayWarning(UserWarning):
+    """A replay on Spark takes place in one task, since nothing allows to cut it."""

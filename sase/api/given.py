@@ -69,17 +69,18 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
 
 def check_output(given: str) -> None:
     """Say of the forms of output that wait for level 2 that they do."""
-    _check_is_one("output", given, _OUTPUTS)
+    check_is_one("output", given, _OUTPUTS)
     if given != "all":
         raise PlanError(f'output={given!r} waits for level 2: this version gives "all" matches')
 
 
 def check_on_bad_row(given: str) -> None:
     """Say what becomes of bad rows, where that is none of it."""
-    _check_is_one("on_bad_row", given, _ON_BAD_ROW)
+    check_is_one("on_bad_row", given, _ON_BAD_ROW)
 
 
-def _check_is_one(name: str, given: str, known: Sequence[str]) -> None:
+def check_is_one(name: str, given: str, known: Sequence[str]) -> None:
+    """Refuse a word for an option that is none of those known."""
     if given not in known:
         hint = did_you_mean(str(given), known) or ("",)
         names = " or ".join(f'"{each}"' for each in known)

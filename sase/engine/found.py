@@ -92,6 +92,12 @@ class Found:
             begin += len(results)
         return replace(self, results=tuple(found))
 
+    @property
+    def positions(self) -> Numbers:
+        """The positions of all events, by level."""
+        empty = np.empty((len(self.shape.components), 0), np.int64)
+        return np.concatenate([empty, *(each.positions for each in self.results)], axis=1)
+
     def rows(self) -> pa.Table:
         """The input row of every event, a column for each positive component."""
         columns = [
@@ -105,22 +111,25 @@ class Found:
 
     def table(self) -> pa.Table:
         """The structs or the columns of RETURN, and the times."""
-        empty = np.empty((len(self.shape.components), 0), np.int64)
-        positions = np.concatenate([empty, *(each.positions for each in self.results)], axis=1)
+        positions = self.positions
         columns = self._structs(positions) if self.shape.columns is None else self._returned()
         return pa.table({**columns, **self._times(positions)})
 
-    def _times(self, positions: Numbers) -> dict[str, pa.Array]:
-        """When each match begins, ends, and is known."""
+    def moments(self, positions: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """When each match begins, ends, and is known, in raw units."""
         first = self.history.times(positions[0])
         last = self.history.times(positions[-1])
         postponed = self.shape.postponed
-        known = last if postponed is None else detected(first, postponed)
+        return first, last, last if postponed is None else detected(first, postponed)
+
+    def _times(self, positions: Numbers) -> dict[str, pa.Array]:
+        """The same as results show it."""
         schema = self.shape.schema
         given = self.history.type_of(schema.time, None)
+        names = ("ts_start", "ts_end", "detected_at")
         return {
             name: time_array(times, schema.time_type, given)
-            for name, times in (("ts_start", first), ("ts_end", last), ("detected_at", known))
+            for name, times in zip(names, self.moments(positions), strict=True)
         }
 
     def _returned(self) -> dict[str, pa.Array]:

@@ -114,6 +114,15 @@ class EnginePlan:
         return tuple(each for each in within(self.operators) if isinstance(each, BoundWindow))
 
     @cached_property
+    def types_wanted(self) -> frozenset[str] | None:
+        """The types whose events count; None if every event does, if only by its position."""
+        components = (*self.positives, *self.negatives)
+        counts = any(window.kind is not WindowKind.TIME for window in self.windows)
+        if counts or any(each.types is None for each in components):
+            return None
+        return frozenset(name for each in components for name in each.types or ())
+
+    @cached_property
     def ranked(self) -> tuple[EquivalenceTest, ...]:
         """The tests within whose partitions a window counts; none if it does not."""
         counts = any(window.kind is WindowKind.PARTITION_EVENTS for window in self.windows)

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sase.binding.bound import WindowKind
 from sase.engine.events import Events, opened
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.resolving import resolve
@@ -114,12 +113,9 @@ def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
 
 def _wanted(plan: EnginePlan) -> Wanted | None:
     """What must be read; all if each event counts."""
-    components = (*plan.positives, *plan.negatives)
-    counts = any(window.kind is not WindowKind.TIME for window in plan.windows)
-    if plan.schema.type is None or counts or any(each.types is None for each in components):
+    if plan.schema.type is None or plan.types_wanted is None:
         return None
-    types = frozenset(name for each in components for name in each.types or ())
-    return Wanted(types, plan.schema.type, plan.named)
+    return Wanted(plan.types_wanted, plan.schema.type, plan.named)
 
 
 def _not_read(files: Files, read: int) -> tuple[str, ...]:

@@ -74,9 +74,9 @@ def _parts(matcher: Matcher, matches: Matches, schema: pa.Schema) -> Iterator[pa
         yield part
 
 
-def result_schema(matcher: Matcher, given: pa.Schema) -> pa.Schema:
-    """What the results of all pushes look like, before there are any."""
-    inputs = opened(given.empty_table())
+def result_schema(matcher: Matcher, given: object) -> pa.Schema:
+    """What the results of all pushes look like, before there are any; `given` are empty events."""
+    inputs = opened(given)
     history = History((Piece(0, matcher._load_again(inputs), inputs),))
     shape = matcher.shape
     empty = Found(shape, history).table().schema

@@ -54,7 +54,7 @@ NANOSECONDS: Mapping[str, float] = {
     "checked": 2.0,  # a sequence by an operator above construction
     "gathered": 1.0,  # an event of such a sequence
     "indexed": 120.0,  # an event of a negative component
-    "noted": 110.0,  # the same where it bounds the walk
+    "noted": 140.0,  # the same where it bounds the walk
     "probed": 60.0,  # a search of the index for a sequence
     "returned": 1.0,  # a result
 }

@@ -36,7 +36,7 @@ HOMES = {
     "lark": ("sase.lang",),
     "networkx": ("sase.planning",),
     "numba": ("sase.engine.kernels",),
-    "numpy": ("sase.engine", "sase.generate"),
+    "numpy": ("sase.engine", "sase.generate", "sase.spark"),
     "pyarrow": (
         "sase.engine.events",
         "sase.engine.files",
@@ -51,6 +51,7 @@ HOMES = {
         "sase.engine.streaming",
         "sase.engine.why",
         "sase.generate",
+        "sase.spark",
     ),
     "polars": ("sase.engine.matches",),
     "pyspark": ("sase.spark",),

@@ -1,0 +1,150 @@
+"""How a plan is replayed on a cluster: which strategies its split allows, and which one is taken.
+
+by key              rows go to the task of their key, whole histories
+by slice            rows go to the slices of time that need them, with a halo around each
+by key and slice    the histories of hot keys are cut in slices, all others go by key
+from files          tasks read their slice and its halo from sorted files: nothing is shuffled
+one task            what can be cut in no way
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sase.binding.bound import EquivalenceTest, WindowKind
+from sase.errors import PlanError
+from sase.nearest import did_you_mean
+from sase.planning.split import Split
+
+# A slice is at least this many times as long as what it must look at around it.
+HALO = 4
+EARLIEST, LATEST = -(2**63), 2**63 - 1
+
+
+class Strategy(StrEnum):
+    """How the events are parted."""
+
+    KEY = "key"
+    SLICE = "slice"
+    KEY_AND_SLICE = "key_and_slice"
+    FILES = "files"
+    ONE_TASK = "one_task"
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Slices of time: where one ends and the next begins, and where the halo of each does.
+
+    A slice owns the times from its bound to the next one's; it is given the rows from `begins` up
+    to, and without, `ends`.
+    """
+
+    bounds: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        assert len(self.bounds) == len(self.begins) == len(self.ends)
+        assert list(self.bounds) == sorted(set(self.bounds)), "bounds ascend"
+        for halo in (self.begins, self.ends):
+            assert list(halo) == sorted(halo), "no halo reaches beyond that of the next slice"
+
+    def __len__(self) -> int:
+        return len(self.bounds) + 1
+
+    def owned(self, number: int) -> tuple[int, int]:
+        """The first and the last time that a slice owns."""
+        low = self.bounds[number - 1] if number else EARLIEST
+        high = self.bounds[number] - 1 if number < len(self.bounds) else LATEST
+        return low, high
+
+    def seen(self, number: int) -> tuple[int, int]:
+        """The first and the last time of the rows that a slice is given."""
+        low = self.begins[number - 1] if number else EARLIEST
+        high = self.ends[number] - 1 if number < len(self.ends) else LATEST
+        return low, high
+
+
+def time_slices(bounds: Sequence[int], split: Split, slack: int = 0) -> Slices:
+    """Slices with the halo of a window in time; `slack` is by how much a time may be off."""
+    assert split.before is not None
+    assert split.before.kind is WindowKind.TIME
+    reach = split.before.size or 1
+    known = tuple(sorted({each for each in bounds if EARLIEST < each <= LATEST}))
+    begins = (max(each - reach - slack, EARLIEST) for each in known)
+    ahead = slack if split.after is None else reach + slack
+    return Slices(known, tuple(begins), tuple(min(each + ahead, LATEST) for each in known))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A strategy and why it is taken; of the others why they cannot be."""
+
+    strategy: Strategy
+    reason: str
+    declined: tuple[tuple[Strategy, str], ...] = ()
+
+
+def possible(split: Split, keys: Sequence[EquivalenceTest]) -> dict[Strategy, str]:
+    """For each strategy why it cannot be taken; an empty text where it can.
+
+    `keys` are those tests of the split by which rows can be placed.
+    """
+    no_key = "" if keys else "there is no attribute on which all events of a match agree"
+    if not no_key and split.needs_positions:
+        no_key = "the window counts all events, and those of one key do not know of the others"
+    no_slice = ""
+    if split.before is None:
+        no_slice = "there is no window" if not split.keys else "the window counts within each key"
+        if split.by_key and not split.reason:
+            no_slice = "no window says how far a slice of time must look back"
+    not_hot = no_key or no_slice
+    no_files = no_slice
+    if split.needs_positions:
+        not_hot = no_key
+        no_files = "the window counts events, and a slice of files does not know how many to read"
+    return {
+        Strategy.KEY: no_key,
+        Strategy.SLICE: no_slice,
+        Strategy.KEY_AND_SLICE: not_hot,
+        Strategy.FILES: no_files,
+        Strategy.ONE_TASK: "",
+    }
+
+
+def strategy_named(name: str | None) -> Strategy | None:
+    """The strategy of a name."""
+    if name is None:
+        return None
+    try:
+        return Strategy(name)
+    except ValueError:
+        hint = did_you_mean(str(name), [*Strategy]) or (f"there are {', '.join(Strategy)}",)
+        raise PlanError(f"strategy={name!r}: there is no such strategy; {hint[0]}") from None
+
+
+def chosen(
+    declined: Mapping[Strategy, str], forced: Strategy | None, hot: int, parts: int
+) -> Choice:
+    """The strategy to take: the one that is forced, else the first that can be, cheapest first.
+
+    `hot` is how many keys are known to hold more than a task should.
+    """
+    others = tuple((each, why) for each, why in declined.items() if why)
+    if forced is not None:
+        if declined[forced]:
+            raise PlanError(f'strategy="{forced}" cannot be taken here: {declined[forced]}')
+        return Choice(forced, "it was asked for", others)
+    if not declined[Strategy.FILES]:
+        return Choice(Strategy.FILES, "the files are in the order of time: no row moves", others)
+    if hot and not declined[Strategy.KEY_AND_SLICE]:
+        keys = "1 key holds" if hot == 1 else f"{hot:,} keys hold"
+        reason = f"{keys} more than a share of {parts} tasks"
+        return Choice(Strategy.KEY_AND_SLICE, reason, others)
+    if not declined[Strategy.KEY]:
+        return Choice(Strategy.KEY, "all events of a match have the same key", others)
+    if not declined[Strategy.SLICE]:
+        return Choice(Strategy.SLICE, declined[Strategy.KEY], others)
+    return Choice(Strategy.ONE_TASK, declined[Strategy.KEY], others)

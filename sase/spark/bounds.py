@@ -1,0 +1,116 @@
+"""Where time is cut into slices: from what is given, or from one pass over the times."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import reduce
+from itertools import accumulate
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from sase.engine.events.times import raw_time
+from sase.errors import PlanError
+from sase.planning.replay import EARLIEST, HALO, Slices
+from sase.planning.split import Split
+from sase.spark.columns import rank
+from sase.spark.rows import TIME, Rows
+
+# Times that are looked at to find marks, about; marks in a slice; and how exact their ranks are.
+SAMPLE, CELLS, ACCURACY = 1_000_000, 16, 10_000
+
+
+def given_bounds(rows: Rows, slices: object) -> tuple[int, ...] | None:
+    """The bounds that a caller gives, in raw units; None if it is a number of slices or nothing."""
+    if slices is None or isinstance(slices, int):
+        if isinstance(slices, bool) or (slices is not None and slices < 1):
+            raise PlanError(f"slices={slices!r}: there is at least one slice")
+        return None
+    listed = slices if isinstance(slices, list | tuple) else [None]
+    if all(isinstance(each, int | date) and not isinstance(each, bool) for each in listed):
+        return tuple(sorted({raw_time(each, rows.plan.schema.time_type) for each in listed}))
+    raise PlanError(
+        f"slices={slices!r}: give the number of slices, or a list of the times between them"
+    )
+
+
+def times(rows: Rows) -> DataFrame:
+    """The raw times of all events."""
+    frames = [frame.df.select(rows.time(frame).alias(TIME)) for frame in rows.source.frames]
+    return reduce(DataFrame.unionByName, frames)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What is known of the times of so many rows: the first, the last, and marks between them.
+
+    As many rows lie between two marks as between the next two, about.
+    """
+
+    rows: int
+    first: int = 0
+    last: int = 0
+    marks: tuple[int, ...] = ()
+
+    @property
+    def span(self) -> int:
+        """The time from the first to the last."""
+        return self.last - self.first
+
+    def bounds(self, parts: int) -> tuple[int, ...]:
+        """Bounds between so many parts."""
+        cells = len(self.marks) + 1
+        places = (round(number * cells / parts) - 1 for number in range(1, parts))
+        return tuple(sorted({self.marks[place] for place in places if 0 <= place < cells - 1}))
+
+
+def known_times(events: DataFrame, cells: int) -> Times:
+    """What is to be known of raw times: two jobs find it out, the second on a sample of many."""
+    time = sf.col(f"`{TIME}`")
+    total = events.select(sf.count(time), sf.min(time), sf.max(time)).first()
+    assert total is not None
+    rows, first, last = total
+    if not rows:
+        return Times(0)
+    if rows > 2 * SAMPLE:
+        events = events.sample(fraction=SAMPLE / rows, seed=0)
+    shares = sf.array(*(sf.lit(number / cells) for number in range(1, max(cells, 2))))
+    found = events.select(sf.percentile_approx(time, shares, sf.lit(ACCURACY))).first()
+    assert found is not None
+    return Times(rows, first, last, tuple(int(each) for each in found[0] or ()))
+
+
+def slices_worth(parts: int, split: Split, span: int) -> int:
+    """How many slices pay: each is longer than what it must look at around itself."""
+    assert split.before is not None
+    around = (split.before.size or 1) * (1 if split.after is None else 2)
+    return max(min(parts, span // (HALO * around)), 1)
+
+
+def slices_by_events(
+    events: DataFrame, split: Split, bounds: Sequence[int], marks: Sequence[int]
+) -> Slices:
+    """Slices whose halo has as many events as a window: a job counts them between the marks."""
+    assert split.before is not None
+    reach = split.before.size or 1
+    cells = tuple(sorted({*bounds, *marks}))
+    cell = rank(sf.col(f"`{TIME}`"), cells).alias("cell")
+    counts = {row[0]: row[1] for row in events.groupBy(cell).count().collect()}
+    before = list(accumulate((counts.get(n, 0) for n in range(len(cells) + 1)), initial=0))
+    begins = []
+    for bound in bounds:
+        # The first position that a match can reach whose last event is at the bound or behind it,
+        # and the last cell that begins no later.
+        reached = before[cells.index(bound) + 1] - reach
+        cell_of = bisect_right(before, reached) - 1
+        begins.append(cells[cell_of - 1] if cell_of > 0 else EARLIEST)
+    return Slices(tuple(bounds), tuple(begins), tuple(bounds))
+
+
+def slice_parts(time: Column, slices: Slices, first: int) -> Column:
+    """The numbers of the slices, from the first on, that need a row of some raw time."""
+    whole = sf.lit(first)
+    return sf.sequence(rank(time, slices.ends) + whole, rank(time, slices.begins) + whole)

@@ -1,0 +1,147 @@
+"""Columns of DataFrames as expressions of Spark SQL: raw times, keys, and what makes a row bad.
+
+Each says of a row what the engine says of it, so that rows can be placed, and left out, before the
+engine sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from functools import reduce
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from sase.engine.events.decimals import MOST_DIGITS
+
+MICROSECONDS_OF_A_DAY = 86_400_000_000
+_INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
+_FLOATS = (st.FloatType, st.DoubleType)
+_NUMBERS = (*_INTEGERS, *_FLOATS, st.DecimalType)
+_TIMES = (st.DateType, st.TimestampType, st.TimestampNTZType)
+
+
+def column(name: str) -> Column:
+    """A column by its name, whatever characters are in it."""
+    return sf.col("`" + name.replace("`", "``") + "`")
+
+
+def any_of(conditions: Iterable[Column]) -> Column:
+    """Whether one of the conditions holds."""
+    return reduce(lambda left, right: left | right, conditions, sf.lit(False))
+
+
+def all_of(conditions: Iterable[Column]) -> Column:
+    """Whether all conditions hold."""
+    return reduce(lambda left, right: left & right, conditions, sf.lit(True))
+
+
+# ---------------------------------------------------------------- time
+
+
+def raw_time(time: Column, kind: st.DataType, unit: str | None) -> Column:
+    """The time in raw units (LANGUAGE.md section 1); NULL where the row is bad for it.
+
+    `unit` is "d" where days are counted, which only dates can be.
+    """
+    if isinstance(kind, _FLOATS):
+        return sf.when(_has_time(time), sf.rint(_product(time)).cast("bigint"))
+    if isinstance(kind, st.DateType) and unit == "d":
+        return sf.unix_date(time).cast("bigint")
+    return microseconds(time, kind) if isinstance(kind, _TIMES) else time.cast("bigint")
+
+
+def microseconds(time: Column, kind: st.DataType) -> Column:
+    """Dates and timestamps as microseconds since 1970; those without a zone as if in UTC."""
+    if isinstance(kind, st.TimestampType):
+        return sf.unix_micros(time)
+    days = sf.unix_date(time.cast("date")).cast("bigint") * sf.lit(MICROSECONDS_OF_A_DAY)
+    if isinstance(kind, st.DateType):
+        return days
+    # A cast to TIMESTAMP would go by the time zone of the session, and jump where its clocks do.
+    seconds = sf.hour(time) * 3600 + sf.minute(time) * 60
+    within = sf.extract(sf.lit("SECOND"), time) * sf.lit(1_000_000)
+    return days + seconds.cast("bigint") * sf.lit(1_000_000) + within.cast("bigint")
+
+
+def slack_of(kind: st.DataType) -> int:
+    """By how much `raw_time` can be off: the engine rounds seconds to microseconds exactly."""
+    return 2048 if isinstance(kind, _FLOATS) else 0
+
+
+def _product(seconds: Column) -> Column:
+    return seconds.cast("double") * sf.lit(1e6)
+
+
+def _has_time(seconds: Column) -> Column:
+    """Whether seconds as floats are a number of microseconds that has 64 bits; NaN is not."""
+    return sf.abs(_product(seconds)) < sf.lit(2.0**63)
+
+
+def is_bad_time(time: Column, kind: st.DataType) -> Column:
+    """Whether a row has no time."""
+    if isinstance(kind, _FLOATS):
+        return time.isNull() | ~_has_time(time)
+    return time.isNull()
+
+
+def is_bad_value(value: Column, kind: st.DataType) -> Column | None:
+    """Whether the engine cannot read a value; None if it can read every one."""
+    if not isinstance(kind, st.DecimalType) or kind.precision <= MOST_DIGITS:
+        return None
+    least = sf.lit(str(Decimal(10) ** (MOST_DIGITS - kind.scale))).cast(f"decimal(38,{kind.scale})")
+    return sf.coalesce(sf.abs(value) >= least, sf.lit(False))
+
+
+# ---------------------------------------------------------------- keys
+
+
+def key_hash(keys: Sequence[tuple[Column, st.DataType, bool]]) -> Column:
+    """A number that is the same for rows that agree on all keys; `mixed` ones by their value."""
+    return sf.xxhash64(*(_normal(value, kind, mixed=mixed) for value, kind, mixed in keys))
+
+
+def _normal(value: Column, kind: st.DataType, *, mixed: bool) -> Column:
+    """A key as a value that equal ones have in common, of whatever types they are.
+
+    As float64 numbers that are equal are equal, and those that differ meet at worst.
+    """
+    if isinstance(kind, _FLOATS) or (mixed and isinstance(kind, _NUMBERS)):
+        real = value.cast("double")
+        return sf.when(real == sf.lit(0.0), sf.lit(0.0)).otherwise(real)
+    if isinstance(kind, _INTEGERS):
+        return value.cast("bigint")
+    if mixed and isinstance(kind, _TIMES):
+        return microseconds(value, kind)
+    if isinstance(kind, st.StringType) and not kind.isUTF8BinaryCollation():
+        return sf.collate(value, "UTF8_BINARY")
+    return value
+
+
+def has_key(value: Column, kind: st.DataType) -> Column:
+    """Whether a row has a key at all: NaN is NULL."""
+    if isinstance(kind, _FLOATS):
+        return value.isNotNull() & ~sf.isnan(value)
+    return value.isNotNull()
+
+
+# ---------------------------------------------------------------- slices
+
+
+def rank(value: Column, bounds: Sequence[int]) -> Column:
+    """How many of the ascending bounds are at most the value: a search in halves.
+
+    A chain of WHEN would look at half of all bounds.
+    """
+    return _rank(value, bounds, 0, len(bounds))
+
+
+def _rank(value: Column, bounds: Sequence[int], first: int, last: int) -> Column:
+    if first == last:
+        return sf.lit(first)
+    middle = (first + last) // 2
+    return sf.when(value < sf.lit(bounds[middle]), _rank(value, bounds, first, middle)).otherwise(
+        _rank(value, bounds, middle + 1, last)
+    )

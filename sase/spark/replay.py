@@ -1,0 +1,210 @@
+"""A query over the events of DataFrames: how it is cut, and the DataFrames that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from sase.api.compiling import Compiled, compiled, statistics_in
+from sase.api.given import check_is_one
+from sase.binding.bound import WindowKind
+from sase.engine.options import Options
+from sase.engine.plan import EnginePlan
+from sase.engine.threads import without_limit
+from sase.errors import PlanError
+from sase.planning.driver import Step
+from sase.planning.replay import strategy_named
+from sase.spark.bounds import slice_parts
+from sase.spark.columns import column
+from sase.spark.cutting import Cut, cut_of
+from sase.spark.limit import limited
+from sase.spark.results import arrow_schema, spark_schema, with_order
+from sase.spark.rows import PART, Rows
+from sase.spark.source import Frame, Source
+from sase.spark.task import METRICS, Shape, Task
+
+OUTPUTS = ("structs", "flat")
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A query over DataFrames: nothing of it runs before an action does, except to find bounds.
+
+    `matches` is the DataFrame of the results, `bad_rows` that of the rows that are left out,
+    `metrics()` runs the search and gives what it counted.
+    """
+
+    known: Compiled
+    source: Source
+    plan: EnginePlan
+    cut: Cut
+    on_bad_row: str
+    output: str
+    steps: tuple[Step, ...] = ()
+
+    # ------------------------------------------------------------ DataFrames
+
+    @cached_property
+    def matches(self) -> DataFrame:
+        """The results."""
+        schema, (plan, limit) = self.schema, without_limit(self.plan)
+        if limit == 0:
+            return self._shown(self.source.spark.createDataFrame([], schema))
+        made = schema if limit is None else with_order(schema)
+        task = self._task(plan, made, limit)
+        found = self._run(task, made)
+        if limit is not None:
+            found = limited(found, limit, schema)
+        return self._shown(found)
+
+    @cached_property
+    def bad_rows(self) -> DataFrame:
+        """The bad rows as they were given, with the column and the reason: with a quarantine."""
+        if self.on_bad_row != "quarantine":
+            raise PlanError(
+                'bad rows are an error here: say  on_bad_row="quarantine"  to have them'
+            )
+        frames = []
+        for frame in self.source.frames:
+            faults = self._rows.faults(frame)
+            of_type = [sf.lit(frame.type_name).alias("sase_type")] if self.source.is_typed else []
+            column = sf.coalesce(*(sf.when(bad, sf.lit(name)) for name, bad in faults))
+            frames.append(
+                frame.df.filter(self._rows.is_bad(frame)).select(
+                    *of_type, column.alias("sase_column"), *(frame[n] for n in frame.fields)
+                )
+            )
+        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
+
+    def metrics(self) -> DataFrame:
+        """What the tasks count, a row for each counter: this searches all events once more."""
+        plan, limit = without_limit(replace(self.plan, options=Options(analyze=True)))
+        task = replace(self._task(plan, self.schema, limit), is_measured=True)
+        return self._run(task, METRICS_SCHEMA)
+
+    @property
+    def schema(self) -> st.StructType:
+        """The columns of results as structs."""
+        return spark_schema(self.plan, self.source)
+
+    def _shown(self, found: DataFrame) -> DataFrame:
+        return found if self.output == "structs" else found.select(*_flat(found, self.plan))
+
+    # ------------------------------------------------------------ how they are made
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return Rows(self.source, self.plan)
+
+    def _task(self, plan: EnginePlan, schema: st.StructType, limit: int | None) -> Task:
+        types = tuple(f.type_name or "" for f in self.source.frames) if self.source.is_typed else ()
+        return Task(
+            replace(plan, lateness=self._rows.slack),
+            Shape(types),
+            arrow_schema(schema, self.source.zone),
+            self.cut.whole,
+            self.cut.slices,
+            limit,
+        )
+
+    def _run(self, task: Task, schema: st.StructType) -> DataFrame:
+        skips = self.on_bad_row == "quarantine"
+        rows = self._rows.placed(self.cut.keys, self._part, skips_bad=skips)
+        placed = rows.repartitionById(self.cut.parts, sf.col(f"`{PART}`"))
+        return placed.sortWithinPartitions(*self._rows.order()).mapInArrow(task, schema)
+
+    def _part(self, frame: Frame) -> Column:
+        """The part that a row belongs to, or one after the other where there may be several."""
+        cut, rows = self.cut, self._rows
+        if cut.slices is None:
+            if not cut.keys:
+                return sf.lit(0)
+            return sf.pmod(rows.key(frame, cut.keys), sf.lit(cut.whole)).cast("int")
+        sliced = slice_parts(rows.time(frame), cut.slices, cut.whole)
+        if not cut.keys:
+            return sf.explode(sliced)
+        key = rows.key(frame, cut.keys)
+        alone = sf.array(sf.pmod(key, sf.lit(cut.whole)).cast("int"))
+        return sf.explode(sf.when(key.isin(*cut.hot), sliced).otherwise(alone))
+
+
+METRICS_SCHEMA = st.StructType(
+    [
+        st.StructField("part", st.IntegerType()),
+        st.StructField("operator", st.StringType()),
+        st.StructField("counter", st.StringType()),
+        st.StructField("value", st.LongType()),
+    ]
+)
+assert METRICS_SCHEMA.names == METRICS.names
+
+
+def _flat(found: DataFrame, plan: EnginePlan) -> Iterator[Column]:
+    """The attributes of events as columns of their own, such as `x_id`."""
+    variables = () if plan.returned.columns is not None else plan.positives
+    named = {each.variable for each in variables}
+    for field in found.schema.fields:
+        if field.name not in named or not isinstance(field.dataType, st.StructType):
+            yield column(field.name)
+            continue
+        for attribute in field.dataType.names:
+            value = column(field.name).getField(attribute)
+            yield value.alias(f"{field.name}_{attribute}")
+
+
+# ---------------------------------------------------------------- from a call to a replay
+
+
+def replay(
+    query: str,
+    df: DataFrame | Mapping[str, DataFrame],
+    *,
+    time: str = "ts",
+    type: str | None = "type",
+    seq: str | None = None,
+    types: Any = None,
+    time_unit: str | None = None,
+    params: Mapping[str, object] | None = None,
+    plan: str = "optimized",
+    slices: Any = None,
+    strategy: str | None = None,
+    on_bad_row: str = "error",
+    output: str = "structs",
+    limit: int | None = None,
+    stats: object = None,
+) -> Replay:
+    """The query over the events, ready to give its DataFrames."""
+    check_is_one("output", output, OUTPUTS)
+    source = Source.of(df)
+    known = compiled(
+        query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
+        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row,
+    )  # fmt: skip
+    made = known.optimized(statistics_in(stats))
+    engine = replace(known.plan(made).engine, on_bad_row="error")
+    check_order(engine)
+    source.check_shown(None if engine.scan.columns is None else set(engine.named))
+    cut = cut_of(Rows(source, engine), slices, strategy_named(strategy))
+    return Replay(known, source, engine, cut, on_bad_row, output, made.steps)
+
+
+def check_order(plan: EnginePlan) -> None:
+    """Refuse what depends on the order of simultaneous events where nothing says it."""
+    if plan.schema.seq is not None:
+        return
+    why = ""
+    if any(window.kind is not WindowKind.TIME for window in plan.windows):
+        why = "a window in EVENTS counts them one by one"
+    elif plan.returned.limit:
+        why = "LIMIT takes the first results in the order of events"
+    if why:
+        raise PlanError(
+            f"{why}, and the rows of a DataFrame have no order: name the column of integers that"
+            " orders simultaneous events with  seq=…"
+        )

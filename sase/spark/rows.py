@@ -1,0 +1,206 @@
+"""From events to the rows that tasks get: what counts, in the columns needed, each in its part.
+
+Filters and columns are pushed down here, since Spark's optimizer cannot see through `mapInArrow`.
+A row that is bad always passes: the engine says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from sase.binding.bound import EquivalenceTest
+from sase.engine.plan import EnginePlan
+from sase.spark.columns import (
+    all_of,
+    any_of,
+    has_key,
+    is_bad_time,
+    is_bad_value,
+    key_hash,
+    raw_time,
+    slack_of,
+)
+from sase.spark.source import Frame, Source
+
+# The names of what is added to the columns of events; where each type has a DataFrame, its columns
+# are in a struct that has the number of it.
+PART, TIME, SEQ = "#part", "#time", "#seq"
+
+
+def packed(number: int) -> str:
+    """The name of the struct in which the columns of a DataFrame travel."""
+    return f"#{number}"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a source that a plan needs."""
+
+    source: Source
+    plan: EnginePlan
+
+    # ------------------------------------------------------------ what is said of a row
+
+    def time(self, frame: Frame) -> Column:
+        """The raw time."""
+        name = self.plan.schema.time
+        return raw_time(frame[name], frame.kind(name), self.plan.schema.time_type.resolution)
+
+    @cached_property
+    def slack(self) -> int:
+        """By how much raw times can be off."""
+        return max(slack_of(kind) for kind in self.source.kinds(self.plan.schema.time))
+
+    def key(self, frame: Frame, tests: Sequence[EquivalenceTest]) -> Column:
+        """A number that events have in common which agree on the tests."""
+        return key_hash([self._key(frame, test) for test in tests])
+
+    def _key(self, frame: Frame, test: EquivalenceTest) -> tuple[Column, st.DataType, bool]:
+        names = self.attributes_of(test)
+        kinds = {kind.simpleString() for name in names.values() for kind in self.source.kinds(name)}
+        return *self._value(frame, names), len(kinds) > 1
+
+    def _value(self, frame: Frame, names: dict[str | None, str]) -> tuple[Column, st.DataType]:
+        """The attribute of a test, which may go by the type of the row."""
+        if frame.type_name is not None:
+            name = names.get(frame.type_name, names.get(None, ""))
+            return frame[name], frame.kind(name)
+        distinct = list(dict.fromkeys(names.values()))
+        if len(distinct) == 1:
+            return frame[distinct[0]], frame.kind(distinct[0])
+        # Of several names the kinds are the same, or the test cannot place rows.
+        of_type = frame[self.plan.schema.type or ""]
+        value = reduce(
+            lambda rest, item: sf.when(of_type == sf.lit(item[0]), frame[item[1]]).otherwise(rest),
+            names.items(),
+            sf.lit(None),
+        )
+        return value, frame.kind(distinct[0])
+
+    def attributes_of(self, test: EquivalenceTest) -> dict[str | None, str]:
+        """The attribute of a test by type; under None where it is the same for all."""
+        return dict(test.by_type) if test.by_type else {None: test.attribute}
+
+    def can_place(self, test: EquivalenceTest) -> bool:
+        """Whether the key of a row can be said before the engine has seen it."""
+        if test.attributes and not test.by_type:
+            return False
+        names = self.attributes_of(test)
+        if len(set(names.values())) > 1 and not self.source.is_typed:
+            (frame,) = self.source.frames
+            alike = {frame.kind(name).simpleString() for name in names.values()}
+            return self.plan.schema.type is not None and len(alike) == 1
+        return all(
+            names.get(frame.type_name, names.get(None)) in frame.fields
+            for frame in self.source.frames
+            if self.is_wanted(frame)
+        )
+
+    def is_wanted(self, frame: Frame) -> bool:
+        """Whether events of a DataFrame of one type may be in a match."""
+        wanted = self.plan.types_wanted
+        return frame.type_name is None or wanted is None or frame.type_name in wanted
+
+    # ------------------------------------------------------------ bad rows
+
+    def faults(self, frame: Frame) -> list[tuple[str, Column]]:
+        """The columns by which a row can be bad, each with whether it is."""
+        schema = self.plan.schema
+        found = [(schema.time, is_bad_time(frame[schema.time], frame.kind(schema.time)))]
+        if schema.type is not None and not self.source.is_typed:
+            found.append((schema.type, frame[schema.type].isNull()))
+        if schema.seq is not None:
+            found.append((schema.seq, frame[schema.seq].isNull()))
+        for name in self.plan.attributes:
+            if name in frame.fields:
+                bad = is_bad_value(frame[name], frame.kind(name))
+                if bad is not None:
+                    found.append((name, bad))
+        return found
+
+    def is_bad(self, frame: Frame) -> Column:
+        """Whether a row is bad (LANGUAGE.md section 8)."""
+        return any_of(bad for _, bad in self.faults(frame))
+
+    # ------------------------------------------------------------ which rows, and which columns
+
+    def is_needed(self, frame: Frame, tests: Sequence[EquivalenceTest]) -> Column | None:
+        """Whether a row may have a part in a match; None if each may."""
+        conditions = []
+        wanted, of_type = self.plan.types_wanted, self.plan.schema.type
+        has_column = of_type is not None and not (self.plan.definitions or self.source.is_typed)
+        if not self.is_wanted(frame):
+            conditions.append(sf.lit(False))
+        elif wanted is not None and has_column:
+            conditions.append(frame[of_type or ""].isin(sorted(wanted)))
+        if len(self.plan.positives) + len(self.plan.negatives) > 1:
+            # Else an event agrees with itself, NULL or not.
+            conditions += [
+                has_key(*self._value(frame, self.attributes_of(test)))
+                for test in tests
+                if self.is_wanted(frame)
+            ]
+        return all_of(conditions) if conditions else None
+
+    def columns(self, frame: Frame) -> list[str]:
+        """The columns that tasks need: what the plan reads, or all where results show them."""
+        if self.plan.scan.columns is None:
+            return list(frame.fields)
+        return [name for name in frame.fields if name in self.plan.named]
+
+    def placed(
+        self,
+        tests: Sequence[EquivalenceTest],
+        part: Callable[[Frame], Column],
+        *,
+        skips_bad: bool,
+    ) -> DataFrame:
+        """The rows that are needed, with the part of each, or one for each of its parts."""
+        frames = []
+        for frame in self.source.frames:
+            if not self.is_wanted(frame) and skips_bad:
+                continue
+            bad, needed = self.is_bad(frame), self.is_needed(frame, tests)
+            rows = frame.df
+            if needed is not None:
+                rows = rows.filter(~bad & needed if skips_bad else bad | needed)
+            elif skips_bad:
+                rows = rows.filter(~bad)
+            frames.append(rows.select(*self._selected(frame), part(frame).alias(PART)))
+        if not frames:
+            # No event can be in a match.
+            frame = self.source.frames[0]
+            frames = [
+                frame.df.limit(0).select(*self._selected(frame), sf.lit(0).cast("int").alias(PART))
+            ]
+        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
+
+    def _selected(self, frame: Frame) -> list[Column]:
+        names = self.columns(frame)
+        if not self.source.is_typed:
+            return [frame[name].alias(name) for name in names]
+        schema = self.plan.schema
+        kind, time = frame.kind(schema.time), frame[schema.time]
+        number = self.source.frames.index(frame)
+        is_float = isinstance(kind, st.FloatType | st.DoubleType)
+        found = [
+            sf.struct(*(frame[name].alias(name) for name in names)).alias(packed(number)),
+            (time.cast("double") if is_float else self.time(frame)).alias(TIME),
+        ]
+        if schema.seq is not None:
+            found.append(frame[schema.seq].cast("bigint").alias(SEQ))
+        return found
+
+    def order(self) -> list[Column]:
+        """What rows are sorted by inside of a part: the order of events."""
+        schema = self.plan.schema
+        if self.source.is_typed:
+            return [sf.col(f"`{TIME}`"), *([sf.col(f"`{SEQ}`")] if schema.seq else [])]
+        (frame,) = self.source.frames
+        return [frame[schema.time], *([frame[schema.seq]] if schema.seq else [])]

@@ -1,0 +1,124 @@
+"""What is given as events on Spark: one DataFrame, or one for each type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import types as st
+from pyspark.sql.pandas.types import to_arrow_type
+
+from sase.engine.events.inputs import Input, Inputs
+from sase.errors import DataError, SchemaError
+from sase.spark.columns import column
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A DataFrame of events; `type_name` is set where it holds those of one type only."""
+
+    df: DataFrame
+    type_name: str | None
+
+    @cached_property
+    def fields(self) -> dict[str, st.StructField]:
+        """The columns by name."""
+        return {field.name: field for field in self.df.schema.fields}
+
+    def __getitem__(self, name: str) -> Column:
+        return column(name)
+
+    def kind(self, name: str) -> st.DataType:
+        """The type of a column."""
+        return self.fields[name].dataType
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """All events: `zone` is the time zone in which Arrow shows timestamps."""
+
+    frames: tuple[Frame, ...]
+    zone: str
+
+    @classmethod
+    def of(cls, events: object) -> Source:
+        """The source that a caller gives."""
+        if isinstance(events, Mapping):
+            frames = tuple(_frame(df, name) for name, df in events.items())
+            if not frames:
+                raise DataError("a dict of DataFrames gives each type one, and this one is empty")
+        else:
+            frames = (_frame(events, None),)
+        zone = frames[0].df.sparkSession.conf.get("spark.sql.session.timeZone")
+        return cls(frames, zone or "UTC")
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of the events."""
+        return self.frames[0].df.sparkSession
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether each type has a DataFrame."""
+        return self.frames[0].type_name is not None
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether events are still to come."""
+        return any(frame.df.isStreaming for frame in self.frames)
+
+    @cached_property
+    def empty(self) -> Inputs:
+        """Tables of the same columns without any row: what the engine knows of the events."""
+        tables = tuple(
+            Input(self.arrow_schema(frame).empty_table(), frame.type_name) for frame in self.frames
+        )
+        return Inputs(tables, typed=self.is_typed)
+
+    def arrow_schema(self, frame: Frame) -> pa.Schema:
+        """The columns of a DataFrame as Arrow has them; a type that it has not is opaque bytes."""
+        names = [field.name for field in frame.df.schema.fields]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SchemaError(f"there are several columns `{twice}`: rename all but one")
+        kinds = (self.arrow_type(field.dataType) for field in frame.fields.values())
+        return pa.schema([(n, k or pa.binary()) for n, k in zip(names, kinds, strict=True)])
+
+    def arrow_type(self, kind: st.DataType) -> pa.DataType | None:
+        """A type as Arrow has it; None if Spark cannot hand it to Arrow."""
+        try:
+            return to_arrow_type(kind, timezone=self.zone)
+        except PySparkTypeError:
+            return None
+
+    def check_shown(self, names: set[str] | None) -> None:
+        """Refuse columns that results are to show and that Spark cannot hand to Arrow."""
+        for frame in self.frames:
+            for name, field in frame.fields.items():
+                if (names is None or name in names) and self.arrow_type(field.dataType) is None:
+                    raise SchemaError(
+                        f"Spark cannot hand `{name}`, of the type {field.dataType.simpleString()},"
+                        " to Arrow: drop the column, cast it, or say with RETURN what to show"
+                    )
+
+    def kinds(self, name: str) -> Iterator[st.DataType]:
+        """The types that a column has in the DataFrames that have it."""
+        return (frame.kind(name) for frame in self.frames if name in frame.fields)
+
+
+def _frame(df: Any, type_name: str | None) -> Frame:
+    if not isinstance(type_name, str | None):
+        raise DataError(f"a dict of DataFrames names their types, and {type_name!r} is no name")
+    # A DataFrame of Spark Connect is of a class of its own.
+    if not isinstance(df, DataFrame):
+        what = "" if type_name is None else f" for `{type_name}`"
+        raise DataError(
+            f"sase.spark takes a DataFrame of Spark{what}, and this is of type"
+            f" {type(df).__name__}: for other events there is  sase.match(…)"
+        )
+    return Frame(df, type_name)
