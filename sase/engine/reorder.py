@@ -93,6 +93,16 @@ class Reorder:
         """All that waits."""
         return list(self._released(everything=True))
 
+    @property
+    def latest(self) -> int | None:
+        """The greatest time there was."""
+        return None if self._greatest[0] == LEAST else self._greatest[0]
+
+    def due(self) -> int | None:
+        """The time that the next row waits for."""
+        first = min((int(each.times[each.start]) for each in self._waiting), default=None)
+        return first if first is None or self._seq is None else first + 1
+
     # ------------------------------------------------------------ what is late
 
     @property

@@ -7,9 +7,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from sase.errors import PlanError
 from sase.spark.replay import Replay, replay
+from sase.spark.source import Source
+from sase.spark.streaming import Stream, stream
 
-__all__ = ["Replay", "match", "replay"]
+__all__ = ["Replay", "Stream", "match", "replay", "stream"]
 
 
 def match(
@@ -29,10 +32,31 @@ def match(
     output: str = "structs",
     limit: int | None = None,
     stats: object = None,
+    lateness: object = None,
+    buckets: int | None = None,
 ) -> DataFrame:
-    """The matches of a query in a DataFrame of events, or in a dict of type name → DataFrame."""
+    """The matches of a query in a DataFrame of events, or in a dict of type name → DataFrame.
+
+    Streaming DataFrames give a streaming one. `lateness` is how late their rows may be where they
+    have no watermark, `buckets` the number of parts that the keys and the state are in.
+    """
+    if Source.of(df).is_streaming:
+        _refuse("cut tables, and a stream is parted by key alone", slices=slices, strategy=strategy)
+        return stream(
+            query, df, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
+            params=params, plan=plan, lateness=lateness, buckets=buckets, on_bad_row=on_bad_row,
+            output=output, limit=limit, stats=stats,
+        ).matches  # fmt: skip
+    _refuse("are of streams, and these events are all there", lateness=lateness, buckets=buckets)
     return replay(
         query, df, time=time, type=type, seq=seq, types=types, time_unit=time_unit, params=params,
         plan=plan, slices=slices, strategy=strategy, on_bad_row=on_bad_row, output=output,
         limit=limit, stats=stats,
     ).matches  # fmt: skip
+
+
+def _refuse(why: str, **given: object) -> None:
+    """Refuse arguments that are not for these events."""
+    named = " and ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+    if named:
+        raise PlanError(f"{named}: {' and '.join(given)} {why}: leave them out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -71,17 +71,7 @@ class Replay:
             raise PlanError(
                 'bad rows are an error here: say  on_bad_row="quarantine"  to have them'
             )
-        frames = []
-        for frame in self.source.frames:
-            faults = self._rows.faults(frame)
-            of_type = [sf.lit(frame.type_name).alias("sase_type")] if self.source.is_typed else []
-            column = sf.coalesce(*(sf.when(bad, sf.lit(name)) for name, bad in faults))
-            frames.append(
-                frame.df.filter(self._rows.is_bad(frame)).select(
-                    *of_type, column.alias("sase_column"), *(frame[n] for n in frame.fields)
-                )
-            )
-        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
+        return self._rows.bad_rows()
 
     def metrics(self) -> DataFrame:
         """What the tasks count, a row for each counter: this searches all events once more."""
@@ -95,7 +85,7 @@ class Replay:
         return spark_schema(self.plan, self.source)
 
     def _shown(self, found: DataFrame) -> DataFrame:
-        return found if self.output == "structs" else found.select(*_flat(found, self.plan))
+        return found if self.output == "structs" else found.select(*flat(found, self.plan))
 
     # ------------------------------------------------------------ how they are made
 
@@ -152,7 +142,7 @@ METRICS_SCHEMA = st.StructType(
 assert METRICS_SCHEMA.names == METRICS.names
 
 
-def _flat(found: DataFrame, plan: EnginePlan) -> Iterator[Column]:
+def flat(found: DataFrame, plan: EnginePlan) -> Iterator[Column]:
     """The attributes of events as columns of their own, such as `x_id`."""
     variables = () if plan.returned.columns is not None else plan.positives
     named = {each.variable for each in variables}
@@ -189,6 +179,11 @@ def replay(
     """The query over the events, ready to give its DataFrames."""
     check_is_one("output", output, OUTPUTS)
     source = Source.of(df)
+    if source.is_streaming:
+        raise PlanError(
+            "a replay is of events that are all there, and these are a stream: its matches are"
+            "  sase.spark.match(…)  , and what surrounds them  sase.spark.stream(…)"
+        )
     known = compiled(
         query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
         params=params, plan=plan, limit=limit, on_bad_row=on_bad_row,

@@ -128,6 +128,19 @@ class Rows:
         """Whether a row is bad (LANGUAGE.md section 8)."""
         return any_of(bad for _, bad in self.faults(frame))
 
+    def bad_rows(self) -> DataFrame:
+        """The bad rows as they were given, with the column by which each is bad, and its type."""
+        frames = []
+        for frame in self.source.frames:
+            of_type = [sf.lit(frame.type_name).alias("sase_type")] if self.source.is_typed else []
+            column = sf.coalesce(*(sf.when(bad, sf.lit(name)) for name, bad in self.faults(frame)))
+            frames.append(
+                frame.df.filter(self.is_bad(frame)).select(
+                    *of_type, column.alias("sase_column"), *(frame[n] for n in frame.fields)
+                )
+            )
+        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
+
     # ------------------------------------------------------------ which rows, and which columns
 
     def is_needed(self, frame: Frame, tests: Sequence[EquivalenceTest]) -> Column | None:

@@ -154,7 +154,7 @@ class Search:
         try:
             matches = self._matcher.push(events)
         except DataError as problem:
-            raise _of_row(problem, events) from None
+            raise of_row(problem, events) from None
         yield from self._tables(matches.parts)
 
     def finish(self) -> Iterator[pa.Table]:
@@ -250,7 +250,7 @@ def _flat(counter: str, known: object) -> Iterator[tuple[str, int]]:
             yield counter, known
 
 
-def _of_row(problem: DataError, events: pa.Table | dict[str, pa.Table]) -> DataError:
+def of_row(problem: DataError, events: pa.Table | dict[str, pa.Table]) -> DataError:
     """An error of a row of a push, which has no number here: it is shown as it is."""
     if problem.row is None:
         return problem

@@ -53,6 +53,7 @@ HOMES = {
         "sase.generate",
         "sase.spark",
     ),
+    "pandas": ("sase.spark",),
     "polars": ("sase.engine.matches",),
     "pyspark": ("sase.spark",),
     "sortedcontainers": ("sase.engine",),

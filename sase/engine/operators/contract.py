@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,14 @@ class OperatorState(Protocol):
 
     def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved."""
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """An operator in which sequences wait for time to pass."""
+
+    def due(self) -> int | None:
+        """The time at which the first of them go on; None if none wait."""
 
 
 @dataclass

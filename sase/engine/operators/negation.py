@@ -84,6 +84,12 @@ class NegationState:
         first = self._store.numbers("ts")[sequences[0] & self._store.mask]
         return detected(first, self._window)
 
+    def due(self) -> int | None:
+        """When the next of the sequences that wait are known."""
+        if self._window is None:
+            return None
+        return self._postponed.due(inclusive=self._window.inclusive)
+
     def horizon(self) -> int | None:
         """The oldest event of an index, and of the sequences that wait."""
         oldest = [self._postponed.oldest(), *(index.oldest() for index in self._indexes)]

@@ -65,6 +65,11 @@ class Postponed:
         order = np.argsort(np.concatenate(due), kind="stable")
         return np.ascontiguousarray(np.concatenate(found, axis=1)[:, order])
 
+    def due(self, *, inclusive: bool) -> int | None:
+        """The time at which the next ones are released."""
+        first = min((int(run.due[run.start]) for run in self._runs), default=None)
+        return first if first is None or not inclusive else first + 1
+
     def oldest(self) -> int | None:
         """An event that is not after any of those that wait."""
         return min((run.oldest for run in self._runs), default=None)

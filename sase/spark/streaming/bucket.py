@@ -1,0 +1,115 @@
+"""What is done with one bucket in a micro-batch: its state comes and goes as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from struct import Struct
+
+import pyarrow as pa
+
+from sase.engine.found import Found
+from sase.engine.matcher import Matcher
+from sase.engine.matches import Matches
+from sase.engine.plan import EnginePlan
+from sase.engine.saving import StateError
+from sase.engine.snapshot import restored
+from sase.errors import DataError
+from sase.spark.streaming.packing import from_bytes, to_bytes
+from sase.spark.streaming.timing import Ticks
+from sase.spark.task import Shape, of_row
+
+# The lateness of a plan of which the time is moved by the watermark alone.
+UNBOUNDED = 2**63 - 1
+# In front of a snapshot: the number of buckets, the timer that is set, 0 if none is, and the size.
+_HEAD = Struct("<qqq")
+# What is saved of stacks has room for more, and other values of a bucket are like each other.
+_ZSTD = pa.Codec("zstd", compression_level=1)
+# The most bytes of results in one value, about.
+MOST_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The search of a bucket, one of so many.
+
+    `lateness` is by how much rows may be late in raw units; None where the watermark alone says it.
+    """
+
+    plan: EnginePlan
+    shape: Shape
+    output: pa.Schema
+    ticks: Ticks
+    buckets: int
+    lateness: int | None = None
+
+    def open(self, state: bytes | None, watermark: int) -> Opened:
+        """The bucket as a micro-batch finds it, at a watermark in milliseconds."""
+        if state is None:
+            return Opened(self, Matcher(self.plan), watermark, 0)
+        buckets, timer, size = _HEAD.unpack_from(state)
+        if buckets != self.buckets:
+            raise StateError(
+                f"the state of this stream is in {buckets} buckets, and the query was started with"
+                f" {self.buckets}: start it with  buckets={buckets}  , or without its checkpoint"
+            )
+        snapshot = _ZSTD.decompress(state[_HEAD.size :], size, asbytes=True)
+        return Opened(self, restored(self.plan, snapshot), watermark, timer)
+
+
+class Opened:
+    """A bucket within a micro-batch."""
+
+    def __init__(self, bucket: Bucket, matcher: Matcher, watermark: int, timer: int) -> None:
+        self._bucket, self._matcher, self._watermark = bucket, matcher, watermark
+        self.timer = timer
+        self.rows = self.late = self.found = 0
+
+    def results(self, packed: Sequence[bytes]) -> Iterator[bytes]:
+        """What becomes known by the rows that have come, packed, and by the watermark."""
+        matcher, ticks = self._matcher, self._bucket.ticks
+        time = ticks.raw(self._watermark)
+        if time is not None:
+            yield from self._shown(matcher.advance(time))
+        if not packed:
+            return
+        table = pa.concat_tables([from_bytes(each) for each in packed])
+        self.rows += table.num_rows
+        events = self._bucket.shape.events(table)
+        try:
+            pushed = matcher.push(events)
+        except DataError as problem:
+            raise of_row(problem, events) from None
+        yield from self._shown(pushed)
+        self.late += matcher.take_late().num_rows
+        lateness, latest = self._bucket.lateness, matcher.latest
+        if lateness is not None and latest is not None:
+            yield from self._shown(matcher.advance(latest - lateness))
+
+    def state(self) -> bytes:
+        """The state that the next micro-batch goes on from; `timer` is when it must be at last."""
+        due = self._matcher.due
+        moment = None if due is None else self._bucket.ticks.milliseconds(due)
+        # What is due already waits for the watermark to move at all.
+        self.timer = 0 if moment is None else max(moment, self._watermark + 1)
+        saved = self._matcher.snapshot()
+        head = _HEAD.pack(self._bucket.buckets, self.timer, len(saved))
+        return head + bytes(_ZSTD.compress(saved))
+
+    def _shown(self, matches: Matches) -> Iterator[bytes]:
+        held: list[pa.Table] = []
+        size = 0
+        for part in matches.parts:
+            assert isinstance(part, Found)
+            for piece in part.pieces():
+                if not len(piece):
+                    continue
+                table = piece.table().cast(self._bucket.output)
+                self.found += table.num_rows
+                held.append(table)
+                size += table.nbytes
+                if size >= MOST_BYTES:
+                    yield to_bytes(pa.concat_tables(held))
+                    held, size = [], 0
+        if held:
+            yield to_bytes(pa.concat_tables(held))

@@ -1,0 +1,217 @@
+"""A query over a streaming source: what it refuses, and the streaming DataFrame of its matches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+from warnings import warn
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from sase.api.compiling import Compiled, compiled, statistics_in
+from sase.api.given import check_is_one
+from sase.binding.bound import EquivalenceTest, WindowKind
+from sase.binding.lateness import lateness_in
+from sase.engine.plan import EnginePlan
+from sase.errors import PlanError, ReplayWarning
+from sase.planning.driver import Step
+from sase.planning.replay import Strategy, possible
+from sase.spark.replay import OUTPUTS, check_order, flat
+from sase.spark.results import arrow_schema, spark_schema
+from sase.spark.source import Source
+from sase.spark.streaming.bucket import UNBOUNDED, Bucket
+from sase.spark.streaming.packing import BUCKET, BYTES, PACKED, Pack, Unpack
+from sase.spark.streaming.processor import COUNTS, RESULTS, Processor
+from sase.spark.streaming.rows import StreamRows
+from sase.spark.streaming.timing import Ticks
+from sase.spark.task import Shape
+
+# A number of its own, not one of a session's: with another one the keys of a checkpoint would be
+# looked for in other buckets.
+BUCKETS = 32
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+DELAY = "spark.watermarkDelayMs"
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A query over streaming DataFrames; nothing of it runs before a streaming query is started.
+
+    `lateness` is in raw units; None where the source has a watermark. What is counted of each
+    micro-batch is in its progress, under the name `metrics` among the observed metrics.
+    """
+
+    known: Compiled
+    source: Source
+    plan: EnginePlan
+    keys: tuple[EquivalenceTest, ...]
+    buckets: int
+    lateness: int | None
+    on_bad_row: str
+    output: str
+    metrics: str
+    steps: tuple[Step, ...] = ()
+
+    @cached_property
+    def matches(self) -> DataFrame:
+        """The results, as a streaming DataFrame."""
+        schema = spark_schema(self.plan, self.source)
+        sums = (sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in COUNTS)
+        counted = self._results.observe(self.metrics, *sums)
+        packed = counted.select(BYTES).filter(sf.col(BYTES).isNotNull())
+        found = packed.mapInArrow(Unpack(), schema)
+        return found if self.output == "structs" else found.select(*flat(found, self.plan))
+
+    @cached_property
+    def bad_rows(self) -> DataFrame:
+        """The bad rows as they were given, as a stream of their own: with a quarantine."""
+        if self.on_bad_row != "quarantine":
+            raise PlanError(
+                'bad rows are an error here: say  on_bad_row="quarantine"  to have them'
+            )
+        return StreamRows(self.source, self.plan).bad_rows()
+
+    @property
+    def _results(self) -> DataFrame:
+        """What the buckets give in each micro-batch."""
+        ticks = Ticks.of(self.plan.schema)
+        delay = None if self.lateness is None else ticks.delay(self.lateness)
+        rows = StreamRows(self.source, self.plan).in_buckets(
+            self.keys, self.buckets, skips_bad=self.on_bad_row == "quarantine", delay=delay
+        )
+        return (
+            rows.mapInArrow(Pack(), PACKED)
+            .groupBy(BUCKET)
+            .transformWithStateInPandas(
+                Processor(self._bucket(ticks, delay)), RESULTS, "append", "eventTime"
+            )
+        )
+
+    def _bucket(self, ticks: Ticks, delay: int | None) -> Bucket:
+        types = tuple(f.type_name or "" for f in self.source.frames) if self.source.is_typed else ()
+        return Bucket(
+            replace(self.plan, lateness=UNBOUNDED),
+            Shape(types),
+            arrow_schema(spark_schema(self.plan, self.source), self.source.zone),
+            ticks,
+            self.buckets,
+            None if delay is None else ticks.reach(delay),
+        )
+
+
+def stream(
+    query: str,
+    df: DataFrame | Mapping[str, DataFrame],
+    *,
+    time: str = "ts",
+    type: str | None = "type",
+    seq: str | None = None,
+    types: Any = None,
+    time_unit: str | None = None,
+    params: Mapping[str, object] | None = None,
+    plan: str = "optimized",
+    lateness: object = None,
+    buckets: int | None = None,
+    on_bad_row: str = "error",
+    output: str = "structs",
+    limit: int | None = None,
+    stats: object = None,
+    metrics: str = "sase",
+) -> Stream:
+    """The query over the stream, ready to give its DataFrame."""
+    check_is_one("output", output, OUTPUTS)
+    source = Source.of(df)
+    known = compiled(
+        query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
+        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row,
+    )  # fmt: skip
+    made = known.optimized(statistics_in(stats))
+    engine = replace(known.plan(made).engine, on_bad_row="error")
+    _check(engine, source)
+    check_order(engine)
+    source.check_shown(None if engine.scan.columns is None else set(engine.named))
+    allowed = _lateness(engine, source, lateness)
+    keys = _keys(StreamRows(source, engine), buckets)
+    count = (buckets or BUCKETS) if keys else 1
+    return Stream(
+        known, source, engine, keys, count, allowed, on_bad_row, output, metrics, made.steps
+    )
+
+
+def _check(plan: EnginePlan, source: Source) -> None:
+    """Refuse what cannot be done on a stream."""
+    if not all(frame.df.isStreaming for frame in source.frames):
+        raise PlanError(
+            "some of the DataFrames are streams and some are not: give streams only, or tables only"
+        )
+    if plan.returned.limit is not None:
+        raise PlanError(
+            "LIMIT takes the first results, and those of a stream have no order between buckets:"
+            " leave it out, and stop the streaming query when it has given enough"
+        )
+    provider = source.spark.conf.get(PROVIDER)
+    if provider != ROCKSDB:
+        raise PlanError(
+            f"a query over a stream keeps its state in RocksDB: before it is started say"
+            f'  spark.conf.set("{PROVIDER}",\n    "{ROCKSDB}")'
+        )
+
+
+def _lateness(plan: EnginePlan, source: Source, given: object) -> int | None:
+    """How late rows may be in raw units, or None if the source has a watermark, which says it."""
+    time = plan.schema.time
+    marked = [_marked(frame.df) for frame in source.frames]
+    if given is not None:
+        if any(marked):
+            raise PlanError(
+                f"lateness={given!r}: the stream has a watermark, which says how late a row may be:"
+                " leave out one of the two"
+            )
+        return lateness_in(given, plan.schema)
+    for names in marked:
+        if time not in names:
+            other = f", and it is on {', '.join(f'`{n}`' for n in sorted(names))}" if names else ""
+            raise PlanError(
+                f"a query over a stream needs a watermark on the time column `{time}`{other}: say"
+                f'  lateness="10 seconds"  , or give the DataFrame'
+                f'  .withWatermark("{time}", "10 seconds")  , whatever rows may be late'
+            )
+    return None
+
+
+def _marked(df: DataFrame) -> set[str]:
+    """The columns of a DataFrame that have a watermark."""
+    return {field.name for field in df.schema.fields if DELAY in field.metadata}
+
+
+def _keys(rows: StreamRows, buckets: int | None) -> tuple[EquivalenceTest, ...]:
+    """The tests by whose keys rows go to buckets; none if all go to the same."""
+    plan = rows.plan
+    if buckets is not None and (isinstance(buckets, bool) or buckets < 1):
+        raise PlanError(f"buckets={buckets!r}: there is at least one bucket")
+    keys = tuple(test for test in plan.split.keys if rows.can_place(test))
+    if plan.ranked:  # a rank counts the events that agree on what is written
+        keys = tuple(test for test in keys if test in plan.ranked)
+    declined = possible(plan.split, keys)[Strategy.KEY]
+    if not declined:
+        if plan.split.before is None and not any(
+            window.kind is WindowKind.PARTITION_EVENTS for window in plan.windows
+        ):
+            warn(ReplayWarning(_ENDLESS), stacklevel=4)
+        return keys if buckets != 1 else ()
+    if buckets is not None and buckets > 1:
+        raise PlanError(f"buckets={buckets}: the events cannot be parted by key, since {declined}")
+    if keys and buckets is None:
+        raise PlanError(
+            f"{declined}: say  buckets=1  to have one task search all events, or a window in time"
+        )
+    if buckets is None:
+        warn(ReplayWarning(f"one task searches all events: {declined}"), stacklevel=4)
+    return ()
+
+
+_ENDLESS = "there is no window, so the state of the stream grows as long as it runs"

@@ -1,0 +1,240 @@
+"""A bucket goes from micro-batch to micro-batch as bytes, and finds what an unbroken run finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sase
+from sase.engine.saving import StateError
+from sase.engine.streaming import result_schema
+from sase.spark.streaming.bucket import UNBOUNDED, Bucket
+from sase.spark.streaming.packing import PACKED, Pack, Unpack, from_bytes, to_bytes
+from sase.spark.streaming.timing import Ticks
+from sase.spark.task import PART, Shape
+from tests.engine.operators.plans import QUERIES, stream
+
+NAMES = [name for name, text in QUERIES.items() if "LIMIT" not in text]
+END = 1 << 40
+TICKS = Ticks()
+
+
+def numbered(events: pa.Table) -> pa.Table:
+    """Events with a number each, and times from which a watermark can be told."""
+    events = events.set_column(0, "ts", pc.add(events.column("ts"), 10))
+    return events.append_column("n", pa.array(range(len(events)), pa.int64()))
+
+
+def bucket_of(query: str, events: pa.Table, seq: str | None, lateness: int | None) -> Bucket:
+    plan = sase.compile(QUERIES[query], events.schema, seq=seq).engine
+    output = result_schema(plan_matcher(plan), events.slice(0, 0))
+    reach = None if lateness is None else TICKS.reach(lateness)
+    return Bucket(replace(plan, lateness=UNBOUNDED), Shape(), output, TICKS, 3, reach)
+
+
+def plan_matcher(plan: Any) -> Any:
+    from sase.engine.matcher import Matcher
+
+    return Matcher(plan)
+
+
+@dataclass
+class Simulated:
+    """What Spark does with one bucket: rows and a watermark in, and calls when a timer is due."""
+
+    bucket: Bucket
+    is_always_called: bool = False
+    state: bytes | None = None
+    timer: int = 0
+    late: int = 0
+    batches: list[list[Any]] = field(default_factory=list)
+
+    def batch(self, rows: pa.Table, watermark: int) -> None:
+        found: list[Any] = []
+        is_due = self.is_always_called or 0 < self.timer <= watermark
+        if len(rows) or (self.state is not None and is_due):
+            opened = self.bucket.open(self.state, watermark)
+            packed = [to_bytes(half) for half in halves(rows) if len(half)]
+            for data in opened.results(packed):
+                found += from_bytes(data).to_pylist()
+            self.state, self.timer = opened.state(), opened.timer
+            self.late += opened.late
+            assert opened.found == len(found)
+            assert self.timer == 0 or self.timer > watermark
+        self.batches.append(sorted(found, key=repr))
+
+    @property
+    def found(self) -> list[Any]:
+        return sorted((row for batch in self.batches for row in batch), key=repr)
+
+
+def halves(rows: pa.Table) -> Iterator[pa.Table]:
+    rows = rows.append_column(PART, pa.array([0] * len(rows), pa.int32()))
+    yield rows.slice(0, len(rows) // 2)
+    yield rows.slice(len(rows) // 2)
+
+
+def cut(events: pa.Table, random: Random, disorder: int) -> list[pa.Table]:
+    """The events in micro-batches, in which they come in any order, and some in a later one."""
+    ts = events.column("ts").to_pylist()
+    moved = sorted(range(len(ts)), key=lambda row: ts[row] + random.randint(0, disorder))
+    cuts = sorted(random.randint(0, len(ts)) for _ in range(random.randint(1, 6)))
+    found = []
+    for begin, end in zip([0, *cuts], [*cuts, len(ts)], strict=True):
+        rows = moved[begin:end]
+        random.shuffle(rows)
+        found.append(events.take(pa.array(rows, pa.int64())))
+    return found
+
+
+# Each example runs two streams of up to a dozen micro-batches.
+MANY = settings.default is not None and settings.default.max_examples >= 1000
+SOME = settings(
+    max_examples=settings.default.max_examples if MANY else 30,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
+@SOME
+@given(st.sampled_from(NAMES), st.integers(0, 10**9), st.booleans(), st.booleans())
+def test_buckets_find_what_an_unbroken_run_finds(
+    query: str, seed: int, has_seq: bool, is_own: bool
+) -> None:
+    """Without the rows that are late; and timers bring results no later than calls at any time."""
+    random = Random(seed)
+    seq = "n" if has_seq or "EVENTS" in QUERIES[query] else None
+    events = numbered(stream(seed))
+    delay = random.randint(0, 5)
+    bucket = bucket_of(query, events, seq, delay if is_own else None)
+    waiting, called = Simulated(bucket), Simulated(bucket, is_always_called=True)
+    watermark, kept, late = 0, [], 0
+    for rows in cut(events, random, random.choice([delay, delay, 2 * delay + 1])):
+        for each in (waiting, called):
+            each.batch(rows, watermark)
+        is_late = pc.less(rows.column("ts"), watermark)
+        kept.append(rows.filter(pc.invert(is_late)))
+        late += pc.sum(is_late).as_py() or 0
+        watermark = max(watermark, (pc.max(rows.column("ts")).as_py() or 0) - delay)
+        # A batch without rows, since the watermark has moved.
+        for each in (waiting, called):
+            each.batch(rows.slice(0, 0), watermark)
+    for each in (waiting, called):
+        each.batch(events.slice(0, 0), END)
+    assert waiting.late == called.late == late
+    assert waiting.batches == called.batches
+    wanted = sase.match(QUERIES[query], pa.concat_tables(kept), seq=seq).to_pylist()
+    assert waiting.found == sorted(wanted, key=repr)
+
+
+def test_nothing_is_waited_for_when_all_windows_have_passed() -> None:
+    bucket = bucket_of("an end", numbered(stream()), None, None)
+    simulated = Simulated(bucket)
+    simulated.batch(numbered(stream()), 0)
+    full, timer = len(simulated.state or b""), simulated.timer
+    assert timer == 11  # the time of the first row
+    simulated.batch(numbered(stream()).slice(0, 0), END)
+    assert simulated.timer == 0
+    assert len(simulated.state or b"") < full
+
+
+def test_the_timer_is_the_first_absence_that_becomes_known() -> None:
+    events = pa.table({"ts": [100, 101, 500], "type": ["A", "B", "Z"], "id": [1, 1, 1]})
+    events = events.append_column("s", pa.array(["x"] * 3)).append_column("v", pa.array([1] * 3))
+    simulated = Simulated(bucket_of("an end", events, None, 0))
+    simulated.batch(events.slice(0, 2), 0)
+    assert simulated.timer == 101  # since the rows of the last millisecond are waited for
+    simulated.batch(events.slice(0, 0), 102)
+    assert simulated.timer == 108
+    simulated.batch(events.slice(0, 0), 107)
+    assert simulated.found == []
+    simulated.batch(events.slice(0, 0), 108)
+    assert [row["detected_at"] for row in simulated.found] == [108]
+
+
+def test_a_state_of_another_number_of_buckets_is_refused() -> None:
+    bucket = bucket_of("a window", numbered(stream()), None, None)
+    simulated = Simulated(bucket)
+    simulated.batch(numbered(stream()), 0)
+    with pytest.raises(StateError, match="in 3 buckets, and the query was started with 4: start"):
+        replace(bucket, buckets=4).open(simulated.state, 0)
+
+
+def test_a_state_of_another_query_is_refused() -> None:
+    events = numbered(stream())
+    simulated = Simulated(bucket_of("a window", events, None, None))
+    simulated.batch(events, 0)
+    with pytest.raises(StateError, match="another plan"):
+        bucket_of("an end", events, None, None).open(simulated.state, 0)
+
+
+# ---------------------------------------------------------------- bytes
+
+
+@given(st.lists(st.lists(st.integers(0, 4), max_size=20), max_size=5))
+def test_rows_are_packed_by_bucket(parts: list[list[int]]) -> None:
+    kind = pa.schema([("k", pa.decimal128(5, 2)), (PART, pa.int32())])
+    rows = [(number, part) for number, part in enumerate(part for each in parts for part in each)]
+    table = pa.table([[n for n, _ in rows], [part for _, part in rows]], schema=kind)
+    batches = [table.slice(0, 7), table.slice(7)]
+    packed = [row for batch in Pack()(flat(batches)) for row in batch.to_pylist()]
+    assert PACKED.split() == ["bucket", "INT,", "bytes", "BINARY"]
+    assert len(packed) == len({part for _, part in rows})
+    found = []
+    for row in packed:
+        unpacked = from_bytes(row["bytes"])
+        assert unpacked.schema == kind
+        assert set(unpacked.column(PART).to_pylist()) == {row["bucket"]}
+        found += [(int(each["k"]), each[PART]) for each in unpacked.to_pylist()]
+    assert sorted(found) == rows
+
+
+def flat(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
+    return (batch for table in tables for batch in table.to_batches())
+
+
+def test_results_are_unpacked_as_they_were() -> None:
+    table = pa.table({"a": pa.array([{"x": 1}, None]), "b": pa.array([1, 2], pa.timestamp("us"))})
+    batch = pa.record_batch({"bytes": pa.array([to_bytes(table), to_bytes(table)])})
+    assert pa.Table.from_batches(Unpack()([batch])) == pa.concat_tables([table, table])
+
+
+# ---------------------------------------------------------------- time
+
+UNITS = st.sampled_from([1, 1_000, 1_000_000, 10**9, 86_400 * 10**9])
+
+
+@given(UNITS, st.integers(1, 9 * 10**12))
+def test_a_watermark_is_the_first_raw_time_at_it_or_behind(unit: int, watermark: int) -> None:
+    raw = Ticks(unit).raw(watermark)
+    assert raw is not None
+    assert (raw - 1) * unit < watermark * 1_000_000 <= raw * unit
+
+
+@given(UNITS, st.integers(1, 10**8))
+def test_a_timer_fires_as_soon_as_time_comes_to_a_moment(unit: int, moment: int) -> None:
+    ticks = Ticks(unit)
+    timer = ticks.milliseconds(moment)
+    assert (ticks.raw(timer) or 0) >= moment or timer <= 0
+    assert (ticks.raw(timer - 1) or 0) < moment
+
+
+@given(UNITS, st.integers(0, 10**6), st.integers(0, 10**12), st.integers(0, 10**12))
+def test_what_is_within_the_watermark_is_within_the_lateness(
+    unit: int, delay: int, latest: int, row: int
+) -> None:
+    """The watermark is made of whole milliseconds of the latest time, less the delay."""
+    watermark = latest * unit // 1_000_000 - delay
+    if row * unit >= watermark * 1_000_000:
+        assert row >= latest - Ticks(unit).reach(delay)
+
+
+def test_there_is_no_time_before_the_first_watermark() -> None:
+    assert Ticks().raw(0) is None
