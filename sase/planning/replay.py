@@ -126,11 +126,11 @@ def strategy_named(name: str | None) -> Strategy | None:
 
 
 def chosen(
-    declined: Mapping[Strategy, str], forced: Strategy | None, hot: int, parts: int
+    declined: Mapping[Strategy, str], forced: Strategy | None, is_skewed: bool, parts: int
 ) -> Choice:
     """The strategy to take: the one that is forced, else the first that can be, cheapest first.
 
-    `hot` is how many keys are known to hold more than a task should.
+    Keys are skewed if some are known to hold more than a task should.
     """
     others = tuple((each, why) for each, why in declined.items() if why)
     if forced is not None:
@@ -139,9 +139,8 @@ def chosen(
         return Choice(forced, "it was asked for", others)
     if not declined[Strategy.FILES]:
         return Choice(Strategy.FILES, "the files are in the order of time: no row moves", others)
-    if hot and not declined[Strategy.KEY_AND_SLICE]:
-        keys = "1 key holds" if hot == 1 else f"{hot:,} keys hold"
-        reason = f"{keys} more than a share of {parts} tasks"
+    if is_skewed and not declined[Strategy.KEY_AND_SLICE]:
+        reason = f"statistics say that some key holds more than its share of {parts} tasks"
         return Choice(Strategy.KEY_AND_SLICE, reason, others)
     if not declined[Strategy.KEY]:
         return Choice(Strategy.KEY, "all events of a match have the same key", others)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import reduce
 from itertools import accumulate
+from typing import TypeGuard
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -29,12 +30,16 @@ def given_bounds(rows: Rows, slices: object) -> tuple[int, ...] | None:
         if isinstance(slices, bool) or (slices is not None and slices < 1):
             raise PlanError(f"slices={slices!r}: there is at least one slice")
         return None
-    listed = slices if isinstance(slices, list | tuple) else [None]
-    if all(isinstance(each, int | date) and not isinstance(each, bool) for each in listed):
-        return tuple(sorted({raw_time(each, rows.plan.schema.time_type) for each in listed}))
+    moments = [each for each in slices if isinstance(each, int | date)] if _is_list(slices) else []
+    if _is_list(slices) and len(moments) == len(slices):
+        return tuple(sorted({raw_time(each, rows.plan.schema.time_type) for each in moments}))
     raise PlanError(
         f"slices={slices!r}: give the number of slices, or a list of the times between them"
     )
+
+
+def _is_list(slices: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(slices, list | tuple)
 
 
 def times(rows: Rows) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from warnings import warn
@@ -19,6 +20,7 @@ from sase.planning.replay import (
     possible,
     time_slices,
 )
+from sase.planning.statistics import AttributeStatistics, Statistics
 from sase.spark.bounds import (
     CELLS,
     SAMPLE,
@@ -28,11 +30,18 @@ from sase.spark.bounds import (
     slices_worth,
     times,
 )
+from sase.spark.parquet import SLICE_ROWS, Parquet, parquet_of
 from sase.spark.rows import TIME, Rows
 
 # A key is hot if it holds more than this share of what a task would hold if all held the same.
 HOT, MOST_HOT = 1.0, 1000
 KEY = "#key"
+# Keys are uneven if events agree so many times as often as if all keys held the same.
+UNEVEN = 2.0
+# A slice has at least so many row groups, since it reads one before it for its halo, too.
+LEAST_RUNS = 2
+FOOTERS = "the footers of the files gave the bounds: no job ran"
+LOOKED = "two jobs looked at the times of {:,} rows for the bounds"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +55,7 @@ class Cut:
     hot: tuple[int, ...] = ()
     # Where the bounds come from, and what else was found out by looking at the events.
     told: tuple[str, ...] = ()
+    files: Parquet | None = None
 
     @property
     def parts(self) -> int:
@@ -53,24 +63,33 @@ class Cut:
         return self.whole + (len(self.slices) if self.slices is not None else 0)
 
 
-def cut_of(rows: Rows, slices: object, forced: Strategy | None) -> Cut:
+def cut_of(
+    rows: Rows, slices: object, forced: Strategy | None, statistics: Statistics | None = None
+) -> Cut:
     """How the events are cut."""
     split = rows.plan.split
     keys = tuple(test for test in split.keys if rows.can_place(test))
     if rows.plan.ranked:  # a rank counts the events that agree on what is written
         keys = tuple(test for test in keys if test in rows.plan.ranked)
     declined = possible(split, keys)
-    declined[Strategy.FILES] = declined[Strategy.FILES] or "the events are not known to be files"
     asked = slices if isinstance(slices, int) else None
     parts = asked or shuffle_partitions(rows.source.spark)
     bounds = given_bounds(rows, slices)
-    choice = chosen(declined, forced, 0, parts)
     cutter = _Cutter(rows, bounds, parts, asked)
+    looks = forced in (None, Strategy.FILES, Strategy.SLICE) and not declined[Strategy.SLICE]
+    files = parquet_of(rows.source, rows.plan) if looks else "no footers were read"
+    if not declined[Strategy.FILES]:
+        has_other = not declined[Strategy.KEY] and forced is None
+        declined[Strategy.FILES] = cutter.declined(files, has_other=has_other)
+    choice = chosen(declined, forced, is_skewed(statistics, keys, parts), parts)
     match choice.strategy:
+        case Strategy.FILES:
+            assert isinstance(files, Parquet)
+            return Cut(choice, (), 0, cutter.slices_of_files(files), files=files)
         case Strategy.KEY:
             return Cut(choice, keys, parts)
         case Strategy.SLICE:
-            found, told = cutter.slices(times(rows))
+            found, told = cutter.slices(times(rows), files)
             return Cut(choice, (), 0, found, told=told)
         case Strategy.KEY_AND_SLICE:
             return cutter.by_key_and_slice(choice, keys)
@@ -78,6 +97,35 @@ def cut_of(rows: Rows, slices: object, forced: Strategy | None) -> Cut:
         why = split.reason or choice.reason
         warn(ReplayWarning(f"one task searches all events: {why}"), stacklevel=4)
     return Cut(choice, (), 1)
+
+
+def is_skewed(statistics: Statistics | None, keys: Sequence[EquivalenceTest], parts: int) -> bool:
+    """Whether statistics say that some key holds more than a fair share of so many parts.
+
+    A key holds at most the root of the agreement, and no less than that if some key holds most.
+    """
+    if statistics is None or not keys:
+        return False
+    for test in keys:
+        names = set(dict(test.by_type).values()) or {test.attribute}
+        known = [each for name in names for each in statistics.attributes(name)]
+        if not any(_may_be_hot(each, parts) for each in known):
+            return False
+    return True
+
+
+def _may_be_hot(known: AttributeStatistics, parts: int) -> bool:
+    if known.agreement is None:
+        return False
+    is_uneven = known.distinct is not None and known.agreement * known.distinct > UNEVEN
+    return is_uneven and known.agreement**0.5 > HOT / parts
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks run at a time, as far as that is known: Spark Connect does not tell."""
+    if hasattr(spark, "_jsparkSession"):
+        return int(spark.sparkContext.defaultParallelism)
+    return min(shuffle_partitions(spark), 8)
 
 
 def shuffle_partitions(spark: SparkSession) -> int:
@@ -94,18 +142,45 @@ class _Cutter:
     parts: int
     asked: int | None
 
-    def slices(self, events: DataFrame) -> tuple[Slices, tuple[str, ...]]:
+    def declined(self, files: Parquet | str, *, has_other: bool) -> str:
+        """Why tasks do not read slices of files; empty if they do."""
+        if isinstance(files, str) or files.declined:
+            return files if isinstance(files, str) else files.declined
+        cores = parallelism(self.rows.source.spark)
+        slices = len(self.slices_of_files(files))
+        if has_other and self.bounds is None and slices < cores and files.rows > SLICE_ROWS:
+            return f"row groups and the window leave {slices} slices for {cores} tasks"
+        return ""
+
+    def slices_of_files(self, files: Parquet) -> Slices:
+        """Slices of whole row groups, as many as are asked for or as pay."""
+        split, bounds = self.rows.plan.split, self.bounds
+        if bounds is None:
+            parts = self.asked
+            if parts is None:
+                wanted = max(-(-files.rows // SLICE_ROWS), parallelism(self.rows.source.spark))
+                parts = slices_worth(min(wanted, len(files.runs) // LEAST_RUNS), split, files.span)
+            bounds = files.bounds(parts)
+        return time_slices(bounds, split, self.rows.slack)
+
+    def slices(
+        self, events: DataFrame, files: Parquet | str = ""
+    ) -> tuple[Slices, tuple[str, ...]]:
         """The slices of some raw times, and what it took to find them."""
         split, bounds = self.rows.plan.split, self.bounds
         told = list[str]()
         marks: tuple[int, ...] = bounds or ()
         if bounds is None:
-            known = known_times(events, CELLS * self.parts)
-            parts = self.parts
+            cells, parts = CELLS * self.parts, self.parts
+            if isinstance(files, Parquet):
+                known = files.times(cells)
+                told.append(FOOTERS)
+            else:
+                known = known_times(events, cells)
+                told.append(LOOKED.format(known.rows))
             if self.asked is None and not split.needs_positions:
                 parts = slices_worth(parts, split, known.span)
             bounds, marks = known.bounds(parts), known.marks
-            told.append(f"two jobs looked at the times of {known.rows:,} rows for the bounds")
         if not split.needs_positions:
             return time_slices(bounds, split, self.rows.slack), tuple(told)
         told.append("a job counted the events before each slice, since the window counts them")

@@ -24,6 +24,7 @@ from sase.spark.bounds import slice_parts
 from sase.spark.columns import column
 from sase.spark.cutting import Cut, cut_of
 from sase.spark.limit import limited
+from sase.spark.parquet import files_task
 from sase.spark.results import arrow_schema, spark_schema, with_order
 from sase.spark.rows import PART, Rows
 from sase.spark.source import Frame, Source
@@ -114,6 +115,12 @@ class Replay:
         )
 
     def _run(self, task: Task, schema: st.StructType) -> DataFrame:
+        if self.cut.files is not None:
+            (frame,) = self.source.frames
+            task = replace(task, plan=replace(task.plan, on_bad_row=self.on_bad_row))
+            reads = files_task(task, self.source, self.cut.files, self._rows.columns(frame))
+            numbers = self.source.spark.range(0, self.cut.parts, 1, self.cut.parts)
+            return numbers.mapInArrow(reads, schema)
         skips = self.on_bad_row == "quarantine"
         rows = self._rows.placed(self.cut.keys, self._part, skips_bad=skips)
         placed = rows.repartitionById(self.cut.parts, sf.col(f"`{PART}`"))
@@ -186,11 +193,12 @@ def replay(
         query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
         params=params, plan=plan, limit=limit, on_bad_row=on_bad_row,
     )  # fmt: skip
-    made = known.optimized(statistics_in(stats))
+    statistics = statistics_in(stats)
+    made = known.optimized(statistics)
     engine = replace(known.plan(made).engine, on_bad_row="error")
     check_order(engine)
     source.check_shown(None if engine.scan.columns is None else set(engine.named))
-    cut = cut_of(Rows(source, engine), slices, strategy_named(strategy))
+    cut = cut_of(Rows(source, engine), slices, strategy_named(strategy), statistics)
     return Replay(known, source, engine, cut, on_bad_row, output, made.steps)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +44,7 @@ class Shape:
     def events(self, rows: pa.Table) -> pa.Table | dict[str, pa.Table]:
         """The events as the engine takes them."""
         if not self.types:
-            return rows.drop_columns([PART])
+            return rows
         found = {}
         for number, name in enumerate(self.types):
             if (index := rows.schema.get_field_index(f"#{number}")) < 0:
@@ -68,30 +69,30 @@ class Task:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The results of the rows of one part, or with `is_measured` what was counted."""
-        search = None
-        for part, rows in self._blocks(batches):
-            if search is None:
-                search = Search(self, part)
-            elif part != search.part:
-                raise SaseError(
-                    f"the rows of parts {search.part} and {part} came to one task: something"
-                    " between the events and  sase.spark  has moved them"
-                )
+        blocks = self._blocks(batches)
+        first = next(blocks, None)
+        if first is not None:
+            part = _part_of(first)
+            of_part = (_checked(each, part) for each in chain([first], blocks))
+            yield from self.searched(Search(self, part), of_part)
+
+    def searched(self, search: Search, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+        """The results of the rows of a part, or what was counted."""
+        for rows in blocks:
             yield from self._shown(search.push(rows))
             if search.is_done:
                 break
-        if search is not None:
-            yield from self._shown(search.finish())
-            if self.is_measured:
-                yield from search.metrics()
+        yield from self._shown(search.finish())
+        if self.is_measured:
+            yield from search.metrics()
 
     def _shown(self, found: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
         for table in found:
             if not self.is_measured:
                 yield from table.cast(self.output).to_batches()
 
-    def _blocks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
-        """The rows in blocks of some size, each of one part."""
+    def _blocks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+        """The rows in blocks of some size."""
         waiting: list[pa.RecordBatch] = []
         count = 0
         for batch in batches:
@@ -100,20 +101,32 @@ class Task:
             waiting.append(batch)
             count += batch.num_rows
             if count >= BLOCK:
-                yield self._block(waiting)
+                yield pa.Table.from_batches(waiting)
                 waiting, count = [], 0
         if waiting:
-            yield self._block(waiting)
+            yield pa.Table.from_batches(waiting)
 
-    def _block(self, batches: list[pa.RecordBatch]) -> tuple[int, pa.Table]:
-        table = pa.Table.from_batches(batches)
-        parts = pc.min_max(table.column(PART)).as_py()
-        if parts["min"] != parts["max"]:
-            raise SaseError(
-                f"the rows of parts {parts['min']} and {parts['max']} came to one task: something"
-                " between the events and  sase.spark  has moved them"
-            )
-        return parts["min"], table
+
+def _part_of(rows: pa.Table) -> int:
+    """The part of rows, which all have the same."""
+    parts = pc.min_max(rows.column(PART)).as_py()
+    if parts["min"] != parts["max"]:
+        raise _mixed(parts["min"], parts["max"])
+    return int(parts["min"])
+
+
+def _checked(rows: pa.Table, part: int) -> pa.Table:
+    """The rows, which must be of a part, as events."""
+    if _part_of(rows) != part:
+        raise _mixed(part, _part_of(rows))
+    return rows.drop_columns([PART])
+
+
+def _mixed(one: int, other: int) -> SaseError:
+    return SaseError(
+        f"the rows of parts {one} and {other} came to one task: something between the events and"
+        "  sase.spark  has moved them"
+    )
 
 
 class Search:

@@ -19,11 +19,12 @@ from sase.planning.statistics import Statistics, TypeStatistics
 _UNITS = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 
 
-class _Group(NamedTuple):
-    """A row group: how many rows, and what is said of columns by name."""
+class Group(NamedTuple):
+    """A row group: how many rows, what is said of columns by name, and its number in the file."""
 
     rows: int
     columns: dict[str, Any]
+    number: int
 
 
 def from_footers(files: Files, schema: Schema) -> Statistics | None:
@@ -38,40 +39,40 @@ def from_footers(files: Files, schema: Schema) -> Statistics | None:
     groups = [
         group
         for fragment in files.dataset.get_fragments()
-        for group in _groups(fragment.metadata, named)
+        for group in groups_of(fragment.metadata, named)
     ]
     rows = sum(group.rows for group in groups)
     first, last = _span(groups, schema) or (None, None)
     return Statistics(rows, first, last, _types(groups, schema, rows), source="footers")
 
 
-def _groups(metadata: Any, named: list[str]) -> Iterator[_Group]:
-    """The row groups of a file that hold rows."""
+def groups_of(metadata: Any, named: list[str]) -> Iterator[Group]:
+    """The row groups of a file that hold rows, with what is said of some columns."""
     places = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
     wanted = {name: places[name] for name in named if name in places}
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         if group.num_rows:
             found = {name: group.column(place).statistics for name, place in wanted.items()}
-            yield _Group(group.num_rows, found)
+            yield Group(group.num_rows, found, number)
 
 
 # ---------------------------------------------------------------- time
 
 
-def _span(groups: list[_Group], schema: Schema) -> tuple[int, int] | None:
+def _span(groups: list[Group], schema: Schema) -> tuple[int, int] | None:
     """The first and the last time, if every row group says them."""
     said = [group.columns.get(schema.time) for group in groups]
     if not said or any(each is None or not each.has_min_max for each in said):
         return None
-    spans = [_raw(each, schema) for each in said]
+    spans = [raw_span(each, schema) for each in said]
     known = [each for each in spans if each is not None]
     if len(known) < len(spans):
         return None
     return min(low for low, _ in known), max(high for _, high in known)
 
 
-def _raw(said: Any, schema: Schema) -> tuple[int, int] | None:
+def raw_span(said: Any, schema: Schema) -> tuple[int, int] | None:
     """The least and the greatest time of a row group in raw units."""
     time = schema.time_type
     if time.kind is Kind.FLOAT and isinstance(said.min, float):
@@ -90,7 +91,7 @@ def _raw(said: Any, schema: Schema) -> tuple[int, int] | None:
 # ---------------------------------------------------------------- types
 
 
-def _types(groups: list[_Group], schema: Schema, rows: int) -> tuple[TypeStatistics, ...]:
+def _types(groups: list[Group], schema: Schema, rows: int) -> tuple[TypeStatistics, ...]:
     """The types of which it is known how many events there are."""
     if schema.type is None:
         names = schema.type_names if not schema.definitions else None

@@ -1,0 +1,372 @@
+"""Parquet files in the order of time: tasks read their slice of them, and nothing is shuffled.
+
+The driver reads the footers alone. From the first and the last time of each row group it knows
+which groups a slice and its halo need; groups whose times overlap are read and sorted together.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import dataset, fs
+from pyspark.sql import DataFrame
+from pyspark.sql import types as st
+
+from sase.binding import Schema
+from sase.engine.events.data_types import data_type
+from sase.engine.plan import EnginePlan
+from sase.engine.profile.footers import groups_of, raw_span
+from sase.errors import DataError
+from sase.spark.bounds import Times
+from sase.spark.source import Source
+from sase.spark.task import Search, Task
+
+# Rows of a slice, about, and the most that are sorted together since their times overlap.
+SLICE_ROWS, MOST_SORTED = 1 << 22, 1 << 23
+# Footers are read side by side, and of more files than these the driver reads none.
+READERS, MOST_FILES = 16, 20_000
+_TIMES = (st.DateType, st.TimestampType, st.TimestampNTZType, st.IntegerType, st.LongType)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A row group of a file: its rows, and its first and last time."""
+
+    file: int
+    number: int
+    rows: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Row groups whose times overlap: they are read and sorted together."""
+
+    groups: tuple[Group, ...]
+    first: int
+    last: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows they have."""
+        return sum(group.rows for group in self.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class Parquet:
+    """Files whose footers say the times; `folders` are the columns that folders give."""
+
+    uris: tuple[str, ...]
+    groups: tuple[Group, ...]
+    folders: pa.Schema
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """All that is read together, in the order of time."""
+        return tuple(_runs(self.groups))
+
+    @cached_property
+    def declined(self) -> str:
+        """Why slices of time cannot be read of them; empty if they can."""
+        longest = max(self.runs, key=lambda run: run.rows, default=None)
+        if longest is None or longest.rows <= MOST_SORTED:
+            return ""
+        return (
+            f"the times of {len(longest.groups):,} row groups with {longest.rows:,} rows overlap:"
+            " the files are not in the order of time"
+        )
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(group.rows for group in self.groups)
+
+    @cached_property
+    def span(self) -> int:
+        """The time from the first to the last event."""
+        if not self.groups:
+            return 0
+        return max(each.last for each in self.groups) - min(each.first for each in self.groups)
+
+    def times(self, cells: int) -> Times:
+        """Marks between equal parts, as if the times of each row group were spread evenly."""
+        if not self.groups:
+            return Times(0)
+        edges = sorted({each for group in self.groups for each in (group.first, group.last)})
+        known = np.zeros(len(edges))
+        for group in self.groups:
+            low, high = bisect_left(edges, group.first), bisect_left(edges, group.last)
+            if low == high:
+                known[low:] += group.rows
+                continue
+            inside = np.array(edges[low : high + 1], np.float64) - group.first
+            known[low : high + 1] += group.rows * inside / (group.last - group.first)
+            known[high + 1 :] += group.rows
+        wanted = np.arange(1, max(cells, 2)) * self.rows / cells
+        first = edges[0]
+        away = np.interp(wanted, known, np.array([each - first for each in edges], np.float64))
+        marks = tuple(first + int(each) for each in away)
+        return Times(self.rows, first, edges[-1], marks)
+
+    def bounds(self, parts: int) -> tuple[int, ...]:
+        """Bounds of so many slices of about equal size, at most: each slice has whole runs.
+
+        A slice reads whole row groups, so a bound inside of one would have it read twice.
+        """
+        found, seen, size = list[int](), 0, self.rows / parts
+        for run in self.runs:
+            if seen >= size * (len(found) + 1) and run.first > (found or [self.runs[0].first])[-1]:
+                found.append(run.first)
+            seen += run.rows
+        return tuple(found)
+
+
+# ---------------------------------------------------------------- what the files are
+
+
+def parquet_of(source: Source, plan: EnginePlan) -> Parquet | str:
+    """The files of which the events are read as they are; or why tasks cannot read them."""
+    if source.is_typed:
+        return "each type has a DataFrame of its own"
+    (frame,) = source.frames
+    if not is_parquet(frame.df):
+        return "the events are not just Parquet files as they are"
+    if not isinstance(frame.kind(plan.schema.time), _TIMES):
+        return f"footers do not say the times in `{plan.schema.time}` exactly"
+    uris = tuple(frame.df.inputFiles())
+    if len(uris) > MOST_FILES:
+        return f"{len(uris):,} files are too many for the driver to read their footers"
+    try:
+        with ThreadPoolExecutor(READERS) as pool:
+            footers = list(pool.map(_footer, uris))
+        return _found(source, plan.schema, uris, footers)
+    except (OSError, pa.ArrowException) as problem:
+        return f"pyarrow cannot read the footers: {problem}"
+
+
+def is_parquet(df: DataFrame) -> bool:
+    """Whether a DataFrame is Parquet files as they are, without a filter or anything else."""
+    if not hasattr(df, "_jdf"):  # of Spark Connect
+        read = getattr(df, "_plan", None)
+        is_read = type(read).__name__ == "DataSource" and not getattr(read, "_schema", None)
+        return is_read and str(getattr(read, "_format", "")).lower() == "parquet"
+    read = df._jdf.queryExecution().analyzed()
+    while read.getClass().getSimpleName() == "SubqueryAlias":
+        read = read.child()
+    if read.getClass().getSimpleName() != "LogicalRelation":
+        return False
+    relation = read.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation":
+        return False
+    return bool(relation.fileFormat().toString() == "Parquet")
+
+
+def _found(
+    source: Source, schema: Schema, uris: tuple[str, ...], footers: Sequence[Any]
+) -> Parquet | str:
+    """What the footers say, if they say enough."""
+    (frame,) = source.frames
+    shown = source.arrow_schema(frame)
+    inside = footers[0].schema.to_arrow_schema() if footers else shown
+    groups = []
+    for number, (uri, footer) in enumerate(zip(uris, footers, strict=True)):
+        own = footer.schema.to_arrow_schema()
+        if set(own.names) != set(inside.names):
+            return "the files have not all the same columns"
+        for name in own.names:
+            if name in shown.names and not _is_alike(own.field(name).type, shown.field(name).type):
+                return f"`{name}` has not the type in {uri} that it has in the DataFrame"
+        for group in groups_of(footer, [schema.time]):
+            said = group.columns.get(schema.time)
+            span = None
+            if said is not None and said.has_min_max and said.null_count == 0:
+                span = raw_span(said, schema)
+            if span is None:
+                return f"the footer of {uri} does not say that every row has a time, and which"
+            groups.append(Group(number, group.number, group.rows, *span))
+    return Parquet(uris, tuple(groups), pa.schema([f for f in shown if f.name not in inside.names]))
+
+
+def _is_alike(stored: pa.DataType, shown: pa.DataType) -> bool:
+    """Whether values of a stored type are those of the other when they are cast to it."""
+    if pa.types.is_timestamp(stored) and stored.unit == "ns":
+        return False
+    return data_type(stored).kind is data_type(shown).kind
+
+
+def _footer(uri: str) -> Any:
+    from pyarrow import parquet
+
+    system, path = opened(uri)
+    with system.open_input_file(path) as file:
+        return parquet.ParquetFile(file).metadata
+
+
+def opened(uri: str) -> tuple[Any, str]:
+    """The file system of a file and its path there."""
+    parsed = urlparse(uri)
+    if parsed.scheme in ("", "file"):
+        return fs.LocalFileSystem(), unquote(parsed.path)
+    found: tuple[Any, str] = fs.FileSystem.from_uri(uri)
+    return found
+
+
+def _runs(groups: Iterable[Group]) -> Iterator[Run]:
+    """The row groups in the order of time, those that overlap together."""
+    waiting: list[Group] = []
+    last = 0
+    for group in sorted(groups, key=lambda group: (group.first, group.last)):
+        if waiting and group.first >= last:
+            yield Run(tuple(waiting), waiting[0].first, last)
+            waiting = []
+        last = max(last, group.last) if waiting else group.last
+        waiting.append(group)
+    if waiting:
+        yield Run(tuple(waiting), waiting[0].first, last)
+
+
+# ---------------------------------------------------------------- what tasks do
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a task reads: the files, the columns with their types, and what folders give."""
+
+    uris: tuple[str, ...]
+    schema: pa.Schema
+    folders: pa.Schema
+    time: str
+    order: tuple[str, ...]
+    dictionaries: tuple[str, ...] = ()
+
+    def rows(self, run: Run, first: pa.Scalar | None, last: pa.Scalar | None) -> pa.Table:
+        """The rows of a run from a first time to a last one, in order."""
+        within = None
+        if first is not None:
+            within = dataset.field(self.time) >= first
+        if last is not None:
+            until = dataset.field(self.time) <= last
+            within = until if within is None else within & until
+        of_file: dict[int, list[int]] = {}
+        for group in run.groups:
+            of_file.setdefault(group.file, []).append(group.number)
+        read = [self._read(file, numbers, within) for file, numbers in of_file.items()]
+        return self._sorted(pa.concat_tables(read))
+
+    def _read(self, file: int, groups: list[int], within: Any) -> pa.Table:
+        system, path = opened(self.uris[file])
+        options = dataset.ParquetReadOptions(dictionary_columns=set(self.dictionaries))
+        form = dataset.ParquetFileFormat(read_options=options)
+        by_folder = dataset.partitioning(self.folders, flavor="hive")
+        given = by_folder.parse(path) if self.folders.names else None
+        fragment = form.make_fragment(path, system, given, row_groups=groups)
+        known = fragment.physical_schema
+        for column in self.folders:
+            known = known.append(column)
+        try:
+            table = fragment.to_table(schema=known, columns=self.schema.names, filter=within)
+            return table.cast(self._as_read)
+        except (OSError, pa.ArrowException) as problem:
+            raise DataError(f"{self.uris[file]} cannot be read: {problem}") from problem
+
+    @property
+    def _as_read(self) -> pa.Schema:
+        """The types of the columns, strings that the query names as dictionaries."""
+        fields = [
+            each.with_type(pa.dictionary(pa.int32(), each.type))
+            if each.name in self.dictionaries
+            else each
+            for each in self.schema
+        ]
+        return pa.schema(fields)
+
+    def _sorted(self, rows: pa.Table) -> pa.Table:
+        """The rows in the order of events."""
+        keys = [rows.column(name).combine_chunks() for name in self.order]
+        if rows.num_rows < 2 or _ascends(keys):
+            return rows
+        order = pc.sort_indices(
+            rows.select(self.order), [(name, "ascending") for name in self.order]
+        )
+        return rows.take(order)
+
+
+def _ascends(keys: Sequence[pa.Array]) -> bool:
+    """Whether rows are in the order of their keys, as far as that is quick to see."""
+    first = keys[0]
+    steps = pc.less_equal(first.slice(0, len(first) - 1), first.slice(1))
+    if len(keys) > 1:
+        steps = pc.less(first.slice(0, len(first) - 1), first.slice(1))
+    return bool(pc.all(steps, min_count=0).as_py())
+
+
+@dataclass(frozen=True)
+class FilesTask:
+    """The search of slices, of which each batch brings numbers, in files."""
+
+    task: Task
+    reading: Reading
+    runs: tuple[Run, ...]
+    scalar: pa.DataType
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The results of each slice, or what was counted."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from self.task.searched(Search(self.task, number), self._blocks(number))
+
+    def _blocks(self, number: int) -> Iterator[pa.Table]:
+        """The rows of a slice and its halo, run by run."""
+        slices = self.task.slices
+        assert slices is not None
+        low, high = slices.seen(number)
+        begin = bisect_left(self.runs, low, key=lambda run: run.last)
+        end = bisect_right(self.runs, high, key=lambda run: run.first)
+        for run in self.runs[begin:end]:
+            first = None if run.first >= low else self._scalar(low)
+            last = None if run.last <= high else self._scalar(high)
+            rows = self.reading.rows(run, first, last)
+            if rows.num_rows:
+                yield rows
+
+    def _scalar(self, time: int) -> pa.Scalar:
+        """A raw time as the column of times has it."""
+        width = pa.int32() if pa.types.is_date32(self.scalar) else pa.int64()
+        return pa.scalar(time, width).cast(self.scalar)
+
+
+def files_task(task: Task, source: Source, files: Parquet, columns: Sequence[str]) -> FilesTask:
+    """The task for files, which needs some columns."""
+    (frame,) = source.frames
+    whole = source.arrow_schema(frame)
+    schema = pa.schema([whole.field(name) for name in columns])
+    plan = task.plan
+    order = [plan.schema.time, *([plan.schema.seq] if plan.schema.seq else [])]
+    strings = [
+        name
+        for name in columns
+        if name in plan.named
+        and pa.types.is_string(schema.field(name).type)
+        and name not in files.folders.names
+    ]
+    reading = Reading(
+        files.uris, schema, files.folders, plan.schema.time, tuple(order), tuple(strings)
+    )
+    # Row groups may meet in a time, and their events in `seq`: those wait for each other.
+    lateness = max(plan.lateness, 1 if plan.schema.seq else 0)
+    return FilesTask(
+        replace(task, plan=replace(plan, lateness=lateness)),
+        reading,
+        files.runs,
+        schema.field(plan.schema.time).type,
+    )
