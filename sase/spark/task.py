@@ -20,11 +20,11 @@ from sase.engine.found import Found
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError, SaseError
-from sase.planning.replay import Slices
+from sase.planning.replay import EARLIEST, LATEST, Slices
 
 # Rows of a push: enough that what a push costs by itself does not count.
 BLOCK = 1 << 17
-PART, ORDER = "#part", "#order"
+PART, ORDER, TIME = "#part", "#order", "#time"
 METRICS = pa.schema(
     [
         ("part", pa.int32()),
@@ -134,7 +134,9 @@ class Search:
 
     def __init__(self, task: Task, part: int) -> None:
         self.part, self._task = part, task
-        self._matcher = Matcher(task.plan)
+        # Rows come in order, but those of a push table by table: they wait for each other.
+        waits = replace(task.plan, lateness=LATEST) if task.shape.types else task.plan
+        self._matcher = Matcher(waits)
         self._left = task.limit
         self._owned: tuple[int, int] | None = None
         if task.slices is not None and part >= task.whole:
@@ -156,6 +158,14 @@ class Search:
         except DataError as problem:
             raise _of_row(problem, events) from None
         yield from self._tables(matches.parts)
+        if self._task.shape.types:
+            yield from self._tables(self._matcher.advance(self._reached(rows)).parts)
+
+    def _reached(self, rows: pa.Table) -> int:
+        """The raw time before which no row is to come, but for what raw times may be off."""
+        last = rows.column(TIME)[-1].as_py()
+        time = round(last * 10**6) if isinstance(last, float) else last
+        return max(time - self._task.plan.lateness, EARLIEST)
 
     def finish(self) -> Iterator[pa.Table]:
         """What is known because no row is to come."""
