@@ -50,14 +50,22 @@ class ByHand:
     random: Random
 
     @cached_property
+    def empty(self) -> pa.Table | dict[str, pa.Table]:
+        """The columns of the events."""
+        empty = {name: table.schema.empty_table() for name, table in self.case.tables.items()}
+        return empty.get(ALL, empty)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the results."""
+        return result_schema(Matcher(without_limit(self.plan)[0]), self.empty)
+
+    @cached_property
     def plan(self) -> EnginePlan:
         """The plan, as a replay has it."""
-        empty = {name: table.schema.empty_table() for name, table in self.case.tables.items()}
         columns = {"time": "ts", "type": "type", "seq": None, "types": None, "time_unit": None}
         given = columns | {"params": None} | self.case.keywords
-        known = compiled(
-            self.case.query, opened(empty.get(ALL, empty)), plan="optimized", limit=None, **given
-        )
+        known = compiled(self.case.query, opened(self.empty), plan="optimized", limit=None, **given)
         return replace(known.plan(known.optimized()).engine, on_bad_row="error")
 
     @cached_property
@@ -154,9 +162,7 @@ class ByHand:
         self, parts: dict[int, list[Placed]], whole: int, slices: Slices | None
     ) -> Iterator[dict[str, Any]]:
         plan, limit = without_limit(self.plan)
-        names = tuple(self.case.tables)
-        empty = {name: table.schema.empty_table() for name, table in self.case.tables.items()}
-        output = result_schema(Matcher(plan), empty.get(ALL, empty))
+        names, output = tuple(self.case.tables), self.schema
         if limit is not None:
             output = output.append(pa.field(ORDER, pa.list_(pa.int64())))
         shape = Shape(() if ALL in names else names)

@@ -255,6 +255,21 @@ def _with_bad_rows(draw: st.DrawFn, example: Example) -> tuple[Example, str]:
 # ---------------------------------------------------------------- comparing
 
 
+def expected(case: Case, shown: pa.Schema) -> Counter[str]:
+    """What the local engine finds, with decimals as floats where `shown` has floats.
+
+    What RETURN makes of decimals and integers a batch run shows as what there is; a stream and
+    Spark have a type before there is a value.
+    """
+    assert isinstance(case.local, sase.Matches)
+    table = case.local.to_arrow()
+    for place, each in enumerate(table.schema):
+        if pa.types.is_decimal(each.type) and pa.types.is_floating(shown.field(each.name).type):
+            table = table.set_column(place, each.name, table.column(place).cast(pa.float64()))
+    rows = table.to_pylist()
+    return multiset(map(flat, rows) if case.manner.output == "flat" else rows)
+
+
 def multiset(rows: Iterable[Row]) -> Counter[str]:
     """Rows by how they are written, with all their values: −0.0 is not 0.0, and 1 is not 1.0."""
     return Counter(repr(_plain(row)) for row in rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
@@ -13,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 import sase
 from sase import spark as on_spark
 from sase.errors import DataError, PlanError, QueryError, SaseError
-from tests.spark.cases import ALL, Case, flat, multiset
+from tests.spark.cases import ALL, Case, expected, multiset
 
 # Adaptive execution that splits and joins whatever it may, that joins all it can, and none.
 ADAPTIVE = {
@@ -89,16 +88,8 @@ def check(spark: SparkSession, case: Case) -> str:
     except QueryError as error:
         assert case.manner.output == "flat" and "clash" in str(error), error
         return "clash"
-    compare(case, replay.matches.toArrow().to_pylist())
+    found = replay.matches.toArrow()
+    assert multiset(found.to_pylist()) == expected(case, found.schema)
     if case.on_bad_row == "quarantine":
         assert replay.bad_rows.count() == local.report.bad
     return str(replay.cut.choice.strategy)
-
-
-def compare(case: Case, found: list[dict[str, Any]]) -> None:
-    """The results are those of the local engine."""
-    assert isinstance(case.local, sase.Matches)
-    expected = case.local.to_pylist()
-    if case.manner.output == "flat":
-        expected = [flat(row) for row in expected]
-    assert multiset(found) == multiset(expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import sase
 from tests.spark.by_hand import ByHand
-from tests.spark.cases import Case, cases, multiset
+from tests.spark.cases import Case, cases, expected, multiset
 
 ONE = settings().max_examples
 MANY = settings(max_examples=ONE, suppress_health_check=[HealthCheck.too_slow])
@@ -22,10 +23,11 @@ seen: dict[str, int] = {}
 def test_tasks_together_find_what_one_search_finds(case: Case, seed: int) -> None:
     if not isinstance(case.local, sase.Matches) or case.on_bad_row == "quarantine":
         return
-    expected = multiset(case.local.to_pylist())
+    case = replace(case, manner=replace(case.manner, output="structs"))
     for cut in range(3):
-        strategy, found = ByHand(case, Random(seed + cut)).found()
-        assert multiset(found) == expected
+        by_hand = ByHand(case, Random(seed + cut))
+        strategy, found = by_hand.found()
+        assert multiset(found) == expected(case, by_hand.schema)
         seen[strategy] = seen.get(strategy, 0) + 1
 
 
