@@ -151,7 +151,7 @@ class ByHand:
         begins = []
         for bound in bounds:
             first = int(np.searchsorted(times, bound))
-            place = first + 1 - (split.before.size or 1)
+            place = first - (split.before.size or 1)
             reach = times[place] if 0 <= place < len(times) else EARLIEST
             begins.append(min(reach, bound))
         return Slices(tuple(bounds), tuple(begins), tuple(bounds))

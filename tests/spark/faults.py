@@ -9,6 +9,7 @@ import json
 import os
 import signal
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,7 +18,6 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from sase import spark as on_spark
-from sase.spark import replay
 from sase.spark.session import local_session
 from sase.spark.task import Task
 from tests.spark.cases import multiset
@@ -71,7 +71,7 @@ def main() -> None:
     for kind in (Failing, Killed):
         for name, (query, strategy) in REPLAYS.items():
             before = len(list(marks.iterdir()))
-            with patch.object(replay, "Task", kind):
+            with patch.object(import_module("sase.spark.replay"), "Task", kind):
                 df = frame(spark, events())
                 found = on_spark.match(query, df, seq="seq", strategy=strategy, slices=4)
                 same = multiset(rows_of(found)) == local(query)

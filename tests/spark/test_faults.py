@@ -81,7 +81,7 @@ def test_what_is_wrong_with_a_query_is_said_before_any_job(spark: SparkSession, 
 
 
 def test_a_column_that_arrow_cannot_have_is_refused(spark: SparkSession) -> None:
-    df = spark.sql("SELECT 1 AS ts, 'A' AS type, parse_json('[1]') AS v")
+    df = spark.sql("SELECT 1 AS ts, 'A' AS type, INTERVAL '1' MONTH AS v")
     with pytest.raises(SchemaError, match=r"Spark cannot hand `v`"):
         on_spark.match("EVENT A a", df)
 
