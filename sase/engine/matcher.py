@@ -115,7 +115,19 @@ class Matcher:
         self._check_open()
         return self._push(inputs, rows)
 
+    def push_ordered(self, events: object) -> Matches:
+        """The same for rows of which none comes before any of an earlier push: none has to wait."""
+        self._check_open()
+        inputs, loaded, rows = self._good(self._opened(events), None)
+        return self._matches(self._go_on([Arrived(inputs, loaded, self._front.at.events, rows)]))
+
     def _push(self, inputs: Inputs, rows: Numbers | None) -> Matches:
+        count = inputs.num_rows
+        inputs, events, rows = self._good(inputs, rows)
+        return self._matches(self._go_on(self._reorder.push(inputs, events, count, rows)))
+
+    def _good(self, inputs: Inputs, rows: Numbers | None) -> tuple[Inputs, Events, Numbers | None]:
+        """The rows without the bad ones, the events that they are, and the numbers of the rows."""
         events, count = self._loader.load(inputs), inputs.num_rows
         if self._quarantine is not None:
             first = self._reorder.arrived
@@ -125,7 +137,7 @@ class Matcher:
                 good = events.refused.others(count)
                 inputs, rows = taken(inputs, good), numbers[good]
                 events = self._load_again(inputs)
-        return self._matches(self._go_on(self._reorder.push(inputs, events, count, rows)))
+        return inputs, events, rows
 
     def advance(self, to: int | date) -> Matches:
         """The matches that become known when time passes without an event, up to a timestamp.

@@ -18,7 +18,8 @@ from sase.errors import PlanError
 from sase.planning.replay import EARLIEST, HALO, Slices
 from sase.planning.split import Split
 from sase.spark.columns import rank
-from sase.spark.rows import TIME, Rows
+from sase.spark.rows import Rows
+from sase.spark.shape import TIME
 
 # Times that are looked at to find marks, about; marks in a slice; and how exact their ranks are.
 SAMPLE, CELLS, ACCURACY = 1_000_000, 16, 10_000

@@ -26,9 +26,10 @@ from sase.spark.cutting import Cut, cut_of
 from sase.spark.limit import limited
 from sase.spark.parquet import files_task
 from sase.spark.results import arrow_schema, spark_schema, with_order
-from sase.spark.rows import PART, Rows
+from sase.spark.rows import Rows
+from sase.spark.shape import PART, Shape
 from sase.spark.source import Frame, Source
-from sase.spark.task import METRICS, Shape, Task
+from sase.spark.task import METRICS, Task
 
 OUTPUTS = ("structs", "flat")
 
@@ -75,10 +76,14 @@ class Replay:
         for frame in self.source.frames:
             faults = self._rows.faults(frame)
             of_type = [sf.lit(frame.type_name).alias("sase_type")] if self.source.is_typed else []
-            column = sf.coalesce(*(sf.when(bad, sf.lit(name)) for name, bad in faults))
+            column = sf.coalesce(*(sf.when(each.is_so, sf.lit(each.column)) for each in faults))
+            reason = sf.coalesce(*(sf.when(each.is_so, sf.lit(each.reason)) for each in faults))
             frames.append(
                 frame.df.filter(self._rows.is_bad(frame)).select(
-                    *of_type, column.alias("sase_column"), *(frame[n] for n in frame.fields)
+                    *of_type,
+                    column.alias("sase_column"),
+                    reason.alias("sase_reason"),
+                    *(frame[name].alias(name) for name in frame.fields),
                 )
             )
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
@@ -106,12 +111,13 @@ class Replay:
     def _task(self, plan: EnginePlan, schema: st.StructType, limit: int | None) -> Task:
         types = tuple(f.type_name or "" for f in self.source.frames) if self.source.is_typed else ()
         return Task(
-            replace(plan, lateness=self._rows.slack),
+            plan,
             Shape(types),
             arrow_schema(schema, self.source.zone),
             self.cut.whole,
             self.cut.slices,
             limit,
+            self._rows.slack,
         )
 
     def _run(self, task: Task, schema: st.StructType) -> DataFrame:

@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_type
 
 from sase.api.compiling import compiled
 from sase.engine.events import opened
@@ -24,9 +25,11 @@ from sase.engine.plan import EnginePlan
 from sase.engine.streaming import result_schema
 from sase.engine.threads import without_limit
 from sase.planning.replay import EARLIEST, Slices, Strategy, possible, time_slices
-from sase.spark import task as worker
+from sase.spark import blocks
+from sase.spark.columns import slack_of
 from sase.spark.limit import First
-from sase.spark.task import ORDER, PART, TIME, Shape, Task
+from sase.spark.shape import PART, TIME, Shape, packed
+from sase.spark.task import ORDER, Task
 from tests.spark.cases import ALL, Case
 
 # The key of a row, by the type whose table it is in.
@@ -40,6 +43,7 @@ class Placed:
     table: str
     row: dict[str, Any]
     time: int
+    sorted_by: Any
 
 
 @dataclass
@@ -73,12 +77,20 @@ class ByHand:
         """The rows in the order of events; those that are simultaneous in any order."""
         schema = self.plan.schema
         rows = [
-            Placed(name, row, time)
+            Placed(name, row, time, given if isinstance(given := row[schema.time], float) else time)
             for name, table in self.case.tables.items()
             for row, time in zip(table.to_pylist(), self._times(table[schema.time]), strict=True)
         ]
         self.random.shuffle(rows)
-        return sorted(rows, key=lambda each: (each.time, each.row.get(schema.seq or "", 0)))
+        return sorted(rows, key=lambda each: (each.sorted_by, each.row.get(schema.seq or "", 0)))
+
+    @property
+    def slack(self) -> int:
+        """By how much a replay takes times to be off."""
+        return max(
+            slack_of(from_arrow_type(table.schema.field(self.plan.schema.time).type))
+            for table in self.case.tables.values()
+        )
 
     def _times(self, column: pa.ChunkedArray) -> list[int]:
         resolution = self.plan.schema.time_type.resolution
@@ -146,7 +158,7 @@ class ByHand:
         if self.random.random() < 0.3:
             bounds = sorted({*times, *(time + 1 for time in times if time < 2**63 - 1)})
         if not split.needs_positions:
-            return time_slices(bounds, split)
+            return time_slices(bounds, split, self.slack)
         assert split.before is not None
         begins = []
         for bound in bounds:
@@ -166,9 +178,9 @@ class ByHand:
         if limit is not None:
             output = output.append(pa.field(ORDER, pa.list_(pa.int64())))
         shape = Shape(() if ALL in names else names)
-        task = Task(plan, shape, output, whole, slices, limit)
+        task = Task(plan, shape, output, whole, slices, limit, self.slack)
         batches = list[pa.RecordBatch]()
-        with patch.object(worker, "BLOCK", self.random.choice([1, 2, 3, 5, 1000])):
+        with patch.object(blocks, "BLOCK", self.random.choice([1, 2, 3, 5, 1000])):
             for part, rows in parts.items():
                 again: Task = pickle.loads(pickle.dumps(task))
                 batches += again(self._batches(part, rows))
@@ -200,7 +212,7 @@ class ByHand:
         times = pa.array([each.row[self.plan.schema.time] for each in rows])
         if not pa.types.is_floating(times.type):
             times = pa.array([each.time for each in rows], pa.int64())
-        names = [*(f"#{n}" for n in range(len(tables))), TIME, PART]
+        names = [*map(packed, range(len(tables))), TIME, PART]
         return pa.table([*columns, times, number], names)
 
 
