@@ -44,8 +44,12 @@ def _is_list(slices: object) -> TypeGuard[Sequence[object]]:
 
 
 def times(rows: Rows) -> DataFrame:
-    """The raw times of all events."""
-    frames = [frame.df.select(rows.time(frame).alias(TIME)) for frame in rows.source.frames]
+    """The raw times of all events; where they are counted, bad rows are none."""
+    frames = []
+    for frame in rows.source.frames:
+        counts = rows.plan.split.needs_positions
+        df = frame.df.filter(~rows.is_bad(frame)) if counts else frame.df
+        frames.append(df.select(rows.time(frame).alias(TIME)))
     return reduce(DataFrame.unionByName, frames)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import NoReturn
 
 import numpy as np
@@ -61,8 +61,11 @@ def raw_time(moment: int | date, time: DataType) -> int:
         return moment
     if time.resolution is None:
         raise DataError(f"time is counted in integers here, and {moment!r} is none")
-    kind = pa.date32() if time.resolution == "d" else pa.timestamp(time.resolution)
-    return int(pa.scalar(moment, kind).value)
+    if time.resolution == "d":
+        return int(pa.scalar(moment, pa.date32()).value)
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - its first moment
+    return int(pa.scalar(moment, pa.timestamp(time.resolution)).value)
 
 
 def resolution_of(time: DataType, schema: Schema) -> int | None:
