@@ -2,7 +2,8 @@
 #   PYTHON=python3.12   which Python the environment is made with
 #   ARGS="-k window"    more arguments for pytest
 
-#   WORKERS="-n 0"      how many processes test at a time; a file of tests stays in one of them
+#   WORKERS="-n 0"      how many processes test at a time; a file of tests stays in one of them,
+#                       and so do all tests of Spark
 
 PYTHON ?= python3
 ARGS ?=

@@ -1,10 +1,12 @@
 """The Hypothesis profiles of the whole suite; `--hypothesis-profile` overrides the choice here."""
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 
+from tests import spark_here
 from tests.browser import found
 
 # What every profile shares. The parent is named because Hypothesis, where it finds the variable CI,
@@ -34,6 +36,24 @@ settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
 def pytest_report_header() -> str:
     """What the suite tests pages in, or that it does not."""
     return f"browser: {found() or 'none is installed, so its tests are skipped'}"
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say it if Spark was not tested, and why."""
+    if missing := spark_here.missing():
+        terminalreporter.write_line(f"Spark tests are left out: {missing}", yellow=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file of tests stays in one process, and all tests of Spark do: it is started once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if nodeid.startswith("tests/spark/") else super()._split_scope(nodeid)
+
+    return Files(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

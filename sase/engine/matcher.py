@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import EquivalenceTest, WindowKind
+from sase.binding.bound import EquivalenceTest
 from sase.engine.block import Block, Clock, Stretch
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Events
@@ -27,7 +27,7 @@ from sase.engine.history import History, Piece
 from sase.engine.matches import Matches
 from sase.engine.notes import Notes
 from sase.engine.operators import opened as opened_operators
-from sase.engine.operators.contract import Context, OperatorState, Waiting
+from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.reorder import Arrived, Reorder
@@ -35,7 +35,6 @@ from sase.engine.report import Report, together
 from sase.engine.stopwatch import Stopwatch
 from sase.engine.store import Store
 from sase.errors import SaseError
-from sase.planning.split import window_of
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 Numbers: TypeAlias = NDArray[np.int64]
@@ -116,7 +115,19 @@ class Matcher:
         self._check_open()
         return self._push(inputs, rows)
 
+    def push_ordered(self, events: object) -> Matches:
+        """The same for rows of which none comes before any of an earlier push: none has to wait."""
+        self._check_open()
+        inputs, loaded, rows = self._good(self._opened(events), None)
+        return self._matches(self._go_on([Arrived(inputs, loaded, self._front.at.events, rows)]))
+
     def _push(self, inputs: Inputs, rows: Numbers | None) -> Matches:
+        count = inputs.num_rows
+        inputs, events, rows = self._good(inputs, rows)
+        return self._matches(self._go_on(self._reorder.push(inputs, events, count, rows)))
+
+    def _good(self, inputs: Inputs, rows: Numbers | None) -> tuple[Inputs, Events, Numbers | None]:
+        """The rows without the bad ones, the events that they are, and the numbers of the rows."""
         events, count = self._loader.load(inputs), inputs.num_rows
         if self._quarantine is not None:
             first = self._reorder.arrived
@@ -126,7 +137,7 @@ class Matcher:
                 good = events.refused.others(count)
                 inputs, rows = taken(inputs, good), numbers[good]
                 events = self._load_again(inputs)
-        return self._matches(self._go_on(self._reorder.push(inputs, events, count, rows)))
+        return inputs, events, rows
 
     def advance(self, to: int | date) -> Matches:
         """The matches that become known when time passes without an event, up to a timestamp.
@@ -164,25 +175,6 @@ class Matcher:
     def rows(self) -> int:
         """How many rows were pushed, late ones included."""
         return self._reorder.arrived
-
-    @property
-    def latest(self) -> int | None:
-        """The greatest time of the rows that were pushed."""
-        return self._reorder.latest
-
-    @property
-    def due(self) -> int | None:
-        """The time up to which `advance` changes nothing; None if no time does.
-
-        Then a row that waits goes on, an absence is known, or the last window has passed.
-        """
-        known = [self._reorder.due()]
-        known += [each.due() for each in self._operators if isinstance(each, Waiting)]
-        window = window_of(self._plan.operators)
-        if window is not None and window.kind is WindowKind.TIME and self._last is not None:
-            is_needed = any(each.horizon() is not None for each in self._operators)
-            known.append(self._last[0] + (window.size or 0) + 1 if is_needed else None)
-        return min((each for each in known if each is not None), default=None)
 
     @property
     def late(self) -> Any:

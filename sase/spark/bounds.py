@@ -18,7 +18,8 @@ from sase.errors import PlanError
 from sase.planning.replay import EARLIEST, HALO, Slices
 from sase.planning.split import Split
 from sase.spark.columns import rank
-from sase.spark.rows import TIME, Rows
+from sase.spark.rows import Rows
+from sase.spark.shape import TIME
 
 # Times that are looked at to find marks, about; marks in a slice; and how exact their ranks are.
 SAMPLE, CELLS, ACCURACY = 1_000_000, 16, 10_000
@@ -43,8 +44,12 @@ def _is_list(slices: object) -> TypeGuard[Sequence[object]]:
 
 
 def times(rows: Rows) -> DataFrame:
-    """The raw times of all events."""
-    frames = [frame.df.select(rows.time(frame).alias(TIME)) for frame in rows.source.frames]
+    """The raw times of all events; where they are counted, bad rows are none."""
+    frames = []
+    for frame in rows.source.frames:
+        counts = rows.plan.split.needs_positions
+        df = frame.df.filter(~rows.is_bad(frame)) if counts else frame.df
+        frames.append(df.select(rows.time(frame).alias(TIME)))
     return reduce(DataFrame.unionByName, frames)
 
 

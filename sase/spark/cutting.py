@@ -31,7 +31,8 @@ from sase.spark.bounds import (
     times,
 )
 from sase.spark.parquet import SLICE_ROWS, Parquet, parquet_of
-from sase.spark.rows import TIME, Rows
+from sase.spark.rows import Rows
+from sase.spark.shape import TIME
 
 # A key is hot if it holds more than this share of what a task would hold if all held the same.
 HOT, MOST_HOT = 1.0, 1000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -362,10 +362,8 @@ def files_task(task: Task, source: Source, files: Parquet, columns: Sequence[str
     reading = Reading(
         files.uris, schema, files.folders, plan.schema.time, tuple(order), tuple(strings)
     )
-    # Row groups may meet in a time, and their events in `seq`: those wait for each other.
-    lateness = max(plan.lateness, 1 if plan.schema.seq else 0)
     return FilesTask(
-        replace(task, plan=replace(plan, lateness=lateness)),
+        task,
         reading,
         files.runs,
         schema.field(plan.schema.time).type,

@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.binding.bound import EquivalenceTest
+from sase.engine.events.event_types import NO_TYPE
+from sase.engine.events.loading import NO_SEQ
+from sase.engine.events.numbers import TOO_LONG
+from sase.engine.events.times import NO_TIME
 from sase.engine.plan import EnginePlan
 from sase.spark.columns import (
     all_of,
@@ -26,16 +31,16 @@ from sase.spark.columns import (
     raw_time,
     slack_of,
 )
+from sase.spark.shape import PART, SEQ, TIME, packed
 from sase.spark.source import Frame, Source
 
-# The names of what is added to the columns of events; where each type has a DataFrame, its columns
-# are in a struct that has the number of it.
-PART, TIME, SEQ = "#part", "#time", "#seq"
 
+class Fault(NamedTuple):
+    """What can be wrong with the value of a column, and whether it is."""
 
-def packed(number: int) -> str:
-    """The name of the struct in which the columns of a DataFrame travel."""
-    return f"#{number}"
+    column: str
+    reason: str
+    is_so: Column
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,34 +114,41 @@ class Rows:
 
     # ------------------------------------------------------------ bad rows
 
-    def faults(self, frame: Frame) -> list[tuple[str, Column]]:
-        """The columns by which a row can be bad, each with whether it is."""
+    def faults(self, frame: Frame) -> list[Fault]:
+        """All that can be wrong with a row (LANGUAGE.md section 8), as the engine says it."""
         schema = self.plan.schema
-        found = [(schema.time, is_bad_time(frame[schema.time], frame.kind(schema.time)))]
+        found = [
+            Fault(schema.time, NO_TIME, is_bad_time(frame[schema.time], frame.kind(schema.time)))
+        ]
         if schema.type is not None and not self.source.is_typed:
-            found.append((schema.type, frame[schema.type].isNull()))
+            found.append(Fault(schema.type, NO_TYPE, frame[schema.type].isNull()))
         if schema.seq is not None:
-            found.append((schema.seq, frame[schema.seq].isNull()))
+            found.append(Fault(schema.seq, NO_SEQ, frame[schema.seq].isNull()))
         for name in self.plan.attributes:
             if name in frame.fields:
                 bad = is_bad_value(frame[name], frame.kind(name))
                 if bad is not None:
-                    found.append((name, bad))
+                    found.append(Fault(name, TOO_LONG, bad))
         return found
 
     def is_bad(self, frame: Frame) -> Column:
-        """Whether a row is bad (LANGUAGE.md section 8)."""
-        return any_of(bad for _, bad in self.faults(frame))
+        """Whether a row is bad."""
+        return any_of(fault.is_so for fault in self.faults(frame))
 
     def bad_rows(self) -> DataFrame:
-        """The bad rows as they were given, with the column by which each is bad, and its type."""
+        """The bad rows as they were given, each with its type, the column and the reason."""
         frames = []
         for frame in self.source.frames:
+            faults = self.faults(frame)
             of_type = [sf.lit(frame.type_name).alias("sase_type")] if self.source.is_typed else []
-            column = sf.coalesce(*(sf.when(bad, sf.lit(name)) for name, bad in self.faults(frame)))
+            column = sf.coalesce(*(sf.when(each.is_so, sf.lit(each.column)) for each in faults))
+            reason = sf.coalesce(*(sf.when(each.is_so, sf.lit(each.reason)) for each in faults))
             frames.append(
                 frame.df.filter(self.is_bad(frame)).select(
-                    *of_type, column.alias("sase_column"), *(frame[n] for n in frame.fields)
+                    *of_type,
+                    column.alias("sase_column"),
+                    reason.alias("sase_reason"),
+                    *(frame[name].alias(name) for name in frame.fields),
                 )
             )
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)

@@ -6,25 +6,31 @@ time with its halo; then only the matches count that the slice owns.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sase.binding.bound import WindowKind
 from sase.engine.found import Found
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError, SaseError
 from sase.planning.replay import Slices
+from sase.spark.blocks import gathered, whole_moments
+from sase.spark.shape import PART, Shape
+from sase.spark.ties import Ties
 
-# Rows of a push: enough that what a push costs by itself does not count.
-BLOCK = 1 << 17
-PART, ORDER = "#part", "#order"
+ORDER = "#order"
+Gives: TypeAlias = Literal["results", "count", "metrics"]
+COUNT = pa.schema([("matches", pa.int64())])
 METRICS = pa.schema(
     [
         ("part", pa.int32()),
@@ -33,26 +39,6 @@ METRICS = pa.schema(
         ("value", pa.int64()),
     ]
 )
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How events travel: the types whose columns are packed into a struct each, or none."""
-
-    types: tuple[str, ...] = ()
-
-    def events(self, rows: pa.Table) -> pa.Table | dict[str, pa.Table]:
-        """The events as the engine takes them."""
-        if not self.types:
-            return rows
-        found = {}
-        for number, name in enumerate(self.types):
-            if (index := rows.schema.get_field_index(f"#{number}")) < 0:
-                continue
-            column = rows.column(index)
-            present = column.filter(column.is_valid()).combine_chunks()
-            found[name] = pa.Table.from_struct_array(present)
-        return found
 
 
 @dataclass(frozen=True)
@@ -65,11 +51,12 @@ class Task:
     whole: int = 1
     slices: Slices | None = None
     limit: int | None = None
-    is_measured: bool = False
+    slack: int = 0
+    gives: Gives = "results"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The results of the rows of one part, or with `is_measured` what was counted."""
-        blocks = self._blocks(batches)
+        """The results of the rows of one part, how many there are, or all that was counted."""
+        blocks = gathered(batches)
         first = next(blocks, None)
         if first is not None:
             part = _part_of(first)
@@ -77,34 +64,21 @@ class Task:
             yield from self.searched(Search(self, part), of_part)
 
     def searched(self, search: Search, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
-        """The results of the rows of a part, or what was counted."""
-        for rows in blocks:
+        """What is to be given of the rows of a part."""
+        time, *_ = self.shape.order(self.plan.schema)
+        for rows in whole_moments(blocks, time, self.slack):
             yield from self._shown(search.push(rows))
             if search.is_done:
                 break
         yield from self._shown(search.finish())
-        if self.is_measured:
-            yield from search.metrics()
+        if self.gives == "metrics":
+            yield search.metrics()
+        elif self.gives == "count":
+            yield pa.record_batch([[search.results]], schema=COUNT)
 
     def _shown(self, found: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
         for table in found:
-            if not self.is_measured:
-                yield from table.cast(self.output).to_batches()
-
-    def _blocks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-        """The rows in blocks of some size."""
-        waiting: list[pa.RecordBatch] = []
-        count = 0
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            waiting.append(batch)
-            count += batch.num_rows
-            if count >= BLOCK:
-                yield pa.Table.from_batches(waiting)
-                waiting, count = [], 0
-        if waiting:
-            yield pa.Table.from_batches(waiting)
+            yield from table.cast(self.output).to_batches()
 
 
 def _part_of(rows: pa.Table) -> int:
@@ -136,10 +110,12 @@ class Search:
         self.part, self._task = part, task
         self._matcher = Matcher(task.plan)
         self._left = task.limit
+        counts = any(window.kind is not WindowKind.TIME for window in task.plan.windows)
+        self._ties = Ties(task.plan, task.shape) if counts else None
         self._owned: tuple[int, int] | None = None
         if task.slices is not None and part >= task.whole:
             self._owned = task.slices.owned(part - task.whole)
-        self._rows = self._own_rows = self._results = 0
+        self._rows = self.results = 0
         self._begin = time.perf_counter_ns(), time.process_time_ns()
 
     @property
@@ -150,30 +126,28 @@ class Search:
     def push(self, rows: pa.Table) -> Iterator[pa.Table]:
         """What some more rows complete."""
         self._rows += rows.num_rows
-        events = self._task.shape.events(rows)
+        shape = self._task.shape
+        if self._ties is not None:
+            self._ties.check(rows)
         try:
-            matches = self._matcher.push(events)
+            matches = self._matcher.push_ordered(shape.events(rows))
         except DataError as problem:
-            raise of_row(problem, events) from None
+            if problem.row is None:
+                raise
+            raise of_row(problem, shape.row(rows, problem.row)) from None
         yield from self._tables(matches.parts)
 
     def finish(self) -> Iterator[pa.Table]:
         """What is known because no row is to come."""
         if not self.is_done:
-            matches = self._matcher.finish()
-            if matches.report.late:
-                raise SaseError(
-                    f"{matches.report.late:,} rows of a task came out of order: something between"
-                    " the events and  sase.spark  has moved them"
-                )
-            yield from self._tables(matches.parts)
+            yield from self._tables(self._matcher.finish().parts)
 
-    def metrics(self) -> Iterator[pa.RecordBatch]:
+    def metrics(self) -> pa.RecordBatch:
         """What was counted, a row for each counter."""
         wall, cpu = self._begin
         counted: list[tuple[str, str, int]] = [
             ("Task", "rows", self._rows),
-            ("Task", "results", self._results),
+            ("Task", "results", self.results),
             ("Task", "wall_ns", time.perf_counter_ns() - wall),
             ("Task", "cpu_ns", time.process_time_ns() - cpu),
         ]
@@ -184,7 +158,7 @@ class Search:
                 for name, value in _flat(counter, known)
             ]
         operators, names, values = zip(*counted, strict=True)
-        yield pa.record_batch(
+        return pa.record_batch(
             [[self.part] * len(counted), operators, names, values], schema=METRICS
         )
 
@@ -197,8 +171,8 @@ class Search:
                 if self._left is not None:
                     found = found.between(0, self._left)
                     self._left -= len(found)
-                self._results += len(found)
-                if len(found):
+                self.results += len(found)
+                if len(found) and self._task.gives == "results":
                     yield self._table(found)
 
     def _own(self, found: Found) -> Found:
@@ -250,16 +224,8 @@ def _flat(counter: str, known: object) -> Iterator[tuple[str, int]]:
             yield counter, known
 
 
-def of_row(problem: DataError, events: pa.Table | dict[str, pa.Table]) -> DataError:
+def of_row(problem: DataError, row: str) -> DataError:
     """An error of a row of a push, which has no number here: it is shown as it is."""
-    if problem.row is None:
-        return problem
-    place, told = problem.row, ""
-    for name, table in events.items() if isinstance(events, dict) else [("", events)]:
-        if place < table.num_rows:
-            (row,) = table.slice(place, 1).to_pylist()
-            told = f"{name}{row}"
-            break
-        place -= table.num_rows
-    message = f"a row is bad: {told}: {problem.message}"
+    told = re.sub(r"^row [^:]*: ", "", problem.message)
+    message = f"a row is bad, {row}: {told}"
     return DataError(message, None, problem.column, problem.value)

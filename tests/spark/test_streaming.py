@@ -216,6 +216,7 @@ def test_each_type_may_have_a_stream(session: SparkSession, tmp_path: Path) -> N
     assert sum(row["found"] for row in counts(started, "pairs")) == len(known)
     (row,) = session.read.parquet(str(tmp_path / "bad" / "found")).collect()
     assert (row["sase_type"], row["sase_column"], row["t"], row["id"]) == ("B", "t", None, 7)
+    assert row["sase_reason"]
 
 
 # ---------------------------------------------------------------- what is refused
@@ -232,6 +233,7 @@ REFUSED = [
         {"buckets": 3, **LATE},
         "buckets=3: the events cannot be parted by key, since there is no attribute",
     ),
+    (SEQ + "9 seconds", {"output": "count", **LATE}, "a stream has no end at which its matches"),
     (SEQ + "9 seconds", {"buckets": 0, **LATE}, "buckets=0: there is at least one bucket"),
     (SEQ + "9 seconds", {"slices": 3, **LATE}, "slices=3: slices and strategy cut tables, and"),
     (SEQ + "9 seconds", {"lateness": "-1 s"}, "an event cannot be less than no time late"),

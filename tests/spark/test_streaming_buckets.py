@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 import sase
 from sase.engine.saving import StateError
 from sase.engine.streaming import result_schema
+from sase.errors import DataError
+from sase.spark.shape import PART, Shape
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
 from sase.spark.streaming.packing import PACKED, Pack, Unpack, from_bytes, to_bytes
 from sase.spark.streaming.timing import Ticks
-from sase.spark.task import PART, Shape
 from tests.engine.operators.plans import QUERIES, stream
 
 NAMES = [name for name, text in QUERIES.items() if "LIMIT" not in text]
@@ -77,7 +78,6 @@ class Simulated:
 
 
 def halves(rows: pa.Table) -> Iterator[pa.Table]:
-    rows = rows.append_column(PART, pa.array([0] * len(rows), pa.int32()))
     yield rows.slice(0, len(rows) // 2)
     yield rows.slice(len(rows) // 2)
 
@@ -159,6 +159,23 @@ def test_the_timer_is_the_first_absence_that_becomes_known() -> None:
     assert [row["detected_at"] for row in simulated.found] == [108]
 
 
+def test_events_whose_order_is_not_decided_are_an_error_where_it_matters() -> None:
+    events = numbered(stream())
+    twice = pa.concat_tables([events, events.slice(3, 1)])
+    Simulated(bucket_of("a window", events, "n", None)).batch(twice, 0)
+    counted = Simulated(bucket_of("positions", events, "n", None))
+    with pytest.raises(DataError, match="two events are equal in `ts` and `n`, and the window"):
+        counted.batch(twice, 0)
+
+
+def test_a_bad_row_is_shown() -> None:
+    events = numbered(stream())
+    bad = events.slice(0, 1).set_column(0, "ts", pa.array([None], pa.int64()))
+    simulated = Simulated(bucket_of("a window", events, None, None))
+    with pytest.raises(DataError, match="a row is bad, {'ts': None, 'type': "):
+        simulated.batch(pa.concat_tables([events, bad]), 0)
+
+
 def test_a_state_of_another_number_of_buckets_is_refused() -> None:
     bucket = bucket_of("a window", numbered(stream()), None, None)
     simulated = Simulated(bucket)
@@ -180,9 +197,10 @@ def test_a_state_of_another_query_is_refused() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 4), max_size=20), max_size=5))
 def test_rows_are_packed_by_bucket(parts: list[list[int]]) -> None:
-    kind = pa.schema([("k", pa.decimal128(5, 2)), (PART, pa.int32())])
+    kind = pa.schema([("k", pa.decimal128(5, 2)), ("in", pa.int32()), (PART, pa.int32())])
     rows = [(number, part) for number, part in enumerate(part for each in parts for part in each)]
-    table = pa.table([[n for n, _ in rows], [part for _, part in rows]], schema=kind)
+    every = [part for _, part in rows]
+    table = pa.table([[n for n, _ in rows], every, every], schema=kind)
     batches = [table.slice(0, 7), table.slice(7)]
     packed = [row for batch in Pack()(flat(batches)) for row in batch.to_pylist()]
     assert PACKED.split() == ["bucket", "INT,", "bytes", "BINARY"]
@@ -190,9 +208,9 @@ def test_rows_are_packed_by_bucket(parts: list[list[int]]) -> None:
     found = []
     for row in packed:
         unpacked = from_bytes(row["bytes"])
-        assert unpacked.schema == kind
-        assert set(unpacked.column(PART).to_pylist()) == {row["bucket"]}
-        found += [(int(each["k"]), each[PART]) for each in unpacked.to_pylist()]
+        assert unpacked.schema == pa.schema([kind.field(0), kind.field(1)])
+        assert set(unpacked.column("in").to_pylist()) == {row["bucket"]}
+        found += [(int(each["k"]), each["in"]) for each in unpacked.to_pylist()]
     assert sorted(found) == rows
 
 

@@ -41,6 +41,9 @@ _KINDS = (
     (pa.types.is_null, Kind.UNKNOWN),
 )
 
+# How many digits integers of so many bits may have, and decimals of 128.
+_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20, 128: 38}
+
 
 def value_type(kind: pa.DataType) -> pa.DataType:
     """The type of the values of a column, which may be in a dictionary."""
@@ -49,11 +52,21 @@ def value_type(kind: pa.DataType) -> pa.DataType:
 
 def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
     """The type that has the values of all these, if there is one."""
-    fields = [pa.schema([pa.field("", value_type(kind))]) for kind in kinds]
+    known = [value_type(kind) for kind in kinds]
+    fields = [pa.schema([pa.field("", kind)]) for kind in known]
     try:
-        return pa.unify_schemas(fields, promote_options="permissive").field(0).type
+        found = pa.unify_schemas(fields, promote_options="permissive").field(0).type
     except pa.ArrowTypeError:
         return None
+    if not pa.types.is_decimal(found):
+        return found
+    # Arrow leaves less room for integers than it then asks for.
+    digits = max(
+        (_DIGITS[kind.bit_width] for kind in known if pa.types.is_integer(kind)), default=0
+    )
+    precision = max(found.precision, digits + found.scale)
+    wide = precision > _DIGITS[128]
+    return (pa.decimal256 if wide else pa.decimal128)(precision, found.scale)
 
 
 def finest(types: Iterable[DataType]) -> DataType:

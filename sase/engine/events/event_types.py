@@ -9,6 +9,7 @@ from sase.engine.events.stream import TypeCodes
 from sase.engine.events.strings import Dictionaries, encoded
 from sase.errors import SchemaError
 
+NO_TYPE = "every event needs a type; fill it in, or leave the row out"
 MOST = np.iinfo(np.int16).max
 Typed = tuple[TypeCodes, tuple[str, ...]]
 
@@ -36,8 +37,7 @@ def types_by_column(reading: Reading, column: str, known: Dictionaries) -> Typed
     codes, values = encoded(reading.pieces(column), np.int16, known)
     _check(len(values), f"`{column}`")
     if len(codes) and codes.min() < 0:
-        why = "every event needs a type; fill it in, or leave the row out"
-        reading.faults.refuse(column, np.flatnonzero(codes < 0), why)
+        reading.faults.refuse(column, np.flatnonzero(codes < 0), NO_TYPE)
     return codes, values.names
 
 

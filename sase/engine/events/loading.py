@@ -31,6 +31,8 @@ from sase.engine.events.strings import Dictionaries, string_column
 from sase.engine.events.times import read_times
 from sase.errors import SchemaError
 
+NO_SEQ = "every event needs one beside its time; fill it in, or leave the row out"
+
 
 def load(
     events: object,
@@ -168,8 +170,7 @@ class Loader:
             return None
         column = number_column(name, reading.pieces(name), INTEGER, reading.faults)
         if column.valid is not None:
-            why = "every event needs one beside its time; fill it in, or leave the row out"
-            reading.faults.refuse(name, np.flatnonzero(~column.valid), why)
+            reading.faults.refuse(name, np.flatnonzero(~column.valid), NO_SEQ)
         return column.values
 
     def _columns(

@@ -67,7 +67,7 @@ def _integers(name: str, piece: Piece, target: DataType, faults: Faults) -> NDAr
         _refuse(name, Piece(array, row), values < 0, faults, _TOO_GREAT)
     else:
         values, bad = unscaled(array)
-        _refuse(name, Piece(array, row), bad, faults, _TOO_LONG)
+        _refuse(name, Piece(array, row), bad, faults, TOO_LONG)
     if target.resolution is None and target.scale is None:
         return values
     return _scaled(name, Piece(array, row), values, target, faults)
@@ -80,7 +80,7 @@ _STORED = {number: dtype for number, dtype in INTEGERS.items() if number != pa.u
     pa.duration("s").id: np.dtype(np.int64),
 }
 _TOO_GREAT = f"the greatest integer is {INT64.max}; give it as a float, or as a string"
-_TOO_LONG = f"at most {MOST_DIGITS} digits can be read; round it, or give it as a float"
+TOO_LONG = f"at most {MOST_DIGITS} digits can be read; round it, or give it as a float"
 
 
 def _scaled(

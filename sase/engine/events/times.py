@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import NoReturn
 
 import numpy as np
@@ -20,7 +20,7 @@ from sase.engine.events.stream import Int64s
 from sase.errors import DataError, SchemaError
 
 FLOAT_UNIT = "us"  # what seconds as floats are counted in
-_MISSING = "every event needs a time; fill it in, or leave the row out"
+NO_TIME = "every event needs a time; fill it in, or leave the row out"
 
 
 def time_type(inputs: Inputs, column: str) -> DataType:
@@ -61,8 +61,11 @@ def raw_time(moment: int | date, time: DataType) -> int:
         return moment
     if time.resolution is None:
         raise DataError(f"time is counted in integers here, and {moment!r} is none")
-    kind = pa.date32() if time.resolution == "d" else pa.timestamp(time.resolution)
-    return int(pa.scalar(moment, kind).value)
+    if time.resolution == "d":
+        return int(pa.scalar(moment, pa.date32()).value)
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - its first moment
+    return int(pa.scalar(moment, pa.timestamp(time.resolution)).value)
 
 
 def resolution_of(time: DataType, schema: Schema) -> int | None:
@@ -78,7 +81,7 @@ def read_times(reading: Reading, name: str, time: DataType) -> Int64s:
         return _from_floats(reading, name)
     column = number_column(name, reading.pieces(name), time, reading.faults)
     if column.valid is not None:
-        reading.faults.refuse(name, np.flatnonzero(~column.valid), _MISSING)
+        reading.faults.refuse(name, np.flatnonzero(~column.valid), NO_TIME)
     return column.values
 
 
@@ -86,10 +89,10 @@ def _from_floats(reading: Reading, name: str) -> Int64s:
     seconds, present = raw_floats(name, reading.pieces(name), reading.faults)
     good = in_range(seconds)
     if present is not None:
-        reading.faults.refuse(name, np.flatnonzero(~present), _MISSING)
+        reading.faults.refuse(name, np.flatnonzero(~present), NO_TIME)
     if good.all():
         return microseconds(seconds)
     bad = np.flatnonzero(~good if present is None else ~good & present)
-    why = f"floats are seconds, and this is no time of 64 bits in microseconds; {_MISSING}"
+    why = f"floats are seconds, and this is no time of 64 bits in microseconds; {NO_TIME}"
     reading.faults.refuse(name, bad, why, float(seconds[bad[0]]) if len(bad) else None)
     return microseconds(np.where(good, seconds, 0.0))

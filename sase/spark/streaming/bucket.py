@@ -8,6 +8,8 @@ from struct import Struct
 
 import pyarrow as pa
 
+from sase.binding.bound import WindowKind
+from sase.engine.due import due, latest
 from sase.engine.found import Found
 from sase.engine.matcher import Matcher
 from sase.engine.matches import Matches
@@ -15,9 +17,11 @@ from sase.engine.plan import EnginePlan
 from sase.engine.saving import StateError
 from sase.engine.snapshot import restored
 from sase.errors import DataError
+from sase.spark.shape import Shape
 from sase.spark.streaming.packing import from_bytes, to_bytes
 from sase.spark.streaming.timing import Ticks
-from sase.spark.task import Shape, of_row
+from sase.spark.task import of_row
+from sase.spark.ties import Ties
 
 # The lateness of a plan of which the time is moved by the watermark alone.
 UNBOUNDED = 2**63 - 1
@@ -42,6 +46,11 @@ class Bucket:
     ticks: Ticks
     buckets: int
     lateness: int | None = None
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the order of simultaneous events matters, since a window counts them."""
+        return any(window.kind is not WindowKind.TIME for window in self.plan.windows)
 
     def open(self, state: bytes | None, watermark: int) -> Opened:
         """The bucket as a micro-batch finds it, at a watermark in milliseconds."""
@@ -75,21 +84,27 @@ class Opened:
             return
         table = pa.concat_tables([from_bytes(each) for each in packed])
         self.rows += table.num_rows
-        events = self._bucket.shape.events(table)
+        shape = self._bucket.shape
+        if self._bucket.has_order:
+            Ties(self._bucket.plan, shape).check(
+                _sorted(table, shape.order(self._bucket.plan.schema))
+            )
         try:
-            pushed = matcher.push(events)
+            pushed = matcher.push(shape.events(table))
         except DataError as problem:
-            raise of_row(problem, events) from None
+            if problem.row is None:
+                raise
+            raise of_row(problem, shape.row(table, problem.row)) from None
         yield from self._shown(pushed)
         self.late += matcher.take_late().num_rows
-        lateness, latest = self._bucket.lateness, matcher.latest
-        if lateness is not None and latest is not None:
-            yield from self._shown(matcher.advance(latest - lateness))
+        lateness, last = self._bucket.lateness, latest(matcher)
+        if lateness is not None and last is not None:
+            yield from self._shown(matcher.advance(last - lateness))
 
     def state(self) -> bytes:
         """The state that the next micro-batch goes on from; `timer` is when it must be at last."""
-        due = self._matcher.due
-        moment = None if due is None else self._bucket.ticks.milliseconds(due)
+        first = due(self._matcher)
+        moment = None if first is None else self._bucket.ticks.milliseconds(first)
         # What is due already waits for the watermark to move at all.
         self.timer = 0 if moment is None else max(moment, self._watermark + 1)
         saved = self._matcher.snapshot()
@@ -113,3 +128,7 @@ class Opened:
                     held, size = [], 0
         if held:
             yield to_bytes(pa.concat_tables(held))
+
+
+def _sorted(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in names])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sase.spark.rows import PART
+from sase.spark.shape import PART
 
 # Rows that are packed together at most: they are held in memory.
 MOST_ROWS = 1 << 18
@@ -54,7 +54,7 @@ class Pack:
 
 
 def _packed(rows: pa.Table) -> pa.RecordBatch:
-    parts = rows.column(PART).to_numpy()
+    parts, rows = rows.column(PART).to_numpy(), rows.drop_columns([PART])
     order = np.argsort(parts, kind="stable")
     numbers, starts = np.unique(parts[order], return_index=True)
     sorted_rows = rows.take(order) if len(numbers) > 1 else rows

@@ -21,13 +21,13 @@ from sase.planning.driver import Step
 from sase.planning.replay import Strategy, possible
 from sase.spark.replay import OUTPUTS, check_order, flat
 from sase.spark.results import arrow_schema, spark_schema
+from sase.spark.shape import Shape
 from sase.spark.source import Source
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
 from sase.spark.streaming.packing import BUCKET, BYTES, PACKED, Pack, Unpack
 from sase.spark.streaming.processor import COUNTS, RESULTS, Processor
 from sase.spark.streaming.rows import StreamRows
 from sase.spark.streaming.timing import Ticks
-from sase.spark.task import Shape
 
 # A number of its own, not one of a session's: with another one the keys of a checkpoint would be
 # looked for in other buckets.
@@ -64,7 +64,7 @@ class Stream:
         counted = self._results.observe(self.metrics, *sums)
         packed = counted.select(BYTES).filter(sf.col(BYTES).isNotNull())
         found = packed.mapInArrow(Unpack(), schema)
-        return found if self.output == "structs" else found.select(*flat(found, self.plan))
+        return found.select(*flat(found, self.plan)) if self.output == "flat" else found
 
     @cached_property
     def bad_rows(self) -> DataFrame:
@@ -124,6 +124,11 @@ def stream(
 ) -> Stream:
     """The query over the stream, ready to give its DataFrame."""
     check_is_one("output", output, OUTPUTS)
+    if output == "count":
+        raise PlanError(
+            'output="count": a stream has no end at which its matches are counted; how many each'
+            " micro-batch has given is in the progress of the streaming query"
+        )
     source = Source.of(df)
     known = compiled(
         query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,

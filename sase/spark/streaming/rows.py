@@ -9,7 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from sase.binding.bound import EquivalenceTest
-from sase.spark.rows import PART, Rows
+from sase.spark.rows import Rows
+from sase.spark.shape import PART
 from sase.spark.source import Frame
 from sase.spark.streaming.timing import LEAST, Ticks
 

@@ -1,0 +1,239 @@
+"""The tasks of a replay without Spark: the rows are placed by hand, and the worker's code is run.
+
+What is not tested this way are the expressions of Spark SQL, and how Spark moves rows.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from functools import cached_property
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_type
+
+from sase.api.compiling import compiled
+from sase.engine.events import opened
+from sase.engine.matcher import Matcher
+from sase.engine.plan import EnginePlan
+from sase.engine.streaming import result_schema
+from sase.engine.threads import without_limit
+from sase.planning.replay import EARLIEST, Slices, Strategy, possible, time_slices
+from sase.spark import blocks
+from sase.spark.columns import slack_of
+from sase.spark.limit import First
+from sase.spark.shape import PART, TIME, Shape, packed
+from sase.spark.task import ORDER, Task
+from tests.spark.cases import ALL, Case
+
+# The key of a row, by the type whose table it is in.
+Key = Callable[[dict[str, Any], str], Any]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A row, the name of its table, and the raw time."""
+
+    table: str
+    row: dict[str, Any]
+    time: int
+    sorted_by: Any
+
+
+@dataclass
+class ByHand:
+    """A case whose tasks are run one after the other; what is left open is drawn."""
+
+    case: Case
+    random: Random
+
+    @cached_property
+    def empty(self) -> pa.Table | dict[str, pa.Table]:
+        """The columns of the events."""
+        empty = {name: table.schema.empty_table() for name, table in self.case.tables.items()}
+        return empty.get(ALL, empty)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the results."""
+        return result_schema(Matcher(without_limit(self.plan)[0]), self.empty)
+
+    @cached_property
+    def plan(self) -> EnginePlan:
+        """The plan, as a replay has it."""
+        columns = {"time": "ts", "type": "type", "seq": None, "types": None, "time_unit": None}
+        given = columns | {"params": None} | self.case.keywords
+        known = compiled(self.case.query, opened(self.empty), plan="optimized", limit=None, **given)
+        return replace(known.plan(known.optimized()).engine, on_bad_row="error")
+
+    @cached_property
+    def rows(self) -> list[Placed]:
+        """The rows in the order of events; those that are simultaneous in any order."""
+        schema = self.plan.schema
+        rows = [
+            Placed(name, row, time, given if isinstance(given := row[schema.time], float) else time)
+            for name, table in self.case.tables.items()
+            for row, time in zip(table.to_pylist(), self._times(table[schema.time]), strict=True)
+        ]
+        self.random.shuffle(rows)
+        return sorted(rows, key=lambda each: (each.sorted_by, each.row.get(schema.seq or "", 0)))
+
+    @property
+    def slack(self) -> int:
+        """By how much a replay takes times to be off."""
+        return max(
+            slack_of(from_arrow_type(table.schema.field(self.plan.schema.time).type))
+            for table in self.case.tables.values()
+        )
+
+    def _times(self, column: pa.ChunkedArray) -> list[int]:
+        resolution = self.plan.schema.time_type.resolution
+        if pa.types.is_floating(column.type):
+            return [round(each * 10**6) for each in column.to_pylist()]
+        if resolution is not None and resolution != "d":
+            column = column.cast(pa.timestamp(resolution))
+        if pa.types.is_date(column.type):
+            column = column.cast(pa.int32())
+        return list(column.cast(pa.int64()).to_pylist())
+
+    # ------------------------------------------------------------ the parts
+
+    def found(self) -> tuple[Strategy, list[dict[str, Any]]]:
+        """The results of all parts, and how the rows were parted."""
+        split = self.plan.split
+        tests = [test for test in split.keys if test in (self.plan.ranked or split.keys)]
+        key = None if any(test.by_type or test.attributes for test in tests) else self._key(tests)
+        declined = possible(split, tests if key else ())
+        can = [each for each, why in declined.items() if not why and each != Strategy.FILES]
+        wanted = self.case.manner.strategy
+        strategy = Strategy(wanted) if wanted in can else self.random.choice(can)
+        whole = self.random.randint(1, 4) if strategy != Strategy.ONE_TASK else 1
+        slices = None
+        if strategy in (Strategy.SLICE, Strategy.KEY_AND_SLICE):
+            slices = self._slices()
+            whole = whole if strategy == Strategy.KEY_AND_SLICE else 0
+        parts: dict[int, list[Placed]] = {}
+        for each in self.rows:
+            for part in self._parts(each, strategy, key, whole, slices):
+                parts.setdefault(part, []).append(each)
+        return strategy, list(self._results(parts, whole, slices))
+
+    def _key(self, tests: list[Any]) -> Key:
+        def key(row: dict[str, Any], table: str) -> Any:
+            return tuple(_plain(row.get(test.attribute)) for test in tests)
+
+        return key
+
+    def _parts(
+        self, each: Placed, strategy: Strategy, key: Key | None, whole: int, slices: Slices | None
+    ) -> list[int]:
+        """The parts that a row goes to."""
+        if slices is None:
+            if strategy == Strategy.ONE_TASK:
+                return [0]
+            assert key is not None
+            return [hash(key(each.row, each.table)) % whole]
+        sliced = [
+            whole + number
+            for number in range(len(slices))
+            if slices.seen(number)[0] <= each.time <= slices.seen(number)[1]
+        ]
+        if strategy == Strategy.SLICE:
+            return sliced
+        assert key is not None
+        number = hash(key(each.row, each.table))
+        return sliced if number % 3 else [number % whole]
+
+    def _slices(self) -> Slices:
+        split, times = self.plan.split, [each.time for each in self.rows]
+        wanted = self.case.bounds()
+        count = wanted if isinstance(wanted, int) else self.random.randint(1, 6)
+        bounds = sorted({*self.random.choices(times or [0], k=count)})
+        if self.random.random() < 0.3:
+            bounds = sorted({*times, *(time + 1 for time in times if time < 2**63 - 1)})
+        if not split.needs_positions:
+            return time_slices(bounds, split, self.slack)
+        assert split.before is not None
+        begins = []
+        for bound in bounds:
+            first = int(np.searchsorted(times, bound))
+            place = first - (split.before.size or 1)
+            reach = times[place] if 0 <= place < len(times) else EARLIEST
+            begins.append(min(reach, bound))
+        return Slices(tuple(bounds), tuple(begins), tuple(bounds))
+
+    # ------------------------------------------------------------ running
+
+    def _results(
+        self, parts: dict[int, list[Placed]], whole: int, slices: Slices | None
+    ) -> Iterator[dict[str, Any]]:
+        plan, limit = without_limit(self.plan)
+        names, output = tuple(self.case.tables), self.schema
+        if limit is not None:
+            output = output.append(pa.field(ORDER, pa.list_(pa.int64())))
+        shape = Shape(() if ALL in names else names)
+        task = Task(plan, shape, output, whole, slices, limit, self.slack)
+        batches = list[pa.RecordBatch]()
+        with patch.object(blocks, "BLOCK", self.random.choice([1, 2, 3, 5, 1000])):
+            for part, rows in parts.items():
+                again: Task = pickle.loads(pickle.dumps(task))
+                batches += again(self._batches(part, rows))
+        if limit is None:
+            return (row for batch in batches for row in batch.to_pylist())
+        return _first(limit, batches)
+
+    def _batches(self, part: int, rows: list[Placed]) -> Iterator[pa.RecordBatch]:
+        """The rows of a part as Spark hands them over."""
+        table = self._table(part, rows)
+        while len(table):
+            size = self.random.choice([0, 1, 2, 3, 50])
+            yield from table.slice(0, size).combine_chunks().to_batches() or [_none(table)]
+            table = table.slice(size)
+
+    def _table(self, part: int, rows: list[Placed]) -> pa.Table:
+        tables = self.case.tables
+        number = pa.array([part] * len(rows), pa.int32())
+        if ALL in tables:
+            made = pa.Table.from_pylist([each.row for each in rows], tables[ALL].schema)
+            return made.append_column(PART, number)
+        columns = [
+            pa.array(
+                [each.row if each.table == name else None for each in rows],
+                pa.struct(list(table.schema)),
+            )
+            for name, table in tables.items()
+        ]
+        times = pa.array([each.row[self.plan.schema.time] for each in rows])
+        if not pa.types.is_floating(times.type):
+            times = pa.array([each.time for each in rows], pa.int64())
+        names = [*map(packed, range(len(tables))), TIME, PART]
+        return pa.table([*columns, times, number], names)
+
+
+def _none(table: pa.Table) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], table.schema)
+
+
+def _plain(value: Any) -> Any:
+    """A key such that equal ones have the same hash."""
+    if value != value:
+        return None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+
+
+def _first(limit: int, batches: list[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    """The second step of LIMIT."""
+    if not limit or not batches:
+        return iter(())
+    table = pa.Table.from_batches(batches)
+    order = sorted(range(len(table)), key=table[ORDER].to_pylist().__getitem__)[: limit + 1]
+    taken = table.take(order).combine_chunks()
+    return (row for batch in First(limit)(taken.to_batches()) for row in batch.to_pylist())

@@ -1,0 +1,35 @@
+"""The one session of all tests of Spark; without Java, or without PySpark, they are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.spark_here import missing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The modules import PySpark, so they are not even read; tests/conftest.py says so.
+collect_ignore_glob = ["test_*.py"] if missing() else []
+
+# Queries are small here and each is run once: to compile code for them takes longer than they do.
+QUICK = {
+    "spark.driver.memory": "2g",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "3",
+}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session."""
+    from sase.spark.session import local_session
+
+    session = local_session("local[2]", QUICK)
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

@@ -1,0 +1,79 @@
+"""A script: queries on a session of Spark Connect, whose server it starts.
+
+A process has either such a session or a classic one: `test_connect.py` runs this one.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from sase import spark as on_spark
+from sase.errors import ReplayWarning
+from tests.spark.cases import multiset
+from tests.spark.known import BY_KEY, REPLAYS, events, frame, local, rows_of
+
+
+def main() -> None:
+    """Run all replays, and what else a replay has to give."""
+    builder = SparkSession.builder.remote("local[2]")
+    for name, value in {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.session.timeZone": "UTC",
+    }.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    assert "connect" in type(spark).__module__
+    warnings.simplefilter("ignore", ReplayWarning)
+    told: dict[str, Any] = {}
+    for name, (query, strategy) in REPLAYS.items():
+        df = frame(spark, events())
+        found = on_spark.match(query, df, seq="seq", strategy=strategy)
+        told[name] = multiset(rows_of(found)) == local(query)
+    told["bad rows"] = bad_rows(spark)
+    told["metrics"] = metrics(spark)
+    told["several DataFrames"] = several(spark)
+    print(json.dumps(told))
+    spark.stop()
+
+
+def bad_rows(spark: SparkSession) -> bool:
+    """Those in quarantine, and the results of the others."""
+    good = events(500)
+    wrong = {"ts": None, "type": "A", "seq": 1, "id": 9, "v": 1}
+    df = frame(spark, pa.concat_tables([good, pa.Table.from_pylist([wrong], good.schema)]))
+    found = on_spark.replay(BY_KEY, df, seq="seq", on_bad_row="quarantine")
+    (bad,) = rows_of(found.bad_rows)
+    is_named = bad["sase_column"] == "ts" and wrong.items() <= bad.items()
+    return is_named and multiset(rows_of(found.matches)) == local(BY_KEY, good)
+
+
+def metrics(spark: SparkSession) -> bool:
+    """What tasks count."""
+    found = on_spark.replay(BY_KEY, frame(spark, events()), seq="seq", strategy="key")
+    rows = [row for row in rows_of(found.metrics()) if row["operator"] == "Task"]
+    results = sum(row["value"] for row in rows if row["counter"] == "results")
+    return bool(results == local(BY_KEY).total())
+
+
+def several(spark: SparkSession) -> bool:
+    """A DataFrame for each type."""
+    every = events()
+    tables = {
+        name: every.filter(pa.compute.equal(every["type"], name)).drop_columns(["type"])
+        for name in "ABCD"
+    }
+    frames = {name: frame(spark, table) for name, table in tables.items()}
+    found = on_spark.match(BY_KEY, frames, seq="seq")
+    return multiset(rows_of(found)) == local(BY_KEY, tables)
+
+
+if __name__ == "__main__":
+    main()

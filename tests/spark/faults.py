@@ -1,0 +1,83 @@
+"""A script: tasks whose worker is killed, or that fail, and what is found in spite of it.
+
+It needs a session that tries a task again, so it is a process of its own: `test_faults.py` runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from sase import spark as on_spark
+from sase.spark.session import local_session
+from sase.spark.task import Task
+from tests.spark.cases import multiset
+from tests.spark.known import REPLAYS, events, frame, local, rows_of
+
+# Each task that fails leaves a mark here.
+MARKS = "SASE_TEST_MARKS"
+
+
+class Failing(Task):
+    """Fails two times in the middle of what it finds: by an error, or killed from outside."""
+
+    is_killed = False
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The results of a part, but for the first two times."""
+        context = TaskContext.get()
+        assert context is not None
+        fails = context.attemptNumber() < 2
+        count = 0
+        for found in super().__call__(batches):
+            count += 1
+            yield from (found.slice(row, 1) for row in range(found.num_rows))
+            if fails:
+                self.fail(context)
+        if fails and count:
+            self.fail(context)
+
+    def fail(self, context: TaskContext) -> None:
+        """End here, and leave a mark."""
+        name = f"{context.stageId()}-{context.partitionId()}-{context.attemptNumber()}"
+        (Path(os.environ[MARKS]) / name).touch()
+        if self.is_killed:
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise RuntimeError("made to fail")
+
+
+class Killed(Failing):
+    """Is killed two times."""
+
+    is_killed = True
+
+
+def main() -> None:
+    """Run all replays with tasks of both sorts."""
+    spark = local_session("local[2,4]", {"spark.sql.shuffle.partitions": "3"})
+    spark.sparkContext.setLogLevel("OFF")
+    told: dict[str, Any] = {}
+    marks = Path(os.environ[MARKS])
+    # An error that a worker hands over is retried as a worker that dies is.
+    for kind in (Failing, Killed):
+        for name, (query, strategy) in REPLAYS.items():
+            before = len(list(marks.iterdir()))
+            with patch.object(import_module("sase.spark.replay"), "Task", kind):
+                df = frame(spark, events())
+                found = on_spark.match(query, df, seq="seq", strategy=strategy, slices=4)
+                same = multiset(rows_of(found)) == local(query)
+            told[f"{kind.__name__}: {name}"] = [same, len(list(marks.iterdir())) - before]
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Some queries on a stream of a few thousand events, for what needs a session of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+import sase
+from tests.spark.cases import Row, multiset
+
+BY_KEY = "EVENT SEQ(A a, !(B x), C c) WHERE [id] AND a.v < c.v WITHIN 60"
+BY_SLICE = "EVENT SEQ(A a, B b, !(C x)) WHERE a.v = b.v AND x.v > b.v WITHIN 12"
+COUNTED = "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 9 EVENTS"
+FIRST = "EVENT SEQ(A a, B b, C c) WHERE [id] WITHIN 40 LIMIT 7"
+ALONE = "EVENT SEQ(A a, B b) WHERE a.v = 3 AND b.v = 7"
+# How they are replayed, each by some strategy.
+REPLAYS = {
+    "by key": (BY_KEY, "key"),
+    "by slice": (BY_SLICE, "slice"),
+    "by key and slice": (BY_KEY, "key_and_slice"),
+    "a window in events": (COUNTED, "slice"),
+    "the first results": (FIRST, "key"),
+    "one task": (ALONE, "one_task"),
+    "as chosen": (BY_KEY, None),
+}
+
+
+def events(count: int = 3000) -> pa.Table:
+    """Events of four types, half of them of one key, a tie now and then."""
+    random, ts = Random(5), 0
+    rows = []
+    for seq in range(count):
+        ts += random.choice((0, 1, 1, 2))
+        key = random.choice([None, 1, 1, 1, *range(2, 6)])
+        kind = random.choice("ABCD")
+        rows.append({"ts": ts, "type": kind, "seq": seq, "id": key, "v": random.randrange(9)})
+    return pa.Table.from_pylist(rows)
+
+
+def frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """The events, in several partitions."""
+    schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+    return spark.createDataFrame(table, schema).repartition(4)
+
+
+def local(query: str, table: pa.Table | None = None, **keywords: Any) -> Counter[str]:
+    """What the local engine finds."""
+    known = events() if table is None else table
+    return multiset(sase.match(query, known, seq="seq", **keywords).to_pylist())
+
+
+def rows_of(found: DataFrame) -> list[Row]:
+    """The results."""
+    rows: list[Row] = found.toArrow().to_pylist()
+    return rows

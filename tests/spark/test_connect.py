@@ -1,0 +1,14 @@
+"""Spark Connect, which has no `sparkContext` and no `rdd`, gives the same."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.spark.known import REPLAYS
+from tests.spark.test_faults import run_script
+
+
+@pytest.mark.slow
+def test_a_session_of_connect_finds_the_same(tmp_path: Path) -> None:
+    told = run_script("connect", tmp_path)
+    assert told == dict.fromkeys([*REPLAYS, "bad rows", "metrics", "several DataFrames"], True)

@@ -1,0 +1,121 @@
+"""What fails, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import sase
+from sase import spark as on_spark
+from sase.errors import DataError, PlanError, SaseError, SchemaError
+from tests.repo.source import ROOT
+from tests.spark.known import BY_KEY, REPLAYS, events, frame
+
+
+def run_script(name: str, folder: Path) -> dict[str, Any]:
+    """What a script of this folder prints, in a process and with a session of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.spark.{name}"],
+        cwd=ROOT,
+        env={**environment(), "SASE_TEST_MARKS": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-5000:]
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
+def environment() -> dict[str, str]:
+    """Of this process, but for what makes Spark's processes take it for their own."""
+    import os
+
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT), kept.get("PYTHONPATH", "")])}
+
+
+@pytest.mark.slow
+def test_tasks_that_fail_or_are_killed_change_nothing(tmp_path: Path) -> None:
+    told = run_script("faults", tmp_path)
+    assert {*told} == {f"{kind}: {name}" for kind in ("Failing", "Killed") for name in REPLAYS}
+    for name, (is_same, failures) in told.items():
+        assert is_same, name
+        assert failures >= 2, name
+
+
+# ---------------------------------------------------------------- before any job
+
+
+WRONG = {
+    "syntax": ("EVENT SEQ(A a, B b", {}, sase.QueryError),
+    "an unknown column": ("EVENT A a WHERE a.w = 1", {}, sase.QueryError),
+    "a window of a unit": ("EVENT SEQ(A a, B b) WITHIN 3 hours", {}, SaseError),
+    "no such time": ("EVENT A a", {"time": "when"}, SaseError),
+    "no such strategy": ("EVENT A a", {"strategy": "keys"}, PlanError),
+    "a strategy that cannot be": ("EVENT SEQ(A a, B b)", {"strategy": "slice"}, PlanError),
+    "order unknown": ("EVENT SEQ(A a, B b) WITHIN 5 EVENTS", {"seq": None}, PlanError),
+    "level 2": ("EVENT SEQ(A a, B+ b[]) WITHIN 5", {}, SaseError),
+    "an output": ("EVENT A a", {"output": "rows"}, SaseError),
+    "no slice": ("EVENT SEQ(A a, B b) WITHIN 5", {"slices": 0}, PlanError),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_with_a_query_is_said_before_any_job(spark: SparkSession, wrong: str) -> None:
+    query, keywords, error = WRONG[wrong]
+    spark.sparkContext.setJobGroup(f"wrong: {wrong}", wrong)
+    df = frame(spark, events(10))
+    with pytest.raises(error):
+        on_spark.match(query, df, **{"seq": "seq", **keywords})
+    assert not spark.sparkContext.statusTracker().getJobIdsForGroup(f"wrong: {wrong}")
+
+
+def test_a_column_that_arrow_cannot_have_is_refused(spark: SparkSession) -> None:
+    df = spark.sql("SELECT 1 AS ts, 'A' AS type, INTERVAL '1' MONTH AS v")
+    with pytest.raises(SchemaError, match=r"Spark cannot hand `v`"):
+        on_spark.match("EVENT A a", df)
+
+
+# ---------------------------------------------------------------- in a task
+
+BAD = {
+    "ts": {"ts": None, "type": "A", "seq": 77, "id": 1, "v": 1},
+    "type": {"ts": 5, "type": None, "seq": 77, "id": 1, "v": 1},
+    "seq": {"ts": 5, "type": "A", "seq": None, "id": 77, "v": 1},
+}
+
+
+@pytest.mark.parametrize("column", BAD)
+@pytest.mark.parametrize("strategy", ["key", "slice", "key_and_slice", "one_task"])
+def test_a_bad_row_is_named(spark: SparkSession, strategy: str, column: str) -> None:
+    good = events(300)
+    df = frame(spark, pa.concat_tables([good, pa.Table.from_pylist([BAD[column]], good.schema)]))
+    found = on_spark.match(BY_KEY, df, seq="seq", strategy=strategy, slices=[50, 100])
+    with pytest.raises(PySparkException) as caught:
+        found.toArrow()
+    message = str(caught.value)
+    assert DataError.__name__ in message and "a row is bad" in message
+    assert "77" in message and f"`{column}`" in message
+    assert "\tat org.apache" not in message
+
+
+def test_of_a_row_of_several_types_the_type_is_named(spark: SparkSession) -> None:
+    tables = {
+        "A": pa.table(
+            {"ts": [1, None], "v": [1, 77]}, pa.schema([("ts", pa.int64()), ("v", pa.int64())])
+        ),
+        "B": pa.table({"ts": [2, 3], "w": [1, 2]}),
+    }
+    df = {name: spark.createDataFrame(table) for name, table in tables.items()}
+    with pytest.raises(PySparkException, match=r"A\{'ts': None, 'v': 77\}"):
+        on_spark.match("EVENT SEQ(A a, B b) WITHIN 5", df).toArrow()

@@ -1,0 +1,37 @@
+"""What runs in workers finds what the local engine finds, wherever events are cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sase
+from tests.spark.by_hand import ByHand
+from tests.spark.cases import Case, cases, expected, multiset
+
+ONE = settings().max_examples
+MANY = settings(max_examples=ONE, suppress_health_check=[HealthCheck.too_slow])
+seen: dict[str, int] = {}
+
+
+@MANY
+@given(cases(), st.integers(0, 2**32))
+def test_tasks_together_find_what_one_search_finds(case: Case, seed: int) -> None:
+    if not isinstance(case.local, sase.Matches) or case.on_bad_row == "quarantine":
+        return
+    case = replace(case, manner=replace(case.manner, output="structs"))
+    for cut in range(3):
+        by_hand = ByHand(case, Random(seed + cut))
+        strategy, found = by_hand.found()
+        assert multiset(found) == expected(case, by_hand.schema)
+        seen[strategy] = seen.get(strategy, 0) + 1
+
+
+def test_each_strategy_was_taken() -> None:
+    if sum(seen.values()) < ONE:
+        pytest.skip("too few cases ran before this test")
+    assert {*seen} == {"key", "slice", "key_and_slice", "one_task"}
