@@ -29,17 +29,17 @@ from sase.spark.results import arrow_schema, spark_schema, with_order
 from sase.spark.rows import Rows
 from sase.spark.shape import PART, Shape
 from sase.spark.source import Frame, Source
-from sase.spark.task import METRICS, Task
+from sase.spark.task import COUNT, METRICS, Task
 
-OUTPUTS = ("structs", "flat")
+OUTPUTS = ("structs", "flat", "count")
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
     """A query over DataFrames: nothing of it runs before an action does, except to find bounds.
 
-    `matches` is the DataFrame of the results, `bad_rows` that of the rows that are left out,
-    `metrics()` runs the search and gives what it counted.
+    `matches` is the DataFrame of the results and `count` that of their number, `bad_rows` has the
+    rows that are left out, and `metrics()` is a search that gives what it counted.
     """
 
     known: Compiled
@@ -54,7 +54,9 @@ class Replay:
 
     @cached_property
     def matches(self) -> DataFrame:
-        """The results."""
+        """The results, in the form that was asked for."""
+        if self.output == "count":
+            return self.count
         schema, (plan, limit) = self.schema, without_limit(self.plan)
         if limit == 0:
             return self._shown(self.source.spark.createDataFrame([], schema))
@@ -91,8 +93,18 @@ class Replay:
     def metrics(self) -> DataFrame:
         """What the tasks count, a row for each counter: this searches all events once more."""
         plan, limit = without_limit(replace(self.plan, options=Options(analyze=True)))
-        task = replace(self._task(plan, self.schema, limit), is_measured=True)
+        task = replace(self._task(plan, self.schema, limit), gives="metrics")
         return self._run(task, METRICS_SCHEMA)
+
+    @property
+    def count(self) -> DataFrame:
+        """How many results there are, as one row with `matches`: none of them is made."""
+        plan, limit = without_limit(self.plan)
+        task = replace(self._task(plan, self.schema, limit), gives="count")
+        total = sf.coalesce(sf.sum("matches"), sf.lit(0)).cast("bigint")
+        if limit is not None:
+            total = sf.least(total, sf.lit(limit))
+        return self._run(task, COUNT_SCHEMA).agg(total.alias("matches"))
 
     @property
     def schema(self) -> st.StructType:
@@ -100,7 +112,7 @@ class Replay:
         return spark_schema(self.plan, self.source)
 
     def _shown(self, found: DataFrame) -> DataFrame:
-        return found if self.output == "structs" else found.select(*_flat(found, self.plan))
+        return found.select(*_flat(found, self.plan)) if self.output == "flat" else found
 
     # ------------------------------------------------------------ how they are made
 
@@ -147,6 +159,7 @@ class Replay:
         return sf.explode(sf.when(key.isin(*cut.hot), sliced).otherwise(alone))
 
 
+COUNT_SCHEMA = st.StructType([st.StructField("matches", st.LongType())])
 METRICS_SCHEMA = st.StructType(
     [
         st.StructField("part", st.IntegerType()),
@@ -155,7 +168,7 @@ METRICS_SCHEMA = st.StructType(
         st.StructField("value", st.LongType()),
     ]
 )
-assert METRICS_SCHEMA.names == METRICS.names
+assert (COUNT_SCHEMA.names, METRICS_SCHEMA.names) == (COUNT.names, METRICS.names)
 
 
 def _flat(found: DataFrame, plan: EnginePlan) -> Iterator[Column]:

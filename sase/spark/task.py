@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,8 @@ from sase.spark.shape import PART, Shape
 from sase.spark.ties import Ties
 
 ORDER = "#order"
+Gives: TypeAlias = Literal["results", "count", "metrics"]
+COUNT = pa.schema([("matches", pa.int64())])
 METRICS = pa.schema(
     [
         ("part", pa.int32()),
@@ -49,10 +52,10 @@ class Task:
     slices: Slices | None = None
     limit: int | None = None
     slack: int = 0
-    is_measured: bool = False
+    gives: Gives = "results"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The results of the rows of one part, or with `is_measured` what was counted."""
+        """The results of the rows of one part, how many there are, or all that was counted."""
         blocks = gathered(batches)
         first = next(blocks, None)
         if first is not None:
@@ -61,20 +64,21 @@ class Task:
             yield from self.searched(Search(self, part), of_part)
 
     def searched(self, search: Search, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
-        """The results of the rows of a part, or what was counted."""
+        """What is to be given of the rows of a part."""
         time, *_ = self.shape.order(self.plan.schema)
         for rows in whole_moments(blocks, time, self.slack):
             yield from self._shown(search.push(rows))
             if search.is_done:
                 break
         yield from self._shown(search.finish())
-        if self.is_measured:
-            yield from search.metrics()
+        if self.gives == "metrics":
+            yield search.metrics()
+        elif self.gives == "count":
+            yield pa.record_batch([[search.results]], schema=COUNT)
 
     def _shown(self, found: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
         for table in found:
-            if not self.is_measured:
-                yield from table.cast(self.output).to_batches()
+            yield from table.cast(self.output).to_batches()
 
 
 def _part_of(rows: pa.Table) -> int:
@@ -111,7 +115,7 @@ class Search:
         self._owned: tuple[int, int] | None = None
         if task.slices is not None and part >= task.whole:
             self._owned = task.slices.owned(part - task.whole)
-        self._rows = self._own_rows = self._results = 0
+        self._rows = self.results = 0
         self._begin = time.perf_counter_ns(), time.process_time_ns()
 
     @property
@@ -138,12 +142,12 @@ class Search:
         if not self.is_done:
             yield from self._tables(self._matcher.finish().parts)
 
-    def metrics(self) -> Iterator[pa.RecordBatch]:
+    def metrics(self) -> pa.RecordBatch:
         """What was counted, a row for each counter."""
         wall, cpu = self._begin
         counted: list[tuple[str, str, int]] = [
             ("Task", "rows", self._rows),
-            ("Task", "results", self._results),
+            ("Task", "results", self.results),
             ("Task", "wall_ns", time.perf_counter_ns() - wall),
             ("Task", "cpu_ns", time.process_time_ns() - cpu),
         ]
@@ -154,7 +158,7 @@ class Search:
                 for name, value in _flat(counter, known)
             ]
         operators, names, values = zip(*counted, strict=True)
-        yield pa.record_batch(
+        return pa.record_batch(
             [[self.part] * len(counted), operators, names, values], schema=METRICS
         )
 
@@ -167,8 +171,8 @@ class Search:
                 if self._left is not None:
                     found = found.between(0, self._left)
                     self._left -= len(found)
-                self._results += len(found)
-                if len(found):
+                self.results += len(found)
+                if len(found) and self._task.gives == "results":
                     yield self._table(found)
 
     def _own(self, found: Found) -> Found:
