@@ -83,7 +83,7 @@ def errors(spark: SparkSession) -> bool:
         with as_ours():
             on_spark.match(BY_KEY, df, seq="seq").collect()
     except DataError as problem:
-        return str(problem).startswith("a row is bad: {'ts': None")
+        return str(problem).startswith("a row is bad, {'ts': None")
     return False
 
 

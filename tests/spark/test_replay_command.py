@@ -202,7 +202,7 @@ def test_a_bad_row_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with_bad_rows()
     assert replay("-q", QUERY, "-o", "found.csv") == 1
     told = capsys.readouterr().err
-    assert "sase replay: error: a row is bad: {'ts': None" in told
+    assert "sase replay: error: a row is bad, {'ts': None" in told
     assert "Traceback" not in told
     assert "org.apache" not in told
 

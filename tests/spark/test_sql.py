@@ -160,7 +160,7 @@ def test_a_bad_row_is_an_error(spark: SparkSession) -> None:
     spark.sql("SELECT * FROM events UNION ALL SELECT NULL, 'A', 1, 1, 1, NULL, 120").createTempView(
         "bad"
     )
-    with pytest.raises(DataError, match="a row is bad: {'ts': None"), as_ours():
+    with pytest.raises(DataError, match="a row is bad, {'ts': None"), as_ours():
         spark.sql(f"SELECT * FROM sase_match(TABLE(bad), '{QUERIES[0]}')").collect()
 
 
