@@ -7,7 +7,7 @@ Of what Spark 4.1 and later offer, this is a table-valued function of Python wit
   wrong fails before any job. `analyze` also says how the rows are parted and sorted: nobody writes
   PARTITION BY, and nobody can write a wrong one.
 - A Python Data Source reads files by itself, and cannot see tables, views or what a WHERE leaves.
-- A table function over batches of Arrow (`arrow_udtf`) is several times as fast, and cannot have an
+- A table function over batches of Arrow (`arrow_udtf`) gets many rows at once, and cannot have an
   `analyze`: its columns are fixed when it is registered, and the user must part the rows.
 
 The price is that Spark hands over row by row, and that slices of time, which give a row to several
