@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame
+from sase.spark.requirements import check_pyspark
 
-from sase.spark.replay import Replay, replay
+check_pyspark()  # before anything below imports what may not be there
 
-__all__ = ["Replay", "match", "replay"]
+from sase.spark.explaining import explain  # noqa: E402
+from sase.spark.explanation import SparkExplanation  # noqa: E402
+from sase.spark.replay import Replay, replay  # noqa: E402
+from sase.spark.table_function import register  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Replay", "SparkExplanation", "explain", "match", "pattern", "register", "replay"]
 
 
 def match(
@@ -36,3 +44,11 @@ def match(
         plan=plan, slices=slices, strategy=strategy, on_bad_row=on_bad_row, output=output,
         limit=limit, stats=stats,
     ).matches  # fmt: skip
+
+
+def pattern(query: str, **options: Any) -> Callable[[DataFrame], DataFrame]:
+    """What finds the matches of a query in a DataFrame: `df.transform(pattern("EVENT …"))`.
+
+    The options are those of `match`.
+    """
+    return lambda df: match(query, df, **options)
