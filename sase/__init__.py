@@ -20,6 +20,7 @@ _HOMES = {
     "QuerySyntaxError": "sase.errors",
     "SaseError": "sase.errors",
     "SchemaError": "sase.errors",
+    "SparkError": "sase.errors",
     "Matcher": "sase.engine.matcher",
     "Matches": "sase.engine.matches",
     "Explanation": "sase.planning.explain",

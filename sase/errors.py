@@ -7,7 +7,9 @@ SaseError                 everything that this package raises on purpose
 ├── SchemaError           a schema, or the file that should give one, cannot be used
 ├── PlanError             a plan or a recipe cannot be used
 ├── DataError             events cannot be used; carries `.row`, `.column` and `.value`
-└── BudgetError           there is more of something than was allowed, or than memory can hold
+├── BudgetError           there is more of something than was allowed, or than memory can hold
+└── SparkError            Spark cannot run here, or gave up a job
+    └── SparkMissingError PySpark is not installed, or too old; an ImportError as well
 
 BudgetWarning             the same is expected of a run that begins
 ReplayWarning             a replay on Spark cannot be cut into tasks
@@ -122,6 +124,14 @@ class DataError(SaseError):
 
 class BudgetError(SaseError):
     """More matches than were allowed, or than memory can hold."""
+
+
+class SparkError(SaseError):
+    """Spark cannot run here, or gave up a job."""
+
+
+class SparkMissingError(SparkError, ImportError):
+    """PySpark is not installed, or is too old."""
 
 
 class BudgetWarning(UserWarning):

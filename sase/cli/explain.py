@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sase.cli.failing import status_of
 from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.queries import ArgumentError
+from sase.cli.spark import Given, add_spark, session
+from sase.cli.told import told_warnings
 
 if TYPE_CHECKING:
     from sase.planning.explain import Explanation
@@ -43,6 +45,10 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=int, help="as if the query had this LIMIT")
     parser.add_argument("--save-stats", metavar="FILE", help="write the statistics to a file")
     parser.add_argument("-o", "--out", metavar="FILE", help="write to a file")
+    parser.add_argument(
+        "--spark", action="store_true", help="as `sase replay` would run it: text or JSON"
+    )
+    add_spark(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -51,6 +57,11 @@ def run(arguments: Namespace) -> int:
 
 
 def _run(arguments: Namespace) -> int:
+    if arguments.spark:
+        return _run_on_spark(arguments)
+    for option in ("table", "master", "conf", "strategy", "slices"):
+        if getattr(arguments, option):
+            raise ArgumentError(f"--{option} is for --spark: give that as well")
     explanation = _explained(arguments)
     if arguments.save_stats is not None:
         _save(explanation, arguments.save_stats)
@@ -60,10 +71,35 @@ def _run(arguments: Namespace) -> int:
         "dot": explanation.to_dot,
         "html": explanation.to_html,
     }[arguments.format]()
-    if arguments.out is None:
+    _write(text, arguments.out)
+    return 0
+
+
+def _write(text: str, path: str | None) -> None:
+    if path is None:
         sys.stdout.write(text.rstrip("\n") + "\n")
     else:
-        Path(arguments.out).write_text(text, encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
+
+
+def _run_on_spark(arguments: Namespace) -> int:
+    refused = {
+        f"--format {arguments.format}": arguments.format not in ("text", "json"),
+        "--schema": arguments.schema is not None,
+        "--off": bool(arguments.off),
+        "--save-stats": arguments.save_stats is not None,
+        "--verbose": arguments.verbose,
+    }
+    for option, is_given in refused.items():
+        if is_given:
+            raise ArgumentError(f"{option} does not go with --spark: leave it out")
+    given = Given.of(arguments, limit=arguments.limit)
+    with told_warnings(), session(arguments) as spark:
+        from sase.spark.explaining import explained
+
+        replay = given.replay(spark)
+        found = explained(replay, stats=arguments.stats, analyze=arguments.analyze)
+    _write(str(found) if arguments.format == "text" else found.to_json(), arguments.out)
     return 0
 
 

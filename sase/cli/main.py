@@ -27,6 +27,7 @@ COMMANDS = (
     Command("check", "sase.cli.check", "Check queries, and report every error with its place."),
     Command("format", "sase.cli.format", "Lay queries out well."),
     Command("run", "sase.cli.run", "Find the matches of a query in files of events."),
+    Command("replay", "sase.cli.replay", "Find the matches of a query with Spark."),
     Command("explain", "sase.cli.explain", "Show the plan of a query, and why it is so."),
     Command("plans", "sase.cli.plans", "List the recipes of plans, or compare what they make."),
     Command("why", "sase.cli.why", "Explain why a query finds no match, or so few."),

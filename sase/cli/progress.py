@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from types import TracebackType
+from typing import Self
 
 PATIENCE, INTERVAL, WIDTH = 2.0, 0.2, 24
 
@@ -21,7 +22,7 @@ class Progress:
         self._thread = threading.Thread(target=self._show, daemon=True)
         self._shown = False
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         if sys.stderr.isatty():
             self._thread.start()
         return self

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sase.errors import BudgetWarning
+from sase.errors import BudgetWarning, ReplayWarning
 
 if TYPE_CHECKING:
     from sase.engine.sinks import FileSink
@@ -22,9 +22,10 @@ def say(lines: Sequence[str]) -> None:
 
 @contextmanager
 def told_warnings() -> Iterator[None]:
-    """Tell of too many matches that are expected as of everything else, without a place in code."""
+    """Tell of what a run warns of as of everything else, without a place in code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", BudgetWarning)
+        warnings.simplefilter("always", ReplayWarning)
         warnings.showwarning = lambda message, *rest, **more: say([f"warning: {message}"])
         yield
 

@@ -22,7 +22,16 @@ def as_text(matches: Matches) -> str:
 
 def table_of(matches: Matches, count: int) -> list[str]:
     """The first matches as lines."""
-    header, cells = _cells(matches, count)
+    return lines_of(*_cells(matches, count))
+
+
+def table_of_rows(table: pa.Table, type_column: str | None) -> list[str]:
+    """Results as lines: of an event all attributes but its type."""
+    return lines_of(*_cells_of(table, type_column))
+
+
+def lines_of(header: list[str], cells: list[list[str]]) -> list[str]:
+    """Cells as lines, each column as wide as it must be."""
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     rule = ["-" * width for width in widths]
     lines = []
@@ -62,21 +71,24 @@ def _footing(matches: Matches) -> list[str]:
 
 def _cells(matches: Matches, count: int) -> tuple[list[str], list[list[str]]]:
     """The first matches as text: of an event all attributes but its type."""
-    table = matches.head(count).to_arrow()
+    return _cells_of(matches.head(count).to_arrow(), matches.schema.type)
+
+
+def _cells_of(table: pa.Table, type_column: str | None) -> tuple[list[str], list[list[str]]]:
     if not isinstance(table.schema.field(0).type, pa.StructType):
         table = table.drop_columns(["ts_start", "ts_end"])
     return table.column_names, [
-        [_cell(value, matches) for value in row.values()] for row in table.to_pylist()
+        [_cell(value, type_column) for value in row.values()] for row in table.to_pylist()
     ]
 
 
-def _cell(value: Any, matches: Matches) -> str:
+def _cell(value: Any, type_column: str | None) -> str:
     match value:
         case None:
             return "NULL"
         case dict():
-            shown = {name: v for name, v in value.items() if name != matches.schema.type}
-            return " ".join(f"{name}={_cell(v, matches)}" for name, v in shown.items())
+            shown = {name: v for name, v in value.items() if name != type_column}
+            return " ".join(f"{name}={_cell(v, type_column)}" for name, v in shown.items())
         case datetime():
             precision = "milliseconds" if value.microsecond else "seconds"
             return value.isoformat(" ", precision).replace("+00:00", "Z")

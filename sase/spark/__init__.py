@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame
+from sase.spark.requirements import check_pyspark
 
-from sase.errors import PlanError
-from sase.spark.replay import Replay, replay
-from sase.spark.source import Source
-from sase.spark.streaming import Stream, stream
+check_pyspark()  # before anything below imports what may not be there
 
-__all__ = ["Replay", "Stream", "match", "replay", "stream"]
+from sase.errors import PlanError  # noqa: E402
+from sase.spark.explaining import explain  # noqa: E402
+from sase.spark.explanation import SparkExplanation  # noqa: E402
+from sase.spark.replay import Replay, replay  # noqa: E402
+from sase.spark.source import Source  # noqa: E402
+from sase.spark.streaming import Stream, stream  # noqa: E402
+from sase.spark.table_function import register  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = [
+    "Replay",
+    "SparkExplanation",
+    "Stream",
+    "explain",
+    "match",
+    "pattern",
+    "register",
+    "replay",
+    "stream",
+]
 
 
 def match(
@@ -53,6 +71,14 @@ def match(
         plan=plan, slices=slices, strategy=strategy, on_bad_row=on_bad_row, output=output,
         limit=limit, stats=stats,
     ).matches  # fmt: skip
+
+
+def pattern(query: str, **options: Any) -> Callable[[DataFrame], DataFrame]:
+    """What finds the matches of a query in a DataFrame: `df.transform(pattern("EVENT …"))`.
+
+    The options are those of `match`.
+    """
+    return lambda df: match(query, df, **options)
 
 
 def _refuse(why: str, **given: object) -> None:

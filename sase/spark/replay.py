@@ -19,6 +19,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.threads import without_limit
 from sase.errors import PlanError
 from sase.planning.driver import Step
+from sase.planning.nodes import Operator, chain
 from sase.planning.replay import strategy_named
 from sase.spark.bounds import slice_parts
 from sase.spark.columns import column
@@ -97,6 +98,16 @@ class Replay:
         """The columns of results as structs."""
         return spark_schema(self.plan, self.source)
 
+    @property
+    def operators(self) -> list[Operator]:
+        """The operators of the plan, in the order of the dataflow."""
+        return list(reversed(chain(self.plan.operators)))
+
+    def rows_with_parts(self) -> DataFrame:
+        """The rows that tasks get, each once, with the list of its parts: of a cut with slices."""
+        skips = self.on_bad_row == "quarantine"
+        return self._rows.placed(self.cut.keys, self._parts, skips_bad=skips)
+
     def _shown(self, found: DataFrame) -> DataFrame:
         return found.select(*flat(found, self.plan)) if self.output == "flat" else found
 
@@ -137,12 +148,18 @@ class Replay:
             if not cut.keys:
                 return sf.lit(0)
             return sf.pmod(rows.key(frame, cut.keys), sf.lit(cut.whole)).cast("int")
+        return sf.explode(self._parts(frame))
+
+    def _parts(self, frame: Frame) -> Column:
+        """All parts that a row belongs to, where there are slices."""
+        cut, rows = self.cut, self._rows
+        assert cut.slices is not None
         sliced = slice_parts(rows.time(frame), cut.slices, cut.whole)
         if not cut.keys:
-            return sf.explode(sliced)
+            return sliced
         key = rows.key(frame, cut.keys)
         alone = sf.array(sf.pmod(key, sf.lit(cut.whole)).cast("int"))
-        return sf.explode(sf.when(key.isin(*cut.hot), sliced).otherwise(alone))
+        return sf.when(key.isin(*cut.hot), sliced).otherwise(alone)
 
 
 COUNT_SCHEMA = st.StructType([st.StructField("matches", st.LongType())])

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from sase.binding.bound import EquivalenceTest
+from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.engine.events.event_types import NO_TYPE
 from sase.engine.events.loading import NO_SEQ
 from sase.engine.events.numbers import TOO_LONG
@@ -31,6 +31,7 @@ from sase.spark.columns import (
     raw_time,
     slack_of,
 )
+from sase.spark.predicates import as_column, conditions_on
 from sase.spark.shape import PART, SEQ, TIME, packed
 from sase.spark.source import Frame, Source
 
@@ -158,20 +159,31 @@ class Rows:
     def is_needed(self, frame: Frame, tests: Sequence[EquivalenceTest]) -> Column | None:
         """Whether a row may have a part in a match; None if each may."""
         conditions = []
-        wanted, of_type = self.plan.types_wanted, self.plan.schema.type
-        has_column = of_type is not None and not (self.plan.definitions or self.source.is_typed)
-        if not self.is_wanted(frame):
-            conditions.append(sf.lit(False))
-        elif wanted is not None and has_column:
-            conditions.append(frame[of_type or ""].isin(sorted(wanted)))
-        if len(self.plan.positives) + len(self.plan.negatives) > 1:
+        components = (*self.plan.positives, *self.plan.negatives)
+        if self.plan.types_wanted is not None:
+            admitted = [self._is_admitted(frame, each) for each in components]
+            known = [each for each in admitted if each is not None]
+            if len(known) == len(components):
+                conditions.append(any_of(known))
+        if len(components) > 1 and self.is_wanted(frame):
             # Else an event agrees with itself, NULL or not.
-            conditions += [
-                has_key(*self._value(frame, self.attributes_of(test)))
-                for test in tests
-                if self.is_wanted(frame)
-            ]
+            named = (self.attributes_of(test) for test in tests)
+            conditions += [has_key(*self._value(frame, names)) for names in named]
         return all_of(conditions) if conditions else None
+
+    def _is_admitted(self, frame: Frame, component: BoundComponent) -> Column | None:
+        """Whether a row may be an event of a component; None if each may."""
+        of_type, types = self.plan.schema.type, component.types or ()
+        found = []
+        if frame.type_name is not None:
+            if frame.type_name not in types:
+                return sf.lit(False)
+        elif of_type is not None and not self.plan.definitions:
+            found.append(frame[of_type].isin(sorted(types)))
+        for condition in conditions_on(self.plan.operators, component.index):
+            known = as_column(condition, frame)
+            found += [] if known is None else [known]
+        return all_of(found) if found else None
 
     def columns(self, frame: Frame) -> list[str]:
         """The columns that tasks need: what the plan reads, or all where results show them."""

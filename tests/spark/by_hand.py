@@ -28,7 +28,7 @@ from sase.planning.replay import EARLIEST, Slices, Strategy, possible, time_slic
 from sase.spark import blocks
 from sase.spark.columns import slack_of
 from sase.spark.limit import First
-from sase.spark.shape import PART, TIME, Shape, packed
+from sase.spark.shape import PART, SEQ, TIME, Shape, packed
 from sase.spark.task import ORDER, Task
 from tests.spark.cases import ALL, Case
 
@@ -112,7 +112,9 @@ class ByHand:
         declined = possible(split, tests if key else ())
         can = [each for each, why in declined.items() if not why and each != Strategy.FILES]
         wanted = self.case.manner.strategy
-        strategy = Strategy(wanted) if wanted in can else self.random.choice(can)
+        strategy = self.random.choice(can[:-1] or can)  # the last is to run one task
+        if wanted in can and self.random.random() < 0.4:
+            strategy = Strategy(wanted)
         whole = self.random.randint(1, 4) if strategy != Strategy.ONE_TASK else 1
         slices = None
         if strategy in (Strategy.SLICE, Strategy.KEY_AND_SLICE):
@@ -213,7 +215,9 @@ class ByHand:
         if not pa.types.is_floating(times.type):
             times = pa.array([each.time for each in rows], pa.int64())
         names = [*map(packed, range(len(tables))), TIME, PART]
-        return pa.table([*columns, times, number], names)
+        made = pa.table([*columns, times, number], names)
+        seq = self.plan.schema.seq
+        return made if seq is None else made.append_column(SEQ, [[each.row[seq] for each in rows]])
 
 
 def _none(table: pa.Table) -> pa.RecordBatch:

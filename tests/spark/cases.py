@@ -78,6 +78,7 @@ class Manner:
     """How a case is replayed: by which strategy, in which slices, from and into which partitions.
 
     `cuts` are the ticks between slices; `partitions` are those of the events, 0 as they come.
+    `files` says that they are read from Parquet files.
     """
 
     strategy: str | None = None
@@ -87,6 +88,7 @@ class Manner:
     output: str = "structs"
     conf: str = "hostile"
     zone: str = "UTC"
+    files: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ def in_order(example: Example) -> Example:
 
 # ---------------------------------------------------------------- random ones
 
-STRATEGIES: list[str | None] = ["key", "slice", "key_and_slice", "one_task", None]
+STRATEGIES: list[str | None] = ["key", "slice", "key_and_slice", "files", "one_task", None]
 
 cuts = st.one_of(
     st.just(tuple(range(26))),  # a slice for each time that an event may have
@@ -191,7 +193,8 @@ manners = st.builds(
     st.sampled_from(["structs", "structs", "flat"]),
     st.sampled_from(["hostile", "hostile", "merging", "plain"]),
     st.sampled_from(["UTC", "UTC", "Europe/Berlin", "America/St_Johns"]),
-)
+    st.sampled_from([False, False, True]),
+).map(lambda manner: replace(manner, files=True) if manner.strategy == "files" else manner)
 
 
 @st.composite

@@ -6,6 +6,8 @@ A process has either such a session or a classic one: `test_connect.py` runs thi
 from __future__ import annotations
 
 import json
+import os
+import sys
 import warnings
 from typing import Any
 
@@ -13,13 +15,16 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from sase import spark as on_spark
-from sase.errors import ReplayWarning
+from sase.errors import DataError, ReplayWarning
+from sase.spark.collecting import batches_of, in_order
+from sase.spark.failing import as_ours
 from tests.spark.cases import multiset
 from tests.spark.known import BY_KEY, REPLAYS, events, frame, local, rows_of
 
 
 def main() -> None:
     """Run all replays, and what else a replay has to give."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # or the server takes the first on the PATH
     builder = SparkSession.builder.remote("local[2]")
     for name, value in {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -40,8 +45,46 @@ def main() -> None:
     told["bad rows"] = bad_rows(spark)
     told["metrics"] = metrics(spark)
     told["several DataFrames"] = several(spark)
+    told["explanation"] = explanation(spark)
+    told["table function"] = table_function(spark)
+    told["batches"] = batches(spark)
+    told["errors"] = errors(spark)
     print(json.dumps(told))
     spark.stop()
+
+
+def explanation(spark: SparkSession) -> bool:
+    """Spark's plan, and what tasks counted."""
+    found = on_spark.explain(BY_KEY, frame(spark, events()), seq="seq", analyze=True)
+    results = {each.total for each in found.counters if each.counter == "results"}
+    return "MapInArrow" in found.spark_plan and results == {local(BY_KEY).total()}
+
+
+def table_function(spark: SparkSession) -> bool:
+    """Results in SQL."""
+    frame(spark, events()).createOrReplaceTempView("events")
+    on_spark.register(spark)
+    found = spark.sql(f"SELECT * FROM sase_match(TABLE(events), '{BY_KEY}', seq => 'seq')")
+    return multiset(rows_of(found)) == local(BY_KEY)
+
+
+def batches(spark: SparkSession) -> bool:
+    """Results as they are written to a file."""
+    found = on_spark.match(BY_KEY, frame(spark, events()), seq="seq")
+    rows = [row for batch in batches_of(in_order(found)) for row in batch.to_pylist()]
+    return multiset(rows) == local(BY_KEY)
+
+
+def errors(spark: SparkSession) -> bool:
+    """A bad row is an error of ours."""
+    row = {"ts": None, "type": "A", "seq": 1, "id": 9, "v": 1}
+    df = frame(spark, pa.Table.from_pylist([row], events().schema))
+    try:
+        with as_ours():
+            on_spark.match(BY_KEY, df, seq="seq").collect()
+    except DataError as problem:
+        return str(problem).startswith("a row is bad, {'ts': None")
+    return False
 
 
 def bad_rows(spark: SparkSession) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 import warnings
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -46,20 +50,35 @@ def set_up(spark: SparkSession, case: Case) -> None:
     spark.conf.set("spark.sql.session.timeZone", case.manner.zone)
 
 
-def frames(spark: SparkSession, case: Case) -> DataFrame | dict[str, DataFrame]:
-    """The events as DataFrames."""
+def frames(spark: SparkSession, case: Case, folder: Path) -> DataFrame | dict[str, DataFrame]:
+    """The events as DataFrames; where they are read from files, these are in the folder."""
     made = {}
-    for name, table in case.tables.items():
-        schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-        df = spark.createDataFrame(table, schema)
-        made[name] = df.repartition(case.manner.partitions) if case.manner.partitions else df
+    for number, (name, table) in enumerate(case.tables.items()):
+        if case.manner.files:
+            df = read(spark, table, case.example.setting.time, folder / str(number))
+        else:
+            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+            df = spark.createDataFrame(table, schema)
+            df = df.repartition(case.manner.partitions) if case.manner.partitions else df
+        made[name] = df
     return made.get(ALL, made)
 
 
-def replayed(spark: SparkSession, case: Case) -> on_spark.Replay:
+def read(spark: SparkSession, table: pa.Table, time: str, folder: Path) -> DataFrame:
+    """The table from files, most of which are in the order of time, of row groups of three rows."""
+    folder.mkdir()
+    if len(table) % 5:
+        table = table.sort_by(time)
+    for place in range(0, max(len(table), 1), 8):
+        path = folder / f"{place:03}.parquet"
+        pyarrow.parquet.write_table(table.slice(place, 8), path, row_group_size=3)
+    return spark.read.parquet(str(folder))
+
+
+def replayed(spark: SparkSession, case: Case, folder: Path) -> on_spark.Replay:
     """The replay of a case: by the strategy asked for, or else by the one that is chosen."""
     keywords = {**case.keywords, "slices": case.bounds(), "output": case.manner.output}
-    events, forced = frames(spark, case), case.manner.strategy
+    events, forced = frames(spark, case, folder), case.manner.strategy
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sase.errors.ReplayWarning)
         try:
@@ -73,18 +92,23 @@ def replayed(spark: SparkSession, case: Case) -> on_spark.Replay:
 def check(spark: SparkSession, case: Case) -> str:
     """Spark says what the local engine says; this gives the strategy, or what both refuse."""
     set_up(spark, case)
+    with tempfile.TemporaryDirectory() as folder:
+        return _check(spark, case, Path(folder))
+
+
+def _check(spark: SparkSession, case: Case, folder: Path) -> str:
     local = case.local
     if isinstance(local, DataError):
         with pytest.raises((SaseError, PySparkException)) as caught:
-            replayed(spark, case).matches.toArrow()
+            replayed(spark, case, folder).matches.toArrow()
         assert "a row is bad" in str(caught.value) or isinstance(caught.value, SaseError), caught
         return "bad row"
     if isinstance(local, SaseError):
         with pytest.raises(type(local)):
-            replayed(spark, case)
+            replayed(spark, case, folder)
         return "refused"
     try:
-        replay = replayed(spark, case)
+        replay = replayed(spark, case, folder)
     except QueryError as error:
         assert case.manner.output == "flat" and "clash" in str(error), error
         return "clash"

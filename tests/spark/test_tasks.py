@@ -14,7 +14,7 @@ from tests.spark.by_hand import ByHand
 from tests.spark.cases import Case, cases, expected, multiset
 
 ONE = settings().max_examples
-MANY = settings(max_examples=ONE, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=max(ONE // 2, 1), suppress_health_check=[HealthCheck.too_slow])
 seen: dict[str, int] = {}
 
 

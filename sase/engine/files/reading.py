@@ -40,6 +40,8 @@ class Files:
     dataset: Any
     moments: dict[str, pa.DataType]
     stamps: tuple[tuple[int, int], ...]
+    # The folder that was asked for, below which folders give columns.
+    base: str | None = None
 
     @property
     def size(self) -> int:
@@ -150,7 +152,7 @@ def open_files(path: str | os.PathLike[str], time: str | None = None) -> Files:
     shown = pa.schema(
         [field.with_type(moments.get(field.name, field.type)) for field in dataset.schema]
     )
-    return Files(found.paths, found.format, shown, dataset, moments, stamps)
+    return Files(found.paths, found.format, shown, dataset, moments, stamps, found.base)
 
 
 def _given_by_folders(found: FoundFiles) -> frozenset[str]:

@@ -1,0 +1,198 @@
+"""`sase replay`: the matches of a query in files or tables, found by Spark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from sase.cli.failing import status_of
+from sase.cli.given import add_events
+from sase.cli.queries import ArgumentError
+from sase.cli.run import SHOWN
+from sase.cli.signals import Ending
+from sase.cli.spark import ADDRESS, Given, add_spark, session
+from sase.cli.stages import Stages
+from sase.cli.told import abandon, counted, say, told_warnings
+
+if TYPE_CHECKING:
+    from sase.spark.replay import Replay
+    from sase.spark.session import DataFrame
+
+
+def configure(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    add_events(parser, required=False)
+    add_spark(parser)
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="write all matches to a file: .parquet, .csv, .jsonl or .arrow; or, if the name ends"
+        " with a slash, to a folder of Parquet that tasks write themselves",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("table", "csv", "jsonl"),
+        default="table",
+        help=f"what goes to standard output: a table of the first {SHOWN}, or all as CSV or JSON"
+        " lines (default: table)",
+    )
+    parser.add_argument(
+        "--limit", metavar="N", type=int, help="only the first matches: needs --seq"
+    )
+    parser.add_argument(
+        "--on-bad-row",
+        choices=("error", "quarantine"),
+        default="error",
+        help="stop at a row that cannot be used, or put it aside and go on (default: error)",
+    )
+    parser.add_argument(
+        "--quarantine", metavar="FILE", help="write the rows put aside to a file, with the reasons"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Replay; 1 if that fails, 2 if the query or the arguments are wrong."""
+
+    def work() -> int:
+        with Ending() as ending:
+            return _run(arguments, ending)
+
+    return status_of("replay", work)
+
+
+def _run(arguments: Namespace, ending: Ending) -> int:
+    _check_outputs(arguments)
+    keeps = arguments.quarantine is not None or arguments.on_bad_row == "quarantine"
+    given = Given.of(
+        arguments, limit=arguments.limit, on_bad_row="quarantine" if keeps else "error"
+    )
+    with told_warnings(), session(arguments) as spark, Stages(spark, given.rows) as stages:
+        replay = given.replay(spark)
+        if arguments.out is not None and _is_folder(arguments.out):
+            found = _write_folder(replay.matches, arguments.out)
+        else:
+            found = _deliver(replay, arguments, stages, ending)
+        sys.stdout.flush()  # or the summary could overtake what it sums up
+        if keeps:
+            _put_aside(replay, arguments.quarantine, ending)
+        rows, seconds = given.rows, stages.seconds
+    where = "" if arguments.out is None else f": {arguments.out}"
+    of = "" if rows is None else f" in {rows:,} rows"
+    say([f"{counted(found, 'match')}{of}, {seconds:.2f} s on Spark{where}"])
+    return 0
+
+
+# ---------------------------------------------------------------- outputs
+
+
+def _check_outputs(arguments: Namespace) -> None:
+    """Refuse what cannot be written, before anything is read."""
+    from sase.engine.sinks import writer_for
+
+    out = arguments.out
+    if out is not None and not _is_folder(out):
+        writer_for(out)
+    elif out is not None and ADDRESS not in out and os.path.exists(out):
+        raise ArgumentError(f"{out} is there already: name another folder, or remove it")
+    if arguments.quarantine is not None:
+        writer_for(arguments.quarantine)
+
+
+def _is_folder(path: str) -> bool:
+    return path.endswith("/")
+
+
+def _write_folder(found: DataFrame, folder: str) -> int:
+    """Tasks write Parquet themselves: into a folder that has its name once all is there."""
+    name = folder.rstrip("/")
+    # Elsewhere Spark has its own rule: a file _SUCCESS says that all is there.
+    partial = name if ADDRESS in folder else f"{os.path.abspath(name)}.partial"
+    writer = found.write.mode("error" if ADDRESS in folder else "overwrite")
+    try:
+        writer.parquet(partial)
+    except BaseException:
+        if ADDRESS not in folder:
+            shutil.rmtree(partial, ignore_errors=True)  # Spark has emptied it
+        raise
+    count = found.sparkSession.read.schema(found.schema).parquet(partial).count()
+    if partial != name:
+        os.replace(partial, name)
+    return count
+
+
+def _deliver(replay: Replay, arguments: Namespace, stages: Stages, ending: Ending) -> int:
+    """All matches to a file or to standard output; how many there are."""
+    found = replay.matches.persist()  # what is found is counted, and then read
+    stages.matches = count = found.count()
+    if arguments.out is not None:
+        _write_file(found, arguments.out, ending)
+    elif arguments.format != "table":
+        _print_all(found, arguments.format)
+    elif count:
+        _print_table(found, count, replay.plan.schema.type)
+    return count
+
+
+def _write_file(found: DataFrame, path: str, ending: Ending) -> None:
+    from sase.engine.sinks import FileSink
+    from sase.spark.collecting import batches_of, in_order, schema_of
+
+    sink = FileSink(path, schema_of(found))
+    try:
+        for batch in batches_of(in_order(found)):
+            with ending.whole():
+                sink.write_batch(batch)
+        with ending.whole():
+            sink.close()
+    except BaseException:
+        abandon(sink)
+        raise
+
+
+def _print_all(found: DataFrame, format: str) -> None:
+    from sase.engine.sinks import text_writer
+    from sase.spark.collecting import batches_of, in_order, schema_of
+
+    out = text_writer(format, sys.stdout.buffer, schema_of(found))
+    for batch in batches_of(in_order(found)):
+        out.write_batch(batch)
+    out.close()
+
+
+def _print_table(found: DataFrame, count: int, type_column: str | None) -> None:
+    from sase.engine.showing import table_of_rows
+    from sase.spark.collecting import in_order
+
+    first = in_order(found).limit(SHOWN).toArrow()
+    print("\n".join(table_of_rows(first, type_column)))
+    if count > SHOWN:
+        print(f"… and {count - SHOWN:,} more: write all of them with  -o FILE")
+
+
+def _put_aside(replay: Replay, path: str | None, ending: Ending) -> None:
+    """Say how many rows could not be used, and write them where the user wants them."""
+    from sase.engine.sinks import FileSink
+    from sase.spark.collecting import batches_of, schema_of
+
+    bad = replay.bad_rows
+    number = bad.count()
+    if not number:
+        return
+    rows = counted(number, "row")
+    if path is None:
+        say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
+        return
+    sink = FileSink(path, schema_of(bad))
+    try:
+        for batch in batches_of(bad):
+            with ending.whole():
+                sink.write_batch(batch)
+        sink.close()
+    except BaseException:
+        abandon(sink)
+        raise
+    say([f"{rows} could not be used: {path}"])

@@ -1,0 +1,207 @@
+"""What commands on Spark have in common: where it runs, what it reads, and that it ends well."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sase.cli.given import keywords, one_query
+from sase.cli.queries import ArgumentError
+from sase.cli.told import say
+
+if TYPE_CHECKING:
+    from sase.api.compiling import Compiled
+    from sase.engine.files import Files
+    from sase.spark.replay import Replay
+    from sase.spark.session import DataFrame, SparkSession
+
+MASTER, ADDRESS = "local[*]", "://"
+STRATEGIES = ("key", "slice", "key_and_slice", "files", "one_task")
+
+
+def add_spark(parser: ArgumentParser) -> None:
+    """The arguments that say where Spark is, and how it cuts the events."""
+    parser.add_argument(
+        "--table", metavar="NAME", help="a table that Spark knows, or a view, instead of --events"
+    )
+    parser.add_argument(
+        "--master",
+        metavar="URL",
+        help=f"where Spark runs: this machine, a cluster, or sc://… (default: {MASTER})",
+    )
+    parser.add_argument(
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of Spark; may be given several times",
+    )
+    parser.add_argument(
+        "--strategy",
+        choices=STRATEGIES,
+        help="how the events are cut into tasks (default: chosen by the plan)",
+    )
+    parser.add_argument(
+        "--slices",
+        metavar="N|TIMES",
+        help="how many parts there are, or the times between slices, with commas",
+    )
+
+
+@dataclass
+class Given:
+    """A query and where its events are; `files` and `known` unless Spark alone can read them."""
+
+    arguments: Namespace
+    query: str
+    options: dict[str, Any]
+    files: Files | None = None
+    known: Compiled | None = None
+
+    @classmethod
+    def of(cls, arguments: Namespace, **options: Any) -> Given:
+        """What was given, checked as far as it can be without Spark."""
+        if (arguments.events is None) == (arguments.table is None):
+            raise ArgumentError("give the events once: with --events PATH, or with --table NAME")
+        conf_of(arguments)
+        given = cls(arguments, one_query(arguments).content, options)
+        if arguments.events is not None and ADDRESS not in arguments.events:
+            given._open()
+        options |= {"strategy": arguments.strategy, "slices": slices_of(arguments.slices)}
+        return given
+
+    def _open(self) -> None:
+        from sase.api.compiling import compiled
+        from sase.api.given import TIME
+        from sase.engine.files import open_files
+
+        # Workers are not where we are, so paths must not depend on that.
+        path = os.path.abspath(self.arguments.events)
+        self.files = open_files(path, self.arguments.time or TIME)
+        self.options |= keywords(self.arguments, self.files.schema.names)
+        # A bad query fails here, and not when Spark is up.
+        known = {"limit": None, "on_bad_row": "error", **self.options}
+        self.known = compiled(self.query, self.files, **known)
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The events."""
+        if self.files is not None and self.known is not None:
+            from sase.api.compiling import statistics_in
+            from sase.spark.files import frame_of
+
+            made = self.known.optimized(statistics_in(self.arguments.stats))
+            return frame_of(spark, self.files, self.known.plan(made).engine)
+        table = self.arguments.table
+        df = spark.read.parquet(self.arguments.events) if table is None else spark.table(table)
+        self.options |= keywords(self.arguments, df.columns)
+        return df
+
+    def replay(self, spark: SparkSession) -> Replay:
+        """The query over the events."""
+        from sase.spark import replay
+
+        df = self.frame(spark)
+        return replay(self.query, df, stats=self.arguments.stats, **self.options)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where footers say it."""
+        return None if self.files is None else self.files.rows()
+
+
+def conf_of(arguments: Namespace) -> dict[str, str]:
+    """The settings of Spark that are given."""
+    found = {}
+    for text in arguments.conf:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise ArgumentError(f"--conf {text}: give it as KEY=VALUE")
+        found[name] = value
+    return found
+
+
+def slices_of(text: str | None) -> int | list[int | datetime] | None:
+    """A number of parts, or the times between slices."""
+    if text is None:
+        return None
+    if text.isdigit():
+        return int(text)
+    try:
+        return [_time(each.strip()) for each in text.split(",") if each.strip()]
+    except ValueError:
+        raise ArgumentError(
+            f"--slices {text}: give a number, or times such as 2026-01-01,2026-02-01"
+        ) from None
+
+
+def _time(text: str) -> int | datetime:
+    return int(text) if text.lstrip("-").isdigit() else datetime.fromisoformat(text)
+
+
+@contextmanager
+def session(arguments: Namespace) -> Iterator[SparkSession]:
+    """A session that is stopped at the end, or the one of the program that calls us."""
+    from sase.spark.failing import as_ours
+    from sase.spark.session import active_session
+
+    active = active_session()
+    with as_ours(), _started(arguments) if active is None else nullcontext(active) as spark:
+        try:
+            yield spark
+        except BaseException:
+            _apart(spark.interruptAll)  # with Ctrl-C, jobs still run
+            raise
+
+
+@contextmanager
+def _started(arguments: Namespace) -> Iterator[SparkSession]:
+    """A session of our own; what Spark logs is kept in a file if Spark gives up."""
+    from sase.spark.failing import is_of_spark
+    from sase.spark.session import local_session
+
+    if sys.stderr.isatty():
+        say([f"starting Spark at {arguments.master or MASTER}"])
+    handle, log = tempfile.mkstemp(prefix="sase-spark-", suffix=".log")
+    os.close(handle)
+    keeps = False
+    # py4j too logs an interrupt with all its traceback.
+    handler = logging.FileHandler(log)
+    logging.getLogger().addHandler(handler)
+    try:
+        ending = signal.getsignal(signal.SIGINT)
+        spark = local_session(arguments.master or MASTER, conf_of(arguments), log)
+        signal.signal(signal.SIGINT, ending)  # Spark has put its own there
+        try:
+            yield spark
+        finally:
+            _apart(spark.stop)
+    except Exception as problem:
+        keeps = is_of_spark(problem) and os.path.getsize(log) > 0
+        raise
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+        if keeps:
+            say([f"what Spark logged is in {log}"])
+        else:
+            os.unlink(log)
+
+
+def _apart(call: Callable[[], object]) -> None:
+    """Call Spark from another thread, which has its own connection to Java.
+
+    That of a thread which was interrupted while it waited has the answer still to come.
+    """
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()

@@ -1,0 +1,139 @@
+"""EXPLAIN on Spark: what is planned, and with `analyze` what the tasks count."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from sase.api.compiling import statistics_in
+from sase.engine.threads import without_limit
+from sase.planning.explain import described
+from sase.spark.explanation import Counted, Halo, Place, SparkExplanation
+from sase.spark.halo import estimated, measured
+from sase.spark.replay import Replay, replay
+
+
+def explain(
+    query: str,
+    df: DataFrame | Mapping[str, DataFrame],
+    *,
+    analyze: bool = False,
+    stats: object = None,
+    **options: Any,
+) -> SparkExplanation:
+    """What a query does on Spark; the options are those of `match`.
+
+    Nothing is run but the jobs that look for the bounds of slices. With `analyze` the query is run
+    for what its tasks count; its results are not kept.
+    """
+    return explained(replay(query, df, stats=stats, **options), stats=stats, analyze=analyze)
+
+
+def explained(replay: Replay, *, stats: object = None, analyze: bool = False) -> SparkExplanation:
+    """The explanation of a replay."""
+    known, cut, statistics = replay.known, replay.cut, statistics_in(stats)
+    made = known.optimized(statistics)
+    return SparkExplanation(
+        described(known.query, known.recipe, made, statistics),
+        str(cut.choice.strategy),
+        cut.choice.reason,
+        tuple((str(name), why) for name, why in cut.choice.declined),
+        tuple(test.attribute for test in cut.keys),
+        cut.whole,
+        0 if cut.slices is None else len(cut.slices),
+        len(cut.hot),
+        cut.told,
+        _halo(replay, analyze=analyze),
+        tuple(_places(replay)),
+        spark_plan(replay.matches),
+        counters(replay) if analyze else (),
+    )
+
+
+def _halo(replay: Replay, *, analyze: bool) -> Halo | None:
+    if replay.cut.slices is None:
+        return None
+    if analyze:
+        return measured(replay)
+    # Of keys that are not hot no row is in a slice.
+    return None if replay.cut.hot else estimated(replay.cut.slices)
+
+
+def spark_plan(df: DataFrame) -> str:
+    """Spark's physical plan: what `df.explain()` prints, which Connect has as well."""
+    with redirect_stdout(io.StringIO()) as shown:
+        df.explain()
+    return shown.getvalue().strip()
+
+
+def counters(replay: Replay) -> tuple[Counted, ...]:
+    """What the tasks count, in the order of the dataflow."""
+    value, part = sf.col("value"), sf.col("part")
+    found = (
+        replay.metrics()
+        .groupBy("operator", "counter")
+        .agg(sf.sum(value), sf.max(value), sf.max_by(part, value))
+        .collect()
+    )
+    order = ["Task", *(type(each).__name__ for each in replay.operators)]
+    every = (Counted(*row) for row in found)
+    return tuple(sorted(every, key=lambda each: (order.index(each.operator), each.counter)))
+
+
+# ---------------------------------------------------------------- what runs where
+
+
+def _places(replay: Replay) -> Iterator[Place]:
+    plan, cut = replay.plan, replay.cut
+    jobs = f"; {'; '.join(cut.told)}" if cut.told else ""
+    yield Place("driver", f"binds and plans the query, and cuts the events{jobs}")
+    yield from _preparing(replay)
+    names = ", ".join(type(each).__name__ for each in replay.operators)
+    yield Place("Python tasks", f"one matcher for each of {cut.parts:,} parts: {names}")
+    _, limit = without_limit(plan)
+    if limit is not None:
+        yield Place("one Python task", f"takes the first {limit:,} results of all parts")
+
+
+def _preparing(replay: Replay) -> Iterator[Place]:
+    """How rows come to the matchers."""
+    columns = ", ".join(_columns(replay))
+    if replay.cut.files is not None:
+        yield Place(
+            "Python tasks", f"read {columns} of the row groups of a slice and its halo: no shuffle"
+        )
+        return
+    schema = replay.plan.schema
+    order = ", ".join(filter(None, [schema.time, schema.seq]))
+    yield Place("Spark SQL", f"reads {columns}")
+    yield Place("Spark SQL", f"keeps {_kept(replay)}")
+    yield Place("Spark SQL", f"{_placing(replay)}, and sorts each part by {order}")
+
+
+def _columns(replay: Replay) -> Iterator[str]:
+    if replay.plan.scan.columns is None:
+        yield "all columns"
+    else:
+        yield from sorted(replay.plan.named)
+
+
+def _kept(replay: Replay) -> str:
+    wanted = replay.plan.types_wanted
+    types = "rows of any type" if wanted is None else f"rows of type {' or '.join(sorted(wanted))}"
+    keys = f" that have {', '.join(test.attribute for test in replay.cut.keys)}"
+    bad = "puts bad rows aside" if replay.on_bad_row == "quarantine" else "and any bad row"
+    return f"{types}{keys if replay.cut.keys else ''}, {bad}"
+
+
+def _placing(replay: Replay) -> str:
+    cut = replay.cut
+    if cut.slices is None:
+        return "puts each row into the part of its key" if cut.keys else "brings all rows together"
+    if not cut.keys:
+        return "puts each row into every slice of time that needs it"
+    return "puts each row into the part of its key, those of hot keys into slices of time"

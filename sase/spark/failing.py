@@ -1,0 +1,74 @@
+"""What goes wrong in a job of Spark as an error of ours, without a page of Java."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sase import errors
+from sase.errors import DataError, SaseError, SparkError
+
+# Where a traceback of Python names an error of ours: behind it stands what it says.
+_RAISED = re.compile(r"^sase\.errors\.(\w+): ", re.MULTILINE)
+# What Spark and Java put behind a message.
+_BEHIND = re.compile(
+    r"\n\s+at [\w.$/]+\(|\s+SQLSTATE: |\nDriver stacktrace|\nJVM stacktrace"
+    r"|\n\nThe above exception"
+)
+# What Spark puts before one.
+_NOISE = re.compile(r"^(?:: )?(?:[\w.]+(?:Exception|Error): )?")
+
+
+@contextmanager
+def as_ours() -> Iterator[None]:
+    """Errors of Spark's jobs become ours."""
+    try:
+        yield
+    except Exception as problem:
+        if not _is_foreign(problem):
+            raise
+        raise translated(problem) from problem
+
+
+def _is_foreign(problem: Exception) -> bool:
+    # Connect alone comes without py4j, so that nothing of it can be named here.
+    return type(problem).__module__.partition(".")[0] in ("pyspark", "py4j")
+
+
+def is_of_spark(problem: Exception) -> bool:
+    """Whether Spark itself has failed, and not the query, the rows or the arguments."""
+    return _is_foreign(problem) and isinstance(translated(problem), SparkError)
+
+
+def translated(problem: Exception) -> SaseError:
+    """The error that a task raised, if it was one of ours, else what Spark says in short."""
+    text = str(problem)
+    if raised := list(_RAISED.finditer(text)):
+        said = text[raised[-1].end() :]
+        return _made(raised[-1][1], _BEHIND.split(said, maxsplit=1)[0].rstrip())
+    if (cause := getattr(problem, "java_exception", None)) is not None:
+        text = str(cause)
+    return SparkError(f"Spark gave up: {in_short(text)}")
+
+
+def _made(name: str, message: str) -> SaseError:
+    """An error of some class, if a message is all that it needs."""
+    kind = getattr(errors, name, SaseError)
+    if kind is DataError or (
+        isinstance(kind, type)
+        and issubclass(kind, SaseError)
+        and not issubclass(kind, errors.QueryError)
+    ):
+        made: SaseError = kind(message)
+        return made
+    return SaseError(message)
+
+
+def in_short(text: str) -> str:
+    """A message of Spark without stack traces: of one of Python the last line."""
+    told = _NOISE.sub("", _BEHIND.split(text.strip(), maxsplit=1)[0]).strip()
+    lines = [line for line in told.split("\n") if line.strip()]
+    if any(line.startswith("Traceback (most recent call last)") for line in lines):
+        return lines[-1].strip()
+    return " ".join(line.strip() for line in lines[:3])

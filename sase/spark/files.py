@@ -1,0 +1,120 @@
+"""Files of events as DataFrames, with the columns and the values that `sase run` finds in them.
+
+Spark reads Parquet. What it would read otherwise than Arrow does (CSV and JSON lines, whose types
+are guessed, Arrow's own files, and Parquet with nanoseconds or unsigned numbers of 64 bits) is read
+in tasks by the reader of `sase run`, a file in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as st
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+
+from sase.binding.bound import WindowKind
+from sase.engine.files import Files
+from sase.engine.plan import EnginePlan
+from sase.errors import DataError, PlanError, SchemaError
+
+_UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+
+
+def frame_of(spark: SparkSession, files: Files, plan: EnginePlan) -> DataFrame:
+    """The rows of files, for a query of which a plan was made that knows their columns."""
+    check_unit(files, plan)
+    schema = _spark_schema(files, plan)
+    if files.format == "parquet" and not any(map(_is_foreign, files.schema.types)):
+        reader = spark.read.schema(schema)
+        if files.base is not None:  # below it folders such as `day=1/` give columns
+            reader = reader.option("basePath", files.base)
+        return reader.parquet(*files.paths)
+    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    shown = to_arrow_schema(schema, timezone=zone)
+    numbers = spark.range(0, len(files.paths), 1, len(files.paths))
+    return numbers.mapInArrow(FileTask(files, plan.named, shown), schema)
+
+
+def check_unit(files: Files, plan: EnginePlan) -> None:
+    """Refuse windows without a unit where Spark's unit is another than that of the files."""
+    kind = files.schema.field(plan.schema.time).type
+    if not pa.types.is_timestamp(kind) or kind.unit == "us":
+        return
+    if any(w.kind is WindowKind.TIME and w.unit is None for w in plan.windows):
+        raise PlanError(
+            f"the window has no unit: in these files it counts {kind.unit}, as the times of"
+            f" `{plan.schema.time}` do, and Spark has microseconds: give it a unit"
+        )
+
+
+def _is_foreign(kind: pa.DataType) -> bool:
+    """Whether Spark reads a type of Parquet not at all, or as another one."""
+    return bool((pa.types.is_timestamp(kind) and kind.unit == "ns") or kind == pa.uint64())
+
+
+def _spark_schema(files: Files, plan: EnginePlan) -> st.StructType:
+    """The columns as Spark has them, without those that it has not and that nobody asked for."""
+    fields = []
+    for field in files.empty(files.schema.names, plan.named).schema:
+        kind = _spark_type(field.type)
+        if kind is not None:
+            fields.append(st.StructField(field.name, kind))
+        elif plan.scan.columns is None or field.name in plan.named:
+            raise SchemaError(
+                f"Spark has no type for `{field.name}`, which is {field.type}: leave it out of the"
+                " files, or say with RETURN what to show"
+            )
+    return st.StructType(fields)
+
+
+def _spark_type(kind: pa.DataType) -> st.DataType | None:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if kind == pa.uint64():
+        return st.LongType()
+    try:
+        return from_arrow_type(_UNSIGNED.get(kind, kind), prefer_timestamp_ntz=True)
+    except PySparkTypeError:
+        return None
+
+
+@dataclass(frozen=True)
+class FileTask:
+    """Reads the files whose numbers it is given."""
+
+    files: Files
+    named: Collection[str]
+    shown: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows of the files."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from self._rows(number)
+
+    def _rows(self, number: int) -> Iterator[pa.RecordBatch]:
+        path, files = self.files.paths[number], one_of(self.files, number)
+        for part, table in files.batches(self.shown.names, self.named):
+            try:
+                yield from table.cast(self.shown).to_batches()
+            except pa.ArrowInvalid as problem:
+                raise DataError(
+                    f"{path}: rows {part.first:,} to {part.first + part.rows - 1:,} have values"
+                    f" that Spark has not: {problem}"
+                ) from None
+
+
+def one_of(files: Files, number: int) -> Files:
+    """One of several files, with the columns of all."""
+    from pyarrow import dataset
+
+    every = files.dataset
+    fragment = list(every.get_fragments())[number]
+    alone = dataset.FileSystemDataset([fragment], every.schema, every.format, every.filesystem)
+    return replace(
+        files, paths=(files.paths[number],), stamps=(files.stamps[number],), dataset=alone
+    )

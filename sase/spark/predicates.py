@@ -1,0 +1,120 @@
+"""Conditions on single events as expressions of Spark SQL: rows are left out before they move.
+
+What Spark says of a row may be laxer than what the engine says, never stricter: the engine looks
+again. A condition that Spark might decide otherwise is left to the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import eq, ge, gt, le, lt, ne
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from sase.binding.bound import (
+    All,
+    Any,
+    Between,
+    Comparison,
+    Condition,
+    Conjunct,
+    Constant,
+    Expression,
+    Membership,
+    NullTest,
+    Reference,
+    When,
+)
+from sase.binding.types import Kind
+from sase.planning.nodes import Operator
+from sase.planning.reading import within
+from sase.spark.columns import all_of, any_of
+from sase.spark.source import Frame
+
+_COMPARED: dict[str, Callable[[Column, Column], Column]] = {
+    "=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
+_FLOATS = (st.FloatType, st.DoubleType)
+# Every integer up to here is a float64.
+_MOST_EXACT = 2**53
+
+
+def conditions_on(plan: Operator, component: int) -> Iterator[Condition]:
+    """The conditions that only look at the event of a component, wherever they are decided."""
+    for each in within(plan):
+        if not isinstance(each, Conjunct) or each.when is not When.EVENT:
+            continue
+        if each.references == (component,) == (each.component,):
+            yield each.condition
+
+
+def as_column(condition: Condition, frame: Frame) -> Column | None:
+    """A condition as Spark decides it; None if it is left to the engine."""
+    match condition:
+        case All(operands):
+            known = [each for each in (as_column(o, frame) for o in operands) if each is not None]
+            return all_of(known) if known else None
+        case Any(operands):
+            each_known = [as_column(operand, frame) for operand in operands]
+            sure = [each for each in each_known if each is not None]
+            return any_of(sure) if len(sure) == len(operands) else None
+        case Comparison(operator, Constant() as left, right):
+            return _compared(_MIRRORED[operator], right, left, frame)
+        case Comparison(operator, left, Constant() as right):
+            return _compared(operator, left, right, frame)
+        case Between(operand, Constant() as low, Constant() as high, negated=False):
+            above = _compared(">=", operand, low, frame)
+            below = _compared("<=", operand, high, frame)
+            return None if above is None or below is None else above & below
+        case Membership(operand, values, negated=False):
+            each_known = [
+                _compared("=", operand, value, frame) if isinstance(value, Constant) else None
+                for value in values
+            ]
+            sure = [each for each in each_known if each is not None]
+            return any_of(sure) if len(sure) == len(values) else None
+        case NullTest(Reference() as operand, negated):
+            value = _attribute(operand, frame)
+            if value is None or isinstance(frame.kind(operand.attribute), _FLOATS):
+                return None  # NaN is NULL to the engine
+            return value.isNotNull() if negated else value.isNull()
+    return None
+
+
+def _compared(operator: str, left: Expression, right: Constant, frame: Frame) -> Column | None:
+    if not isinstance(left, Reference):
+        return None
+    value, other = _attribute(left, frame), right.value
+    if value is None or not _is_exact(frame.kind(left.attribute), other):
+        return None
+    return _COMPARED[operator](value, sf.lit(other))
+
+
+def _attribute(reference: Reference, frame: Frame) -> Column | None:
+    """An attribute that every type declares: else a condition on it may be true without it."""
+    if reference.undeclared_by != frozenset() or reference.attribute not in frame.fields:
+        return None
+    is_float = isinstance(frame.kind(reference.attribute), _FLOATS)
+    if is_float != (reference.type.kind is Kind.FLOAT):
+        return None  # times in seconds, which are microseconds to conditions
+    return frame[reference.attribute]
+
+
+def _is_exact(kind: st.DataType, value: object) -> bool:
+    """Whether Spark compares values of a type with a literal as the engine does."""
+    match value:
+        case bool() | None:
+            return False
+        case int():
+            if isinstance(kind, _FLOATS):
+                return abs(value) <= _MOST_EXACT
+            return isinstance(kind, _INTEGERS) and -(2**63) <= value < 2**63
+        case float():
+            return isinstance(kind, _FLOATS) and value == value
+        case str():
+            return isinstance(kind, st.StringType) and kind.isUTF8BinaryCollation()
+    return False

@@ -1,0 +1,246 @@
+"""Patterns in SQL: `SELECT * FROM sase_match(TABLE(events), 'EVENT …')`.
+
+Of what Spark 4.1 and later offer, this is a table-valued function of Python with an `analyze`:
+
+- It takes any table, view or subquery, and the text of a query for each call. What comes out, the
+  columns with their types, is said by `analyze` when the statement is analyzed, so a query that is
+  wrong fails before any job. `analyze` also says how the rows are parted and sorted: nobody writes
+  PARTITION BY, and nobody can write a wrong one.
+- A Python Data Source reads files by itself, and cannot see tables, views or what a WHERE leaves.
+- A table function over batches of Arrow (`arrow_udtf`) gets many rows at once, and cannot have an
+  `analyze`: its columns are fixed when it is registered, and the user must part the rows.
+
+The price is that Spark hands over row by row, and that slices of time, which give a row to several
+tasks, are not possible: without a key all rows go to one task. Where that is too slow there is
+`sase.spark.match`, whose result may be given a name for SQL with `createOrReplaceTempView`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+from pyspark.sql.udtf import (
+    AnalyzeArgument,
+    AnalyzeResult,
+    OrderingColumn,
+    PartitioningColumn,
+    SelectedColumn,
+)
+
+from sase.api.compiling import compiled
+from sase.api.given import DEFAULT_PLAN, TIME, TYPE
+from sase.engine.plan import EnginePlan
+from sase.engine.threads import without_limit
+from sase.errors import PlanError, SchemaError
+from sase.planning.replay import Strategy, possible
+from sase.spark.blocks import whole_moments
+from sase.spark.cutting import shuffle_partitions
+from sase.spark.replay import check_order
+from sase.spark.results import arrow_schema, spark_schema
+from sase.spark.rows import Rows
+from sase.spark.shape import Shape
+from sase.spark.source import Frame, Source
+from sase.spark.task import Search, Task
+
+NAME, ZONE = "sase_match", "UTC"
+# Parts for each partition of a shuffle: they are placed by hash, and some must not stay empty.
+PARTS = 4
+# Rows that are searched at once.
+BLOCK = 1 << 16
+OPTIONS = {
+    "time": TIME, "type": TYPE, "seq": None, "types": None, "time_unit": None, "params": None,
+    "plan": DEFAULT_PLAN,
+}  # fmt: skip
+
+
+def register(spark: SparkSession, name: str = NAME) -> None:
+    """Make the table function known to a session: `SELECT * FROM sase_match(TABLE(t), 'EVENT …')`.
+
+    Named arguments are `time`, `type`, `seq`, `types`, `time_unit`, `params` (a map) and `plan`, as
+    in `match`: `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`.
+    """
+    parts = PARTS * shuffle_partitions(spark)
+
+    class Matching(_Matching):
+        @staticmethod
+        def analyze(
+            events: AnalyzeArgument, query: AnalyzeArgument, **options: AnalyzeArgument
+        ) -> Planned:
+            return planned(events, query, options, parts)
+
+    spark.udtf.register(name, sf.udtf(Matching))  # type: ignore[arg-type]
+
+
+@dataclass
+class Planned(AnalyzeResult):  # type: ignore[misc, unused-ignore]
+    """What `analyze` found out: for Spark, and for the search of each part."""
+
+    task: Task | None = None
+    columns: Sequence[tuple[str, pa.DataType]] = field(default_factory=tuple)
+
+
+def planned(
+    events: AnalyzeArgument,
+    query: AnalyzeArgument,
+    options: Mapping[str, AnalyzeArgument],
+    parts: int,
+) -> Planned:
+    """The plan of a call: its columns, its parts, and what searches them."""
+    if not events.isTable or not isinstance(events.dataType, st.StructType):
+        raise PlanError(f"the first argument of {NAME} is a table, as in  {NAME}(TABLE(t), …)")
+    source = Source((Frame(_Columns(events.dataType), None),), ZONE)  # type: ignore[arg-type]
+    text, said = _text(query), _said(options)
+    known = compiled(text, source.empty, limit=None, on_bad_row="error", **said)
+    engine = known.plan(known.optimized()).engine
+    check_order(engine)
+    source.check_shown(None if engine.scan.columns is None else set(engine.named))
+    schema = spark_schema(engine, source)
+    plan, limit = without_limit(engine)
+    rows, (frame,) = Rows(source, engine), source.frames
+    columns = [_taken(frame, name) for name in rows.columns(frame)]
+    task = Task(plan, Shape(), arrow_schema(schema, ZONE), limit=limit, slack=rows.slack)
+    keys = None if limit is not None else _keys(rows, frame)
+    if keys is None:
+        return Planned(
+            schema,
+            withSinglePartition=True,
+            orderBy=_order(engine),
+            select=[taken for taken, _ in columns],
+            task=task,
+            columns=[(taken.alias, kind) for taken, kind in columns],
+        )
+    return Planned(
+        schema,
+        partitionBy=[PartitioningColumn(f"pmod(xxhash64({', '.join(keys)}), {parts})")],
+        orderBy=_order(engine),
+        select=[taken for taken, _ in columns],
+        task=task,
+        columns=[(taken.alias, kind) for taken, kind in columns],
+    )
+
+
+class _Columns:
+    """The columns of a table, where there is no DataFrame of it."""
+
+    def __init__(self, schema: st.StructType) -> None:
+        self.schema = schema
+
+
+def _text(query: AnalyzeArgument) -> str:
+    if not query.isConstantExpression or not isinstance(query.value, str):
+        raise PlanError("the query is a text that does not depend on any row")
+    return query.value
+
+
+def _said(options: Mapping[str, AnalyzeArgument]) -> dict[str, Any]:
+    for name, given in options.items():
+        if name not in OPTIONS:
+            raise PlanError(f"{NAME} has no argument `{name}`: there are {', '.join(OPTIONS)}")
+        if not given.isConstantExpression:
+            raise PlanError(f"`{name}` is to be the same for all rows")
+    said = OPTIONS | {name: given.value for name, given in options.items()}
+    if isinstance(said["types"], str):
+        said["types"] = [said["types"]]
+    return said
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _order(plan: EnginePlan) -> list[OrderingColumn]:
+    names = filter(None, [plan.schema.time, plan.schema.seq])
+    return [OrderingColumn(_quoted(name)) for name in names]
+
+
+def _taken(frame: Frame, name: str) -> tuple[SelectedColumn, pa.DataType]:
+    """A column as it comes: moments as numbers, since Python would take them for local times."""
+    kind = frame.kind(name)
+    if isinstance(kind, st.TimestampType):
+        return SelectedColumn(f"unix_micros({_quoted(name)})", name), pa.timestamp("us", ZONE)
+    if "timestamp" in kind.simpleString() and not isinstance(kind, st.TimestampNTZType):
+        raise SchemaError(
+            f"`{name}` has moments inside of {kind.simpleString()}, which rows of Python do not"
+            " carry exactly: leave the column out, or use  sase.spark.match"
+        )
+    (shown,) = arrow_schema(st.StructType([frame.fields[name]]), ZONE).types
+    return SelectedColumn(_quoted(name), name), shown
+
+
+def _keys(rows: Rows, frame: Frame) -> list[str] | None:
+    """The keys as expressions of SQL, equal where the engine takes them for equal."""
+    plan = rows.plan
+    tests = [test for test in plan.split.keys if rows.can_place(test)]
+    tests = [test for test in tests if not plan.ranked or test in plan.ranked]
+    names = [set(rows.attributes_of(test).values()) for test in tests]
+    alone = [next(iter(each)) for each in names if len(each) == 1]
+    placed = [test for test, each in zip(tests, names, strict=True) if len(each) == 1]
+    if possible(plan.split, placed)[Strategy.KEY]:
+        return None
+    return [_key(_quoted(name), frame.kind(name)) for name in alone]
+
+
+def _key(column: str, kind: st.DataType) -> str:
+    if isinstance(kind, st.FloatType | st.DoubleType):
+        return f"CASE WHEN {column} = 0 THEN 0D ELSE CAST({column} AS DOUBLE) END"
+    if isinstance(kind, st.StringType) and not kind.isUTF8BinaryCollation():
+        return f"collate({column}, 'UTF8_BINARY')"
+    return column
+
+
+class _Matching:
+    """Searches one part: rows come one by one, in order."""
+
+    def __init__(self, plan: Planned) -> None:
+        assert plan.task is not None
+        self._task, self._search = plan.task, Search(plan.task, 0)
+        self._columns = plan.columns
+        self._rows: list[Any] = []
+        # Rows of the last moment, of which more may come.
+        self._waiting: list[pa.Table] = []
+
+    def eval(self, events: Any, query: str, **options: Any) -> Iterator[tuple[Any, ...]]:
+        """A row: it is kept until there are enough."""
+        self._rows.append(events)
+        if len(self._rows) >= BLOCK:
+            time = self._task.plan.schema.time
+            rows = pa.concat_tables([*self._waiting, self._block()])
+            *ready, last = whole_moments([rows], time, self._task.slack)
+            self._waiting = [last]
+            for each in ready:
+                yield from self._shown(self._search.push(each))
+
+    def terminate(self) -> Iterator[tuple[Any, ...]]:
+        """The end of the part."""
+        if self._rows:
+            self._waiting.append(self._block())
+        if self._waiting:
+            yield from self._shown(self._search.push(pa.concat_tables(self._waiting)))
+        yield from self._shown(self._search.finish())
+
+    def _block(self) -> pa.Table:
+        columns = zip(*self._rows, strict=True)
+        arrays = {
+            name: _array(values, kind)
+            for (name, kind), values in zip(self._columns, columns, strict=True)
+        }
+        self._rows = []
+        return pa.table(arrays)
+
+    @staticmethod
+    def _shown(found: Iterator[pa.Table]) -> Iterator[tuple[Any, ...]]:
+        for table in found:
+            for row in table.to_pylist():
+                yield tuple(row.values())
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.array(values, pa.int64()).cast(kind)
+    return pa.array(values, kind)

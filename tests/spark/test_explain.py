@@ -1,0 +1,135 @@
+"""EXPLAIN on Spark: what is said is what is done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import sase
+from sase import spark as on_spark
+from sase.cli.main import main
+from sase.planning.replay import Slices
+from sase.spark.halo import estimated
+
+EVENTS = pa.table(
+    {
+        "ts": range(400),
+        "type": ["A", "B", "C", "X"] * 100,
+        "id": [number * 7 // 5 % 4 for number in range(400)],
+    }
+)
+KEYED = "EVENT SEQ(A a, !(B b), C c) WHERE [id] WITHIN 20"
+FREE = "EVENT SEQ(A a, C c) WHERE a.id < c.id WITHIN 20"
+
+
+@pytest.fixture
+def df(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(EVENTS)
+
+
+def test_by_key(df: DataFrame) -> None:
+    found = on_spark.explain(KEYED, df, slices=5)
+    assert (found.strategy, found.keys, found.whole, found.slices) == ("key", ("id",), 5, 0)
+    text = str(found)
+    assert "└─ SC←" in text
+    assert "cut by key: all events of a match have the same key" in text
+    assert "parts: 5 by the hash of id" in text
+    assert "Spark SQL: keeps rows of type A or B or C that have id, and any bad row" in text
+    assert "Python tasks: one matcher for each of 5 parts: SequenceScan, Seq" in text
+    assert "MapInArrow" in text.partition("the plan of Spark:")[2]
+    assert found.counters == ()
+    assert found.halo is None
+
+
+def test_by_slice_with_a_halo(df: DataFrame) -> None:
+    bounds = [100, 200, 300]
+    found = on_spark.explain(FREE, df, slices=bounds)
+    assert (found.strategy, found.keys, found.whole, found.slices) == ("slice", (), 0, 4)
+    assert ("key", "there is no attribute on which all events of a match agree") in found.declined
+    # 20 of the 100 rows before each of three bounds, of 400.
+    assert found.halo is not None
+    assert found.halo.overhead == pytest.approx(0.15)
+    assert "halo: about 15 % more rows, by the bounds and the window" in str(found)
+
+
+def test_the_halo_is_counted(df: DataFrame) -> None:
+    found = on_spark.explain(FREE, df, slices=[100, 200, 300], analyze=True)
+    needed = [n for n in range(400) if EVENTS["type"][n].as_py() in "AC"]
+    twice = [n for n in needed if any(bound - 20 <= n < bound for bound in (100, 200, 300))]
+    assert found.halo is not None
+    assert found.halo.shared == len(twice) / len(needed)
+    assert found.halo.overhead == pytest.approx(len(twice) / len(needed))
+
+
+@pytest.mark.parametrize("query", [KEYED, FREE])
+def test_what_tasks_count_adds_up(df: DataFrame, query: str) -> None:
+    found = on_spark.explain(query, df, slices=4, analyze=True)
+    counters = {(each.operator, each.counter): each for each in found.counters}
+    results = counters["Task", "results"]
+    assert results.total == len(sase.match(query, EVENTS)) > 0
+    assert results.total / 4 <= results.most <= results.total
+    rows = counters["Task", "rows"]
+    assert rows.total >= (300 if query == KEYED else 200)
+    assert 0 <= rows.part < 4
+    assert ("SequenceScan", "events") in counters
+    assert "counted in the tasks" in str(found)
+    assert "results: " in str(found)
+
+
+def test_limit_is_a_step_of_its_own(df: DataFrame) -> None:
+    found = on_spark.explain(f"{KEYED} LIMIT 3", df, seq="ts")
+    assert found.places[-1].where == "one Python task"
+    assert found.places[-1].what == "takes the first 3 results of all parts"
+
+
+def test_as_data(df: DataFrame) -> None:
+    found = on_spark.explain(FREE, df, slices=[100, 200], analyze=True)
+    document = json.loads(found.to_json())
+    assert document == found.to_dict()
+    assert document["plan"]["query"] == FREE
+    assert document["cut"]["strategy"] == "slice"
+    assert document["cut"]["slices"] == 3
+    assert document["counters"][0]["operator"] == "Task"
+
+
+@pytest.mark.parametrize(
+    ("slices", "expected"),
+    [
+        (Slices((10,), (5,), (10,)), None),
+        (Slices((10, 20), (5, 15), (10, 20)), 1 / 3),
+        (Slices((10, 20), (5, 15), (15, 25)), 2 / 3),
+    ],
+)
+def test_the_estimate_of_a_halo(slices: Slices, expected: float | None) -> None:
+    found = estimated(slices)
+    assert (None if found is None else found.overhead) == (
+        None if expected is None else pytest.approx(expected)
+    )
+
+
+def test_from_the_command_line(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pyarrow.parquet.write_table(EVENTS, "events.parquet")
+    arguments = ["explain", "--spark", "--events", "events.parquet", "-q", KEYED]
+    assert main([*arguments, "--strategy", "key", "--slices", "2", "--analyze"]) == 0
+    out = capsys.readouterr().out
+    assert "cut by key: it was asked for" in out
+    assert "rows: 300 (most " in out
+    assert main([*arguments, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["plan"]["query"] == KEYED
+    assert main([*arguments, "--format", "dot"]) == 2
+    assert "--format dot does not go with --spark" in capsys.readouterr().err
+    assert main(["explain", "--spark", "-q", KEYED]) == 2
+    assert "give the events once" in capsys.readouterr().err
+    assert main(["explain", "--strategy", "key", "-q", KEYED]) == 2
+    assert "--strategy is for --spark" in capsys.readouterr().err

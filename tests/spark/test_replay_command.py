@@ -1,0 +1,234 @@
+"""`sase replay`: from files and tables to the results of `sase run`."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from pyspark.sql import SparkSession
+
+import sase
+from sase.cli.main import main
+from tests.spark.cases import multiset as counted
+
+BEGIN = datetime.fromisoformat("2026-01-01T00:00:00")
+EVENTS = pa.table(
+    {
+        "ts": pa.array([BEGIN + timedelta(seconds=n) for n in range(60)], pa.timestamp("us")),
+        "type": ["A", "B", "C"] * 20,
+        "id": [number * 7 // 5 % 4 for number in range(60)],
+        "s": ["x", None, 'y, "z"'] * 20,
+    }
+)
+QUERY = "EVENT SEQ(A a, !(B b), C c) WHERE [id] WITHIN 30 seconds"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
+    monkeypatch.chdir(tmp_path)
+    spark.catalog.clearCache()
+    pyarrow.parquet.write_table(EVENTS, "events.parquet")
+
+
+def replay(*arguments: str, events: str = "events.parquet") -> int:
+    return main(["replay", "--events", events, *arguments])
+
+
+def read(path: str) -> pa.Table:
+    if Path(path).suffix == ".arrow":
+        return pa.ipc.open_file(path).read_all()
+    return pyarrow.parquet.read_table(path)
+
+
+def multiset(table: pa.Table) -> object:
+    return counted(table.to_pylist())
+
+
+def expected(events: object = EVENTS, query: str = QUERY) -> object:
+    return multiset(sase.match(query, events).to_arrow())
+
+
+# ---------------------------------------------------------------- outputs
+
+
+@pytest.mark.parametrize("out", ["found.parquet", "found.arrow", "found/"])
+def test_all_matches_in_a_file(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert replay("-q", QUERY, "-o", out) == 0
+    assert multiset(read(out)) == expected()
+    told = capsys.readouterr().err
+    count = len(sase.match(QUERY, EVENTS))
+    assert f"{count} matches in 60 rows" in told
+    assert f"on Spark: {out}" in told
+    assert not list(Path().glob("*.partial"))
+
+
+def test_text_is_the_text_of_run(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    for format in ("csv", "jsonl"):
+        assert replay("-q", QUERY, "-o", f"found.{format}") == 0
+        assert main(["run", "-q", QUERY, "--events", "events.parquet", "-o", f"run.{format}"]) == 0
+        assert replay("-q", QUERY, "--format", format) == 0
+        written = Path(f"found.{format}").read_bytes()
+        assert capsysbinary.readouterr().out == written
+        local = Path(f"run.{format}").read_bytes()
+        assert sorted(written.splitlines()) == sorted(local.splitlines())
+
+
+def test_a_table_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    query = "EVENT SEQ(A a, C c) WITHIN 10 seconds RETURN a.ts AS begin, a.id, a.s, c.id"
+    assert replay("-q", query, "--format", "table") == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0].split() == ["begin", "a_id", "a_s", "c_id", "detected_at"]
+    assert len(lines) == 2 + 20 + 1
+    assert lines[2].split()[:5] == ["2026-01-01", "00:00:00", "0", "x", "2"]
+    assert "more: write all of them with  -o FILE" in lines[-1]
+    assert "matches in 60 rows" in err
+
+
+def test_no_match(capsys: pytest.CaptureFixture[str]) -> None:
+    assert replay("-q", "EVENT SEQ(A a, D d) WITHIN 5 seconds") == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "0 matches in 60 rows" in err
+
+
+def test_the_first_matches(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("-q", QUERY, "--limit", "3", "-o", "found.parquet")
+    assert replay(*arguments) == 2
+    assert "LIMIT takes the first results" in capsys.readouterr().err
+    assert replay(*arguments, "--seq", "id") == 0
+    local = sase.match(QUERY, EVENTS, seq="id", limit=3).to_arrow()
+    assert multiset(read("found.parquet")) == multiset(local)
+
+
+# ---------------------------------------------------------------- inputs
+
+
+def test_csv_is_read_as_run_reads_it() -> None:
+    pyarrow.csv.write_csv(EVENTS.slice(0, 30), "a.csv")
+    pyarrow.csv.write_csv(EVENTS.slice(30), "b.csv")
+    query = "EVENT SEQ(A a, C c) WHERE [id] AND a.s = 'x' WITHIN 30 seconds"
+    assert replay("-q", query, "-o", "found.parquet", events="?.csv") == 0
+    assert main(["run", "-q", query, "--events", "?.csv", "-o", "run.parquet"]) == 0
+    found, local = read("found.parquet"), read("run.parquet")
+    assert len(found) > 0
+    # Spark has microseconds, where Arrow takes the unit that the text needs.
+    assert multiset(found) == multiset(local.cast(found.schema))
+
+
+def test_json_lines_are_read_as_run_reads_them() -> None:
+    lines = [json.dumps({**row, "ts": row["ts"].isoformat()}) for row in EVENTS.to_pylist()]
+    Path("events.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert replay("-q", QUERY, "-o", "found.jsonl", events="events.jsonl") == 0
+    assert main(["run", "-q", QUERY, "--events", "events.jsonl", "-o", "run.jsonl"]) == 0
+    found, local = (Path(name).read_text().splitlines() for name in ("found.jsonl", "run.jsonl"))
+    assert sorted(found) == sorted(local) != []
+
+
+def test_parquet_with_nanoseconds_and_unsigned_numbers() -> None:
+    table = EVENTS.set_column(0, "ts", EVENTS["ts"].cast(pa.timestamp("ns")))
+    table = table.append_column("u", EVENTS["id"].cast(pa.uint64()))
+    table = table.append_column("v", EVENTS["id"].cast(pa.uint32()))
+    pyarrow.parquet.write_table(table, "events.parquet")
+    query = "EVENT SEQ(A a, C c) WHERE [u] AND a.v <= c.v WITHIN 30 seconds RETURN a.id, c.u, c.v"
+    assert replay("-q", query, "-o", "found.parquet") == 0
+    local = sase.match(query, table).to_arrow()
+    found = read("found.parquet")
+    assert len(found) == len(local) > 0
+    names = ["a_id", "c_u", "c_v"]
+    assert multiset(found.select(names)) == multiset(local.select(names))
+
+
+def test_nanoseconds_that_spark_has_not_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    odd = EVENTS["ts"].cast(pa.timestamp("ns")).cast(pa.int64()).to_pylist()
+    ts = pa.array([each + 1 for each in odd], pa.timestamp("ns"))
+    pyarrow.parquet.write_table(EVENTS.set_column(0, "ts", ts), "events.parquet")
+    assert replay("-q", QUERY) == 1
+    told = capsys.readouterr().err
+    assert "events.parquet: rows 0 to 59 have values that Spark has not" in told
+    assert "Traceback" not in told
+
+
+def test_a_window_without_a_unit_counts_what_the_files_count(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = EVENTS.set_column(0, "ts", EVENTS["ts"].cast(pa.timestamp("ms")))
+    pyarrow.parquet.write_table(table, "events.parquet")
+    assert replay("-q", "EVENT SEQ(A a, C c) WHERE [id] WITHIN 30000") == 2
+    assert "in these files it counts ms" in capsys.readouterr().err
+    assert replay("-q", QUERY, "-o", "found.parquet") == 0
+    assert multiset(read("found.parquet")) == expected()
+
+
+def test_folders_that_give_columns() -> None:
+    for day in (1, 2):
+        Path(f"days/day={day}").mkdir(parents=True)
+        part = EVENTS.slice(30 * (day - 1), 30)
+        pyarrow.parquet.write_table(part, f"days/day={day}/part.parquet")
+    query = "EVENT SEQ(A a, C c) WHERE [id, day] WITHIN 30 seconds RETURN a.day, c.id"
+    assert replay("-q", query, "-o", "found.parquet", events="days") == 0
+    assert multiset(read("found.parquet")) == multiset(sase.match(query, "days").to_arrow())
+
+
+def test_a_table(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    spark.read.parquet(str(Path.cwd() / "events.parquet")).createOrReplaceTempView("readings")
+    assert main(["replay", "--table", "readings", "-q", QUERY, "-o", "found.parquet"]) == 0
+    assert multiset(read("found.parquet")) == expected()
+    assert main(["replay", "--table", "reading", "-q", QUERY]) == 1
+    assert "Spark gave up: " in capsys.readouterr().err
+
+
+def test_an_address() -> None:
+    address = (Path.cwd() / "events.parquet").as_uri()
+    assert replay("-q", QUERY, "-o", "found.parquet", events=address) == 0
+    assert multiset(read("found.parquet")) == expected()
+
+
+# ---------------------------------------------------------------- rows that are bad, options
+
+
+def with_bad_rows() -> None:
+    ts = [None if n in (6, 7) else value for n, value in enumerate(EVENTS["ts"].to_pylist())]
+    table = EVENTS.set_column(0, "ts", pa.array(ts, pa.timestamp("us")))
+    pyarrow.parquet.write_table(table, "events.parquet")
+
+
+def test_a_bad_row_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with_bad_rows()
+    assert replay("-q", QUERY, "-o", "found.csv") == 1
+    told = capsys.readouterr().err
+    assert "sase replay: error: a row is bad, {'ts': None" in told
+    assert "Traceback" not in told
+    assert "org.apache" not in told
+
+
+def test_bad_rows_are_put_aside(capsys: pytest.CaptureFixture[str]) -> None:
+    with_bad_rows()
+    assert replay("-q", QUERY, "--on-bad-row", "quarantine", "-o", "found.parquet") == 0
+    assert "2 rows could not be used: --quarantine FILE" in capsys.readouterr().err
+    assert replay("-q", QUERY, "--quarantine", "bad.parquet", "-o", "found.parquet") == 0
+    local = sase.match(QUERY, "events.parquet", on_bad_row="quarantine")
+    assert multiset(read("found.parquet")) == multiset(local.to_arrow())
+    assert sorted(read("bad.parquet")["id"].to_pylist()) == [0, 1]
+
+
+@pytest.mark.parametrize("strategy", ["key", "slice", "one_task"])
+def test_strategies_and_slices(strategy: str) -> None:
+    arguments = ("--strategy", strategy, "--slices", "3", "--plan", "basic")
+    assert replay("-q", QUERY, *arguments, "-o", "found.parquet") == 0
+    assert multiset(read("found.parquet")) == expected()
+
+
+def test_a_strategy_that_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert replay("-q", "EVENT SEQ(A a, C c) WITHIN 3 s", "--strategy", "key") == 2
+    assert "cannot be taken here" in capsys.readouterr().err
+
+
+def test_one_task_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert replay("-q", "EVENT SEQ(A a, C c) WHERE a.id < c.id LIMIT 0", "--seq", "id") == 0
+    assert "sase: warning: one task searches all events" in capsys.readouterr().err

@@ -1,0 +1,175 @@
+"""Patterns in SQL: the table function gives what the local engine gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StringType
+from pyspark.sql.udtf import AnalyzeArgument
+
+import sase
+from sase import spark as on_spark
+from sase.errors import DataError, PlanError, SaseError
+from sase.spark import table_function
+from sase.spark.failing import as_ours
+from tests.spark.cases import multiset
+
+BEGIN = datetime.fromisoformat("2026-03-28T20:00:00+00:00")
+EVENTS = pa.table(
+    {
+        "ts": pa.array(
+            [BEGIN + timedelta(minutes=7 * n, microseconds=n) for n in range(120)],
+            pa.timestamp("us", "UTC"),
+        ),
+        "type": ["A", "B", "C", "X"] * 30,
+        "id": [None if n == 50 else n * 7 // 5 % 4 for n in range(120)],
+        "v": [(n * 37 % 11) / 4 for n in range(120)],
+        "d": [Decimal(n) / 8 for n in range(120)],
+        "n": pa.array([BEGIN.replace(tzinfo=None) + timedelta(hours=n) for n in range(120)]),
+        "seq": range(120),
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def _registered(spark: SparkSession) -> Iterator[None]:
+    schema = from_arrow_schema(EVENTS.schema, prefer_timestamp_ntz=True)
+    spark.createDataFrame(EVENTS, schema).createOrReplaceTempView("events")
+    on_spark.register(spark)
+    yield
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def found(spark: SparkSession, query: str, rest: str = "") -> Any:
+    text = query.replace("'", "\\'")
+    rows = spark.sql(f"SELECT * FROM sase_match(TABLE(events), '{text}'{rest})")
+    return multiset(rows.toArrow().to_pylist())
+
+
+QUERIES = [
+    "EVENT SEQ(A a, !(B b), C c) WHERE [id] WITHIN 3 hours",
+    "EVENT SEQ(A a, C c) WHERE [id] AND a.v < c.v WITHIN 5 hours RETURN a.id, c.ts - a.ts AS took",
+    "EVENT SEQ(A a, C c) WHERE a.v < c.v AND c.type != 'Y' WITHIN 1 hour",
+    "EVENT SEQ(A a, C c, !(B b)) WHERE [v] WITHIN 2 days",
+    "EVENT A a WHERE a.d > 7 RETURN a.d, a.n, a.ts",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])  # where the clocks change meanwhile
+def test_the_local_answer(spark: SparkSession, query: str, zone: str) -> None:
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    local = sase.match(query, EVENTS).to_pylist()
+    assert len(local) > 0
+    assert found(spark, query) == multiset(local)
+
+
+def test_rows_are_searched_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_function, "BLOCK", 3)
+    # Of the same moment are 8 events, so that one is in several blocks.
+    ts = EVENTS["ts"].cast(pa.int64()).to_numpy() // 3_600_000_000
+    table = EVENTS.select(["ts", "type", "id"]).set_column(0, "ts", pa.array(ts))
+    query = "EVENT SEQ(A a, !(B b), C c) WHERE [id] WITHIN 3"
+    plan = table_function.planned(
+        AnalyzeArgument(from_arrow_schema(table.schema), None, True, False),
+        AnalyzeArgument(StringType(), query, False, True),
+        {},
+        4,
+    )
+    assert [each.alias for each in plan.select] == table.column_names
+    matching, rows = table_function._Matching(plan), list[Any]()
+    for row in table.to_pylist():
+        rows += matching.eval(tuple(row.values()), query)
+    assert rows  # before the end
+    rows += matching.terminate()
+    local = sase.match(query, table).to_pylist()
+    assert multiset(dict(zip(local[0], row, strict=True)) for row in rows) == multiset(local)
+
+
+def test_limit_takes_the_first_of_all(spark: SparkSession) -> None:
+    query = f"{QUERIES[0]} LIMIT 5"
+    local = sase.match(query, EVENTS, seq="seq").to_pylist()
+    assert found(spark, query, ", seq => 'seq'") == multiset(local)
+
+
+def test_windows_in_events(spark: SparkSession) -> None:
+    query = "EVENT SEQ(A a, C c) WHERE [id] WITHIN 20 EVENTS"
+    local = sase.match(query, EVENTS, seq="seq").to_pylist()
+    assert found(spark, query, ", seq => 'seq'") == multiset(local)
+
+
+def test_named_arguments(spark: SparkSession) -> None:
+    rows = spark.sql(
+        "SELECT count(*) FROM sase_match(events => TABLE(SELECT ts AS at, id, v FROM events),"
+        " query => 'EVENT SEQ(Low a, High b) WHERE [id] WITHIN 2 hours', time => 'at',"
+        " type => NULL, types => map('Low', 'v < :least', 'High', 'v >= :least'),"
+        " params => map('least', 1.5D), plan => 'basic')"
+    )
+    table = EVENTS.select(["ts", "id", "v"]).rename_columns(["at", "id", "v"])
+    local = sase.match(
+        "EVENT SEQ(Low a, High b) WHERE [id] WITHIN 2 hours", table, time="at", type=None,
+        types={"Low": "v < :least", "High": "v >= :least"}, params={"least": 1.5},
+    )  # fmt: skip
+    assert rows.first()[0] == len(local) > 0
+
+
+def test_results_join_and_filter(spark: SparkSession) -> None:
+    row = spark.sql(
+        f"SELECT count(*) FROM sase_match(TABLE(SELECT * FROM events WHERE v > 1), '{QUERIES[0]}')"
+        " m JOIN events e ON m.c.seq = e.seq WHERE m.a.id = 1"
+    ).first()
+    kept = EVENTS.filter(pa.compute.greater(EVENTS["v"], 1))
+    local = [each for each in sase.match(QUERIES[0], kept) if each["a"]["id"] == 1]
+    assert row[0] == len(local) > 0
+
+
+def test_rows_go_to_the_part_of_their_key(spark: SparkSession) -> None:
+    parts = spark.sql(f"EXPLAIN SELECT * FROM sase_match(TABLE(events), '{QUERIES[0]}')").first()[0]
+    assert "pmod(xxhash64(id" in parts
+    alone = spark.sql(f"EXPLAIN SELECT * FROM sase_match(TABLE(events), '{QUERIES[4]}')").first()[0]
+    assert "SinglePartition" in alone
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "told"),
+    [
+        ("TABLE(events), 'EVENT SEQ(A a'", SaseError, "error["),
+        ("TABLE(events), 'EVENT A a WHERE a.x = 1'", SaseError, "no column `x`"),
+        ("TABLE(events), 'EVENT A a', speed => 1", PlanError, "has no argument `speed`"),
+        ("TABLE(events), 'EVENT A a LIMIT 1'", PlanError, "LIMIT takes the first results"),
+        ("TABLE(events), 7", PlanError, "the query is a text"),
+    ],
+)
+def test_what_is_wrong_is_said_before_any_job(
+    spark: SparkSession, call: str, kind: type[Exception], told: str
+) -> None:
+    with pytest.raises(kind) as caught, as_ours():
+        spark.sql(f"SELECT * FROM sase_match({call})")
+    assert told in str(caught.value)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_a_bad_row_is_an_error(spark: SparkSession) -> None:
+    spark.sql("SELECT * FROM events UNION ALL SELECT NULL, 'A', 1, 1, 1, NULL, 120").createTempView(
+        "bad"
+    )
+    with pytest.raises(DataError, match="a row is bad, {'ts': None"), as_ours():
+        spark.sql(f"SELECT * FROM sase_match(TABLE(bad), '{QUERIES[0]}')").collect()
+
+
+def test_a_pattern_transforms_a_data_frame(spark: SparkSession) -> None:
+    rows = spark.table("events").transform(on_spark.pattern(QUERIES[0], slices=3)).toArrow()
+    assert multiset(rows.to_pylist()) == multiset(sase.match(QUERIES[0], EVENTS).to_pylist())
+
+
+def test_a_result_under_a_name(spark: SparkSession) -> None:
+    on_spark.match(QUERIES[2], spark.table("events")).createOrReplaceTempView("found")
+    count = spark.sql("SELECT count(*) FROM found").first()[0]
+    assert count == len(sase.match(QUERIES[2], EVENTS))
