@@ -40,7 +40,7 @@ KEY = "#key"
 # Keys are uneven if events agree so many times as often as if all keys held the same.
 UNEVEN = 2.0
 # A slice has at least so many row groups, since it reads one before it for its halo, too.
-LEAST_RUNS = 2
+LEAST_RUNS, MOST_READ, LEAST_ROWS = 2, 2, 1 << 18
 FOOTERS = "the footers of the files gave the bounds: no job ran"
 LOOKED = "two jobs looked at the times of {:,} rows for the bounds"
 
@@ -157,11 +157,15 @@ class _Cutter:
         """Slices of whole row groups, as many as are asked for or as pay."""
         split, bounds = self.rows.plan.split, self.bounds
         if bounds is None:
-            parts = self.asked
+            parts, whole = self.asked, len(files.runs) // LEAST_RUNS
             if parts is None:
-                wanted = max(-(-files.rows // SLICE_ROWS), parallelism(self.rows.source.spark))
-                parts = slices_worth(min(wanted, len(files.runs) // LEAST_RUNS), split, files.span)
-            bounds = files.bounds(parts)
+                cores = parallelism(self.rows.source.spark)
+                wanted = max(-(-files.rows // SLICE_ROWS), cores)
+                # Rather than to leave a core idle, a row group is read by two tasks.
+                few = min(cores, MOST_READ * len(files.runs), files.rows // LEAST_ROWS)
+                parts = slices_worth(min(wanted, max(whole, few)), split, files.span)
+            is_coarse = parts <= whole
+            bounds = files.bounds(parts) if is_coarse else files.times(parts).bounds(parts)
         return time_slices(bounds, split, self.rows.slack)
 
     def slices(

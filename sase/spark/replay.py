@@ -87,7 +87,7 @@ class Replay:
     def count(self) -> DataFrame:
         """How many results there are, as one row with `matches`: none of them is made."""
         plan, limit = without_limit(self.plan)
-        task = replace(self._task(plan, self.schema, limit), gives="count")
+        task = replace(self._task(plan, COUNT_SCHEMA, limit), gives="count")
         total = sf.coalesce(sf.sum("matches"), sf.lit(0)).cast("bigint")
         if limit is not None:
             total = sf.least(total, sf.lit(limit))
@@ -130,14 +130,15 @@ class Replay:
         )
 
     def _run(self, task: Task, schema: st.StructType) -> DataFrame:
+        of_events = replace(self._rows, shows=task.gives != "count")
         if self.cut.files is not None:
             (frame,) = self.source.frames
             task = replace(task, plan=replace(task.plan, on_bad_row=self.on_bad_row))
-            reads = files_task(task, self.source, self.cut.files, self._rows.columns(frame))
+            reads = files_task(task, self.source, self.cut.files, of_events.columns(frame))
             numbers = self.source.spark.range(0, self.cut.parts, 1, self.cut.parts)
             return numbers.mapInArrow(reads, schema)
         skips = self.on_bad_row == "quarantine"
-        rows = self._rows.placed(self.cut.keys, self._part, skips_bad=skips)
+        rows = of_events.placed(self.cut.keys, self._part, skips_bad=skips)
         placed = rows.repartitionById(self.cut.parts, sf.col(f"`{PART}`"))
         return placed.sortWithinPartitions(*self._rows.order()).mapInArrow(task, schema)
 

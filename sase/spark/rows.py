@@ -50,6 +50,8 @@ class Rows:
 
     source: Source
     plan: EnginePlan
+    # Whether results are made, and not only counted.
+    shows: bool = True
 
     # ------------------------------------------------------------ what is said of a row
 
@@ -187,7 +189,7 @@ class Rows:
 
     def columns(self, frame: Frame) -> list[str]:
         """The columns that tasks need: what the plan reads, or all where results show them."""
-        if self.plan.scan.columns is None:
+        if self.plan.scan.columns is None and self.shows:
             return list(frame.fields)
         return [name for name in frame.fields if name in self.plan.named]
 

@@ -184,7 +184,8 @@ class Search:
         kept = []
         for results in found.results:
             times = found.history.times(results.positions[place])
-            kept.append(results.at((times >= low) & (times <= high)))
+            is_own = (times >= low) & (times <= high)
+            kept.append(results if is_own.all() else results.at(is_own))
         return replace(found, results=tuple(kept))
 
     def _table(self, found: Found) -> pa.Table:
