@@ -40,7 +40,7 @@ KEY = "#key"
 # Keys are uneven if events agree so many times as often as if all keys held the same.
 UNEVEN = 2.0
 # A slice has at least so many row groups, since it reads one before it for its halo, too.
-LEAST_RUNS, MOST_READ, LEAST_ROWS = 2, 2, 1 << 18
+LEAST_RUNS, MOST_READ, LEAST_ROWS = 2, 2, 1 << 20
 FOOTERS = "the footers of the files gave the bounds: no job ran"
 LOOKED = "two jobs looked at the times of {:,} rows for the bounds"
 

@@ -88,7 +88,8 @@ class Replay:
         """How many results there are, as one row with `matches`: none of them is made."""
         plan, limit = without_limit(self.plan)
         task = replace(self._task(plan, COUNT_SCHEMA, limit), gives="count")
-        total = sf.coalesce(sf.sum("matches"), sf.lit(0)).cast("bigint")
+        # A sum reads all that workers give: one that is not read to its end has to be started anew.
+        total = sf.coalesce(sf.sum("matches"), sf.lit(0))
         if limit is not None:
             total = sf.least(total, sf.lit(limit))
         return self._run(task, COUNT_SCHEMA).agg(total.alias("matches"))
