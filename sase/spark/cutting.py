@@ -35,7 +35,7 @@ from sase.spark.rows import Rows
 from sase.spark.shape import TIME
 
 # A key is hot if it holds more than this share of what a task would hold if all held the same.
-HOT, MOST_HOT = 1.0, 1000
+HOT = 1.0
 KEY = "#key"
 # Keys are uneven if events agree so many times as often as if all keys held the same.
 UNEVEN = 2.0
@@ -77,7 +77,7 @@ def cut_of(
     parts = asked or shuffle_partitions(rows.source.spark)
     bounds = given_bounds(rows, slices)
     cutter = _Cutter(rows, bounds, parts, asked)
-    looks = forced in (None, Strategy.FILES, Strategy.SLICE) and not declined[Strategy.SLICE]
+    looks = forced not in (Strategy.KEY, Strategy.ONE_TASK) and not declined[Strategy.SLICE]
     files = parquet_of(rows.source, rows.plan) if looks else "no footers were read"
     if not declined[Strategy.FILES]:
         has_other = not declined[Strategy.KEY] and forced is None
@@ -93,7 +93,7 @@ def cut_of(
             found, told = cutter.slices(times(rows), files)
             return Cut(choice, (), 0, found, told=told)
         case Strategy.KEY_AND_SLICE:
-            return cutter.by_key_and_slice(choice, keys)
+            return cutter.by_key_and_slice(choice, keys, files)
     if forced is None:
         why = split.reason or choice.reason
         warn(ReplayWarning(f"one task searches all events: {why}"), stacklevel=4)
@@ -191,33 +191,41 @@ class _Cutter:
         told.append("a job counted the events before each slice, since the window counts them")
         return slices_by_events(events, split, bounds, marks), tuple(told)
 
-    def by_key_and_slice(self, choice: Choice, keys: tuple[EquivalenceTest, ...]) -> Cut:
+    def by_key_and_slice(
+        self, choice: Choice, keys: tuple[EquivalenceTest, ...], files: Parquet | str
+    ) -> Cut:
         """Parts for the keys, and slices for those that are too large for one."""
-        keyed = [
-            frame.df.select(
-                self.rows.key(frame, keys).alias(KEY), self.rows.time(frame).alias(TIME)
-            )
-            for frame in self.rows.source.frames
-            if self.rows.is_wanted(frame)
-        ]
+        keyed = []
+        for frame in filter(self.rows.is_wanted, self.rows.source.frames):
+            needed = self.rows.is_needed(frame, keys)
+            rows = frame.df if needed is None else frame.df.filter(needed)
+            key, time = self.rows.key(frame, keys), self.rows.time(frame)
+            keyed.append(rows.select(key.alias(KEY), time.alias(TIME)))
         events = reduce(DataFrame.unionByName, keyed)
-        hot, told = hot_keys(events, self.parts)
+        total = files.rows if isinstance(files, Parquet) else None
+        hot, told = hot_keys(events, self.parts, total)
         if not hot:
             return Cut(choice, keys, self.parts, told=told)
-        slices, more = self.slices(events.filter(sf.col(f"`{KEY}`").isin(*hot)))
+        slices, more = self.slices(events.filter(sf.col(f"`{KEY}`").isin(*hot)), files)
         return Cut(choice, keys, self.parts, slices, hot, (*told, *more))
 
 
-def hot_keys(events: DataFrame, parts: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The keys of which each holds more than a fair share of so many parts, in a sample."""
-    total = events.count()
-    seen = events.sample(fraction=SAMPLE / total, seed=0) if total > SAMPLE else events
-    key = sf.col(f"`{KEY}`")
-    least = HOT / parts * min(total, SAMPLE)
-    rows = seen.groupBy(key).count().filter(sf.col("count") > sf.lit(least)).limit(MOST_HOT)
-    found = tuple(sorted(row[0] for row in rows.collect()))
-    many = "1 key holds" if len(found) == 1 else f"{len(found):,} keys hold"
-    told = (
-        f"two jobs counted the keys of {min(total, SAMPLE):,} rows: {many} more than a task should"
-    )
-    return found, (told,)
+def hot_keys(
+    events: DataFrame, parts: int, rows: int | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The keys of which each holds more than a fair share of so many parts, in a sample.
+
+    A job counts the rows where it is not known how many there are.
+    """
+    jobs = "a job" if rows is not None else "two jobs"
+    rows = events.count() if rows is None else rows
+    seen = events.sample(fraction=SAMPLE / rows, seed=0) if rows > SAMPLE else events
+    counts = seen.groupBy(sf.col(f"`{KEY}`").alias("key")).count()
+    several = sf.when(sf.col("count") > 1, sf.struct("key", "count"))
+    found = counts.agg(sf.sum("count"), sf.collect_list(several)).first()
+    assert found is not None
+    total, known = found
+    hot = [key for key, count in known or () if count * parts > HOT * total]
+    many = "1 key holds" if len(hot) == 1 else f"{len(hot):,} keys hold"
+    told = f"{jobs} counted the keys of {total or 0:,} events: {many} more than a task should"
+    return tuple(sorted(hot)), (told,)

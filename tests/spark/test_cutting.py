@@ -1,0 +1,66 @@
+"""Hot keys: who they are, and when they are looked for."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import sase
+import sase.spark
+from sase.planning.replay import Strategy
+from sase.planning.statistics import AttributeStatistics, Statistics, TypeStatistics
+
+QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 15"
+# Every second event has the key 0; of C, which the query does not name, all have the key 1.
+ROWS = [
+    {"ts": number, "type": "AB"[number // 2 % 2], "id": 0 if number % 2 else 100 + number}
+    for number in range(60)
+] + [{"ts": number, "type": "C", "id": 1} for number in range(60)]
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(ROWS, "ts long, type string, id long")  # type: ignore[type-var]
+
+
+def statistics(agreement: float, distinct: int) -> Statistics:
+    known = AttributeStatistics("id", distinct=distinct, agreement=agreement)
+    return Statistics(120, types=(TypeStatistics("A", 30, (known,)), TypeStatistics("B", 30)))
+
+
+def test_a_key_is_hot_that_holds_more_than_its_share_of_what_is_searched(
+    events: DataFrame,
+) -> None:
+    replay = sase.spark.replay(QUERY, events, strategy="key_and_slice", slices=4)
+    assert len(replay.cut.hot) == 1
+    assert "1 key holds more than a task should" in replay.cut.told[0]
+    assert replay.cut.parts > replay.cut.whole == 4
+
+
+def test_without_a_hot_key_all_go_by_key(events: DataFrame) -> None:
+    even = events.filter("id > 99")
+    replay = sase.spark.replay(QUERY, even, strategy="key_and_slice", slices=4)
+    assert (replay.cut.hot, replay.cut.slices, replay.cut.parts) == ((), None, 4)
+
+
+def test_the_matches_of_a_hot_key_are_those_of_one_machine(events: DataFrame) -> None:
+    found = sase.spark.match(QUERY, events, strategy="key_and_slice", slices=4).toArrow()
+    local = sase.match(QUERY, pa.Table.from_pylist(ROWS)).to_pylist()
+    assert sorted(map(str, found.to_pylist())) == sorted(map(str, local))
+    assert len(local) > 20
+
+
+@pytest.mark.parametrize(
+    ("stats", "strategy"),
+    [
+        (None, Strategy.KEY),
+        (statistics(agreement=0.3, distinct=40), Strategy.KEY_AND_SLICE),
+        (statistics(agreement=1 / 40, distinct=40), Strategy.KEY),  # even
+        (statistics(agreement=0.0001, distinct=100_000), Strategy.KEY),  # none can be hot
+    ],
+)
+def test_hot_keys_are_looked_for_where_statistics_say_that_keys_are_uneven(
+    events: DataFrame, stats: Statistics | None, strategy: Strategy
+) -> None:
+    assert sase.spark.replay(QUERY, events, slices=4, stats=stats).cut.choice.strategy is strategy
