@@ -85,6 +85,9 @@ MEASURED = {
 }
 
 
+SETTLED = {"push_conditions_into_construction", "push_negation_into_construction"}
+
+
 def explained(query: str, recipe: str, statistics: Any = None, **known: Any) -> Explanation:
     """The explanation of a query's plan by a recipe."""
     plans = settled(read_recipe(recipe))
@@ -93,15 +96,15 @@ def explained(query: str, recipe: str, statistics: Any = None, **known: Any) -> 
 
 
 def settled(recipe: Recipe) -> Recipe:
-    """The recipe without a choice of where conditions are decided, for which costs may change."""
-    settle = Call("push_conditions_into_construction")
-    return replace(
-        recipe,
-        entries=tuple(
-            settle if isinstance(each, Choice) and each.alternatives[0] == (settle,) else each
-            for each in recipe.entries
-        ),
-    )
+    """The recipe without choices of where conditions and absence are decided: costs may change."""
+    entries: list[Call | Choice] = []
+    for each in recipe.entries:
+        names = (
+            {call.rewrite for call in each.alternatives[0]} if isinstance(each, Choice) else set()
+        )
+        is_settled = isinstance(each, Choice) and not names.isdisjoint(SETTLED)
+        entries += each.alternatives[0] if is_settled and isinstance(each, Choice) else (each,)
+    return replace(recipe, entries=tuple(entries))
 
 
 def expecting(explanation: Explanation) -> Explanation:
