@@ -126,10 +126,12 @@ def _write_folder(found: DataFrame, folder: str) -> int:
 
 def _deliver(replay: Replay, arguments: Namespace, stages: Stages, ending: Ending) -> int:
     """All matches to a file or to standard output; how many there are."""
+    from sase.spark.collecting import in_order
+
     found = replay.matches.persist()  # what is found is counted, and then read
     stages.matches = count = found.count()
     if arguments.out is not None:
-        _write_file(found, arguments.out, ending)
+        _write_file(in_order(found), arguments.out, ending)
     elif arguments.format != "table":
         _print_all(found, arguments.format)
     elif count:
@@ -137,13 +139,13 @@ def _deliver(replay: Replay, arguments: Namespace, stages: Stages, ending: Endin
     return count
 
 
-def _write_file(found: DataFrame, path: str, ending: Ending) -> None:
+def _write_file(rows: DataFrame, path: str, ending: Ending) -> None:
     from sase.engine.sinks import FileSink
-    from sase.spark.collecting import batches_of, in_order, schema_of
+    from sase.spark.collecting import batches_of, schema_of
 
-    sink = FileSink(path, schema_of(found))
+    sink = FileSink(path, schema_of(rows))
     try:
-        for batch in batches_of(in_order(found)):
+        for batch in batches_of(rows):
             with ending.whole():
                 sink.write_batch(batch)
         with ending.whole():
@@ -175,9 +177,6 @@ def _print_table(found: DataFrame, count: int, type_column: str | None) -> None:
 
 def _put_aside(replay: Replay, path: str | None, ending: Ending) -> None:
     """Say how many rows could not be used, and write them where the user wants them."""
-    from sase.engine.sinks import FileSink
-    from sase.spark.collecting import batches_of, schema_of
-
     bad = replay.bad_rows
     number = bad.count()
     if not number:
@@ -186,13 +185,5 @@ def _put_aside(replay: Replay, path: str | None, ending: Ending) -> None:
     if path is None:
         say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
         return
-    sink = FileSink(path, schema_of(bad))
-    try:
-        for batch in batches_of(bad):
-            with ending.whole():
-                sink.write_batch(batch)
-        sink.close()
-    except BaseException:
-        abandon(sink)
-        raise
+    _write_file(bad, path, ending)
     say([f"{rows} could not be used: {path}"])

@@ -113,12 +113,16 @@ class EnginePlan:
         """Every window, wherever it was pushed."""
         return tuple(each for each in within(self.operators) if isinstance(each, BoundWindow))
 
+    @property
+    def counts_events(self) -> bool:
+        """Whether a window counts events, so that the order of simultaneous ones matters."""
+        return any(window.kind is not WindowKind.TIME for window in self.windows)
+
     @cached_property
     def types_wanted(self) -> frozenset[str] | None:
         """The types whose events count; None if every event does, if only by its position."""
         components = (*self.positives, *self.negatives)
-        counts = any(window.kind is not WindowKind.TIME for window in self.windows)
-        if counts or any(each.types is None for each in components):
+        if self.counts_events or any(each.types is None for each in components):
             return None
         return frozenset(name for each in components for name in each.types or ())
 

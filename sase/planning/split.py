@@ -58,8 +58,11 @@ def split_of(plan: Operator) -> Split:
     if scan is None:
         return Split(reason="plans with runs are not cut yet")
     negations = negations_of(plan)
-    keys = _keys(scan, negations)
-    if window is None or window.kind is WindowKind.PARTITION_EVENTS:
+    is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
+    # A rank counts the events that agree on what is written.
+    tests = scan.tests if is_ranked else (*scan.tests, *scan.inferred)
+    keys = _keys(tests, scan, negations)
+    if window is None or is_ranked:
         why = "" if keys else "it has neither a window nor an attribute that all events agree on"
         return Split(keys, reason=why)
     has_end = any(negation.before is None for negation in negations)
@@ -83,11 +86,13 @@ def negations_of(plan: Operator) -> list[NegativeComponent]:
     ]
 
 
-def _keys(scan: SequenceScan, negations: list[NegativeComponent]) -> tuple[EquivalenceTest, ...]:
+def _keys(
+    tests: tuple[EquivalenceTest, ...], scan: SequenceScan, negations: list[NegativeComponent]
+) -> tuple[EquivalenceTest, ...]:
     """The tests that every type of every component declares: otherwise an event has no one key."""
     every = [*scan.components, *(negation.component for negation in negations)]
     return tuple(
         test
-        for test in (*scan.tests, *scan.inferred)
+        for test in tests
         if test.value is None and all(test.declared[component.index] for component in every)
     )

@@ -14,15 +14,16 @@ from sase.errors import SaseError
 BLOCK = 1 << 17
 
 
-def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches together until there are enough rows."""
+def gathered(batches: Iterable[pa.RecordBatch], enough: int | None = None) -> Iterator[pa.Table]:
+    """Batches together until there are enough rows, those of a block unless it is said."""
+    enough = BLOCK if enough is None else enough
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch)
             count += batch.num_rows
-        if count >= BLOCK:
+        if count >= enough:
             yield pa.Table.from_batches(waiting)
             waiting, count = [], 0
     if waiting:

@@ -17,15 +17,20 @@ from pyspark.sql import types as st
 from sase.engine.events.decimals import MOST_DIGITS
 
 MICROSECONDS_OF_A_DAY = 86_400_000_000
-_INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
-_FLOATS = (st.FloatType, st.DoubleType)
-_NUMBERS = (*_INTEGERS, *_FLOATS, st.DecimalType)
+INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
+FLOATS = (st.FloatType, st.DoubleType)
+_NUMBERS = (*INTEGERS, *FLOATS, st.DecimalType)
 _TIMES = (st.DateType, st.TimestampType, st.TimestampNTZType)
 
 
 def column(name: str) -> Column:
     """A column by its name, whatever characters are in it."""
-    return sf.col("`" + name.replace("`", "``") + "`")
+    return sf.col(quoted(name))
+
+
+def quoted(name: str) -> str:
+    """A name as SQL has it, whatever characters are in it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def any_of(conditions: Iterable[Column]) -> Column:
@@ -46,7 +51,7 @@ def raw_time(time: Column, kind: st.DataType, unit: str | None) -> Column:
 
     `unit` is "d" where days are counted, which only dates can be.
     """
-    if isinstance(kind, _FLOATS):
+    if isinstance(kind, FLOATS):
         return sf.when(_has_time(time), sf.rint(_product(time)).cast("bigint"))
     if isinstance(kind, st.DateType) and unit == "d":
         return sf.unix_date(time).cast("bigint")
@@ -68,7 +73,7 @@ def microseconds(time: Column, kind: st.DataType) -> Column:
 
 def slack_of(kind: st.DataType) -> int:
     """By how much `raw_time` can be off: the engine rounds seconds to microseconds exactly."""
-    return 2048 if isinstance(kind, _FLOATS) else 0
+    return 2048 if isinstance(kind, FLOATS) else 0
 
 
 def _product(seconds: Column) -> Column:
@@ -82,7 +87,7 @@ def _has_time(seconds: Column) -> Column:
 
 def is_bad_time(time: Column, kind: st.DataType) -> Column:
     """Whether a row has no time."""
-    if isinstance(kind, _FLOATS):
+    if isinstance(kind, FLOATS):
         return time.isNull() | ~_has_time(time)
     return time.isNull()
 
@@ -108,10 +113,10 @@ def _normal(value: Column, kind: st.DataType, *, mixed: bool) -> Column:
 
     As float64 numbers that are equal are equal, and those that differ meet at worst.
     """
-    if isinstance(kind, _FLOATS) or (mixed and isinstance(kind, _NUMBERS)):
+    if isinstance(kind, FLOATS) or (mixed and isinstance(kind, _NUMBERS)):
         real = value.cast("double")
         return sf.when(real == sf.lit(0.0), sf.lit(0.0)).otherwise(real)
-    if isinstance(kind, _INTEGERS):
+    if isinstance(kind, INTEGERS):
         return value.cast("bigint")
     if mixed and isinstance(kind, _TIMES):
         return microseconds(value, kind)
@@ -122,7 +127,7 @@ def _normal(value: Column, kind: st.DataType, *, mixed: bool) -> Column:
 
 def has_key(value: Column, kind: st.DataType) -> Column:
     """Whether a row has a key at all: NaN is NULL."""
-    if isinstance(kind, _FLOATS):
+    if isinstance(kind, FLOATS):
         return value.isNotNull() & ~sf.isnan(value)
     return value.isNotNull()
 

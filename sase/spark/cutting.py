@@ -69,15 +69,15 @@ def cut_of(
 ) -> Cut:
     """How the events are cut."""
     split = rows.plan.split
-    keys = tuple(test for test in split.keys if rows.can_place(test))
-    if rows.plan.ranked:  # a rank counts the events that agree on what is written
-        keys = tuple(test for test in keys if test in rows.plan.ranked)
+    keys = rows.keys
     declined = possible(split, keys)
     asked = slices if isinstance(slices, int) else None
     parts = asked or shuffle_partitions(rows.source.spark)
     bounds = given_bounds(rows, slices)
     cutter = _Cutter(rows, bounds, parts, asked)
     looks = forced not in (Strategy.KEY, Strategy.ONE_TASK) and not declined[Strategy.SLICE]
+    if forced is Strategy.SLICE and bounds is not None:
+        looks = False  # footers would only say where to cut
     files = parquet_of(rows.source, rows.plan) if looks else "no footers were read"
     if not declined[Strategy.FILES]:
         has_other = not declined[Strategy.KEY] and forced is None

@@ -30,15 +30,13 @@ from sase.binding.bound import (
 from sase.binding.types import Kind
 from sase.planning.nodes import Operator
 from sase.planning.reading import within
-from sase.spark.columns import all_of, any_of
+from sase.spark.columns import FLOATS, INTEGERS, all_of, any_of
 from sase.spark.source import Frame
 
 _COMPARED: dict[str, Callable[[Column, Column], Column]] = {
     "=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
 }  # fmt: skip
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
-_FLOATS = (st.FloatType, st.DoubleType)
 # Every integer up to here is a float64.
 _MOST_EXACT = 2**53
 
@@ -79,7 +77,7 @@ def as_column(condition: Condition, frame: Frame) -> Column | None:
             return any_of(sure) if len(sure) == len(values) else None
         case NullTest(Reference() as operand, negated):
             value = _attribute(operand, frame)
-            if value is None or isinstance(frame.kind(operand.attribute), _FLOATS):
+            if value is None or isinstance(frame.kind(operand.attribute), FLOATS):
                 return None  # NaN is NULL to the engine
             return value.isNotNull() if negated else value.isNull()
     return None
@@ -98,7 +96,7 @@ def _attribute(reference: Reference, frame: Frame) -> Column | None:
     """An attribute that every type declares: else a condition on it may be true without it."""
     if reference.undeclared_by != frozenset() or reference.attribute not in frame.fields:
         return None
-    is_float = isinstance(frame.kind(reference.attribute), _FLOATS)
+    is_float = isinstance(frame.kind(reference.attribute), FLOATS)
     if is_float != (reference.type.kind is Kind.FLOAT):
         return None  # times in seconds, which are microseconds to conditions
     return frame[reference.attribute]
@@ -110,11 +108,11 @@ def _is_exact(kind: st.DataType, value: object) -> bool:
         case bool() | None:
             return False
         case int():
-            if isinstance(kind, _FLOATS):
+            if isinstance(kind, FLOATS):
                 return abs(value) <= _MOST_EXACT
-            return isinstance(kind, _INTEGERS) and -(2**63) <= value < 2**63
+            return isinstance(kind, INTEGERS) and -(2**63) <= value < 2**63
         case float():
-            return isinstance(kind, _FLOATS) and value == value
+            return isinstance(kind, FLOATS) and value == value
         case str():
             return isinstance(kind, st.StringType) and kind.isUTF8BinaryCollation()
     return False

@@ -13,7 +13,6 @@ from pyspark.sql import types as st
 
 from sase.api.compiling import Compiled, compiled, statistics_in
 from sase.api.given import check_is_one
-from sase.binding.bound import WindowKind
 from sase.engine.options import Options
 from sase.engine.plan import EnginePlan
 from sase.engine.threads import without_limit
@@ -28,7 +27,7 @@ from sase.spark.limit import limited
 from sase.spark.parquet import files_task
 from sase.spark.results import arrow_schema, spark_schema, with_order
 from sase.spark.rows import Rows
-from sase.spark.shape import PART, Shape
+from sase.spark.shape import PART
 from sase.spark.source import Frame, Source
 from sase.spark.task import COUNT, METRICS, Task
 
@@ -60,21 +59,19 @@ class Replay:
             return self.count
         schema, (plan, limit) = self.schema, without_limit(self.plan)
         if limit == 0:
-            return self._shown(self.source.spark.createDataFrame([], schema))
+            nothing = self.source.spark.createDataFrame([], schema)
+            return in_form(nothing, self.plan, self.output)
         made = schema if limit is None else with_order(schema)
         task = self._task(plan, made, limit)
         found = self._run(task, made)
         if limit is not None:
             found = limited(found, limit, schema)
-        return self._shown(found)
+        return in_form(found, self.plan, self.output)
 
     @cached_property
     def bad_rows(self) -> DataFrame:
         """The bad rows as they were given, with the column and the reason: with a quarantine."""
-        if self.on_bad_row != "quarantine":
-            raise PlanError(
-                'bad rows are an error here: say  on_bad_row="quarantine"  to have them'
-            )
+        check_quarantine(self.on_bad_row)
         return self._rows.bad_rows()
 
     def metrics(self) -> DataFrame:
@@ -109,9 +106,6 @@ class Replay:
         skips = self.on_bad_row == "quarantine"
         return self._rows.placed(self.cut.keys, self._parts, skips_bad=skips)
 
-    def _shown(self, found: DataFrame) -> DataFrame:
-        return found.select(*flat(found, self.plan)) if self.output == "flat" else found
-
     # ------------------------------------------------------------ how they are made
 
     @cached_property
@@ -119,10 +113,9 @@ class Replay:
         return Rows(self.source, self.plan)
 
     def _task(self, plan: EnginePlan, schema: st.StructType, limit: int | None) -> Task:
-        types = tuple(f.type_name or "" for f in self.source.frames) if self.source.is_typed else ()
         return Task(
             plan,
-            Shape(types),
+            self.source.shape,
             arrow_schema(schema, self.source.zone),
             self.cut.whole,
             self.cut.slices,
@@ -176,7 +169,12 @@ METRICS_SCHEMA = st.StructType(
 assert (COUNT_SCHEMA.names, METRICS_SCHEMA.names) == (COUNT.names, METRICS.names)
 
 
-def flat(found: DataFrame, plan: EnginePlan) -> Iterator[Column]:
+def in_form(found: DataFrame, plan: EnginePlan, output: str) -> DataFrame:
+    """Results in the form that was asked for, from structs."""
+    return found.select(*_flat(found, plan)) if output == "flat" else found
+
+
+def _flat(found: DataFrame, plan: EnginePlan) -> Iterator[Column]:
     """The attributes of events as columns of their own, such as `x_id`."""
     variables = () if plan.returned.columns is not None else plan.positives
     named = {each.variable for each in variables}
@@ -231,12 +229,18 @@ def replay(
     return Replay(known, source, engine, cut, on_bad_row, output, made.steps)
 
 
+def check_quarantine(on_bad_row: str) -> None:
+    """Refuse to give bad rows that nobody puts aside."""
+    if on_bad_row != "quarantine":
+        raise PlanError('bad rows are an error here: say  on_bad_row="quarantine"  to have them')
+
+
 def check_order(plan: EnginePlan) -> None:
     """Refuse what depends on the order of simultaneous events where nothing says it."""
     if plan.schema.seq is not None:
         return
     why = ""
-    if any(window.kind is not WindowKind.TIME for window in plan.windows):
+    if plan.counts_events:
         why = "a window in EVENTS counts them one by one"
     elif plan.returned.limit:
         why = "LIMIT takes the first results in the order of events"

@@ -22,6 +22,7 @@ from sase.engine.events.numbers import TOO_LONG
 from sase.engine.events.times import NO_TIME
 from sase.engine.plan import EnginePlan
 from sase.spark.columns import (
+    FLOATS,
     all_of,
     any_of,
     has_key,
@@ -95,7 +96,12 @@ class Rows:
         """The attribute of a test by type; under None where it is the same for all."""
         return dict(test.by_type) if test.by_type else {None: test.attribute}
 
-    def can_place(self, test: EquivalenceTest) -> bool:
+    @cached_property
+    def keys(self) -> tuple[EquivalenceTest, ...]:
+        """The tests of the split by which rows can be placed."""
+        return tuple(filter(self._can_place, self.plan.split.keys))
+
+    def _can_place(self, test: EquivalenceTest) -> bool:
         """Whether the key of a row can be said before the engine has seen it."""
         if test.attributes and not test.by_type:
             return False
@@ -227,7 +233,7 @@ class Rows:
         schema = self.plan.schema
         kind, time = frame.kind(schema.time), frame[schema.time]
         number = self.source.frames.index(frame)
-        is_float = isinstance(kind, st.FloatType | st.DoubleType)
+        is_float = isinstance(kind, FLOATS)
         found = [
             sf.struct(*(frame[name].alias(name) for name in names)).alias(packed(number)),
             (time.cast("double") if is_float else self.time(frame)).alias(TIME),

@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from sase.engine.events.inputs import Input, Inputs
 from sase.errors import DataError, SchemaError
 from sase.spark.columns import column
+from sase.spark.shape import Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,11 @@ class Source:
     def is_typed(self) -> bool:
         """Whether each type has a DataFrame."""
         return self.frames[0].type_name is not None
+
+    @property
+    def shape(self) -> Shape:
+        """How its events travel."""
+        return Shape(tuple(f.type_name or "" for f in self.frames) if self.is_typed else ())
 
     @property
     def is_streaming(self) -> bool:

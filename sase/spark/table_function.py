@@ -40,6 +40,7 @@ from sase.engine.threads import without_limit
 from sase.errors import PlanError, SchemaError
 from sase.planning.replay import Strategy, possible
 from sase.spark.blocks import whole_moments
+from sase.spark.columns import FLOATS, quoted
 from sase.spark.cutting import shuffle_partitions
 from sase.spark.replay import check_order
 from sase.spark.results import arrow_schema, spark_schema
@@ -150,44 +151,36 @@ def _said(options: Mapping[str, AnalyzeArgument]) -> dict[str, Any]:
     return said
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _order(plan: EnginePlan) -> list[OrderingColumn]:
     names = filter(None, [plan.schema.time, plan.schema.seq])
-    return [OrderingColumn(_quoted(name)) for name in names]
+    return [OrderingColumn(quoted(name)) for name in names]
 
 
 def _taken(frame: Frame, name: str) -> tuple[SelectedColumn, pa.DataType]:
     """A column as it comes: moments as numbers, since Python would take them for local times."""
     kind = frame.kind(name)
     if isinstance(kind, st.TimestampType):
-        return SelectedColumn(f"unix_micros({_quoted(name)})", name), pa.timestamp("us", ZONE)
+        return SelectedColumn(f"unix_micros({quoted(name)})", name), pa.timestamp("us", ZONE)
     if "timestamp" in kind.simpleString() and not isinstance(kind, st.TimestampNTZType):
         raise SchemaError(
             f"`{name}` has moments inside of {kind.simpleString()}, which rows of Python do not"
             " carry exactly: leave the column out, or use  sase.spark.match"
         )
     (shown,) = arrow_schema(st.StructType([frame.fields[name]]), ZONE).types
-    return SelectedColumn(_quoted(name), name), shown
+    return SelectedColumn(quoted(name), name), shown
 
 
 def _keys(rows: Rows, frame: Frame) -> list[str] | None:
     """The keys as expressions of SQL, equal where the engine takes them for equal."""
-    plan = rows.plan
-    tests = [test for test in plan.split.keys if rows.can_place(test)]
-    tests = [test for test in tests if not plan.ranked or test in plan.ranked]
-    names = [set(rows.attributes_of(test).values()) for test in tests]
-    alone = [next(iter(each)) for each in names if len(each) == 1]
-    placed = [test for test, each in zip(tests, names, strict=True) if len(each) == 1]
-    if possible(plan.split, placed)[Strategy.KEY]:
+    names = {test: set(rows.attributes_of(test).values()) for test in rows.keys}
+    placed = {test: each.pop() for test, each in names.items() if len(each) == 1}
+    if possible(rows.plan.split, tuple(placed))[Strategy.KEY]:
         return None
-    return [_key(_quoted(name), frame.kind(name)) for name in alone]
+    return [_key(quoted(name), frame.kind(name)) for name in placed.values()]
 
 
 def _key(column: str, kind: st.DataType) -> str:
-    if isinstance(kind, st.FloatType | st.DoubleType):
+    if isinstance(kind, FLOATS):
         return f"CASE WHEN {column} = 0 THEN 0D ELSE CAST({column} AS DOUBLE) END"
     if isinstance(kind, st.StringType) and not kind.isUTF8BinaryCollation():
         return f"collate({column}, 'UTF8_BINARY')"

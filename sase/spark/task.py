@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sase.binding.bound import WindowKind
 from sase.engine.found import Found
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
@@ -110,8 +109,7 @@ class Search:
         self.part, self._task = part, task
         self._matcher = Matcher(task.plan)
         self._left = task.limit
-        counts = any(window.kind is not WindowKind.TIME for window in task.plan.windows)
-        self._ties = Ties(task.plan, task.shape) if counts else None
+        self._ties = Ties(task.plan, task.shape) if task.plan.counts_events else None
         self._owned: tuple[int, int] | None = None
         if task.slices is not None and part >= task.whole:
             self._owned = task.slices.owned(part - task.whole)

@@ -8,7 +8,6 @@ from struct import Struct
 
 import pyarrow as pa
 
-from sase.binding.bound import WindowKind
 from sase.engine.due import due, latest
 from sase.engine.found import Found
 from sase.engine.matcher import Matcher
@@ -47,11 +46,6 @@ class Bucket:
     buckets: int
     lateness: int | None = None
 
-    @property
-    def has_order(self) -> bool:
-        """Whether the order of simultaneous events matters, since a window counts them."""
-        return any(window.kind is not WindowKind.TIME for window in self.plan.windows)
-
     def open(self, state: bytes | None, watermark: int) -> Opened:
         """The bucket as a micro-batch finds it, at a watermark in milliseconds."""
         if state is None:
@@ -85,7 +79,7 @@ class Opened:
         table = pa.concat_tables([from_bytes(each) for each in packed])
         self.rows += table.num_rows
         shape = self._bucket.shape
-        if self._bucket.has_order:
+        if self._bucket.plan.counts_events:
             Ties(self._bucket.plan, shape).check(
                 _sorted(table, shape.order(self._bucket.plan.schema))
             )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sase.spark.blocks import gathered
 from sase.spark.shape import PART
 
 # Rows that are packed together at most: they are held in memory.
@@ -41,16 +42,7 @@ class Pack:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A row for each bucket, and more if there are many rows."""
-        held: list[pa.RecordBatch] = []
-        count = 0
-        for batch in batches:
-            held.append(batch)
-            count += batch.num_rows
-            if count >= MOST_ROWS:
-                yield _packed(pa.Table.from_batches(held))
-                held, count = [], 0
-        if count:
-            yield _packed(pa.Table.from_batches(held))
+        yield from map(_packed, gathered(batches, MOST_ROWS))
 
 
 def _packed(rows: pa.Table) -> pa.RecordBatch:

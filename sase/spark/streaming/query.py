@@ -13,15 +13,14 @@ from pyspark.sql import functions as sf
 
 from sase.api.compiling import Compiled, compiled, statistics_in
 from sase.api.given import check_is_one
-from sase.binding.bound import EquivalenceTest, WindowKind
+from sase.binding.bound import EquivalenceTest
 from sase.binding.lateness import lateness_in
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.driver import Step
 from sase.planning.replay import Strategy, possible
-from sase.spark.replay import OUTPUTS, check_order, flat
+from sase.spark.replay import OUTPUTS, check_order, check_quarantine, in_form
 from sase.spark.results import arrow_schema, spark_schema
-from sase.spark.shape import Shape
 from sase.spark.source import Source
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
 from sase.spark.streaming.packing import BUCKET, BYTES, PACKED, Pack, Unpack
@@ -64,15 +63,12 @@ class Stream:
         counted = self._results.observe(self.metrics, *sums)
         packed = counted.select(BYTES).filter(sf.col(BYTES).isNotNull())
         found = packed.mapInArrow(Unpack(), schema)
-        return found.select(*flat(found, self.plan)) if self.output == "flat" else found
+        return in_form(found, self.plan, self.output)
 
     @cached_property
     def bad_rows(self) -> DataFrame:
         """The bad rows as they were given, as a stream of their own: with a quarantine."""
-        if self.on_bad_row != "quarantine":
-            raise PlanError(
-                'bad rows are an error here: say  on_bad_row="quarantine"  to have them'
-            )
+        check_quarantine(self.on_bad_row)
         return StreamRows(self.source, self.plan).bad_rows()
 
     @property
@@ -92,10 +88,9 @@ class Stream:
         )
 
     def _bucket(self, ticks: Ticks, delay: int | None) -> Bucket:
-        types = tuple(f.type_name or "" for f in self.source.frames) if self.source.is_typed else ()
         return Bucket(
             replace(self.plan, lateness=UNBOUNDED),
-            Shape(types),
+            self.source.shape,
             arrow_schema(spark_schema(self.plan, self.source), self.source.zone),
             ticks,
             self.buckets,
@@ -195,17 +190,12 @@ def _marked(df: DataFrame) -> set[str]:
 
 def _keys(rows: StreamRows, buckets: int | None) -> tuple[EquivalenceTest, ...]:
     """The tests by whose keys rows go to buckets; none if all go to the same."""
-    plan = rows.plan
+    plan, keys = rows.plan, rows.keys
     if buckets is not None and (isinstance(buckets, bool) or buckets < 1):
         raise PlanError(f"buckets={buckets!r}: there is at least one bucket")
-    keys = tuple(test for test in plan.split.keys if rows.can_place(test))
-    if plan.ranked:  # a rank counts the events that agree on what is written
-        keys = tuple(test for test in keys if test in plan.ranked)
     declined = possible(plan.split, keys)[Strategy.KEY]
     if not declined:
-        if plan.split.before is None and not any(
-            window.kind is WindowKind.PARTITION_EVENTS for window in plan.windows
-        ):
+        if plan.split.before is None and not plan.ranked:
             warn(ReplayWarning(_ENDLESS), stacklevel=4)
         return keys if buckets != 1 else ()
     if buckets is not None and buckets > 1:
