@@ -18,8 +18,21 @@ from sase.engine.kernels.negatives import (
     last_with_less,
 )
 from sase.engine.kernels.program import evaluate_tuple
-from sase.engine.kernels.series import HEAD, ROOT, Machine, bind, fill, hold
-from sase.engine.kernels.stacks import EARLIEST, NOTHING, oldest
+from sase.engine.kernels.series import (
+    CHECKS,
+    HEAD,
+    NO_EVENT,
+    ROOT,
+    TESTS,
+    ZERO,
+    Machine,
+    bind,
+    entry,
+    fill,
+    hold,
+    tests_of,
+)
+from sase.engine.kernels.stacks import EARLIEST, oldest
 
 
 class Matches(NamedTuple):
@@ -48,7 +61,7 @@ def select_matches(machine: Machine, cells: OutIntRows, matches: Matches, keep: 
     """Whether all conditions hold, for each match."""
     for number in range(keep.shape[0]):
         node = rebuilt(machine, cells, matches, number)
-        keep[number] = hold(machine, cells, 0, node, NOTHING)
+        keep[number] = hold(machine, cells, 0, node, NO_EVENT)
 
 
 @kernel
@@ -59,8 +72,8 @@ def evaluate_matches(
     for number in range(out.shape[1]):
         machine.cursors[0] = rebuilt(machine, cells, matches, number)
         for value in range(out.shape[0]):
-            fill(machine, cells, value, NOTHING)
-            start, stack = machine.checks[value, 0], machine.stack
+            fill(machine, cells, value, NO_EVENT)
+            start, stack = entry(machine, CHECKS, value, ZERO), machine.stack
             evaluate_tuple(machine.program, start, machine.columns, machine.rows, stack, None)
             out[value, number, 0], out[value, number, 1] = stack.values[0, 0], stack.values[0, 1]
 
@@ -133,8 +146,8 @@ def is_forbidden(
 @part
 def agrees(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     """Whether an event agrees with a match on the tests that are decided event by event."""
-    for test in range(machine.tests.shape[0]):
-        code = machine.codes[machine.tests[test], event & machine.mask]
+    for test in range(tests_of(machine)):
+        code = machine.codes[entry(machine, TESTS, test, ZERO), event & machine.mask]
         known = cells[node, HEAD + test]
         if code != UNDECLARED and known != UNDECLARED and code != known:
             return False

@@ -14,20 +14,29 @@ the match is bound from there on, as a run would.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part
+import numpy as np
+
+from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.program import evaluate_tuple
 from sase.engine.kernels.runs import CROWDED, DONE, FULL, Incoming, Written
 from sase.engine.kernels.series import (
     BEGIN,
+    CHECKS,
+    FILLS,
     LEVEL,
+    LOOPS,
     MOMENTS,
+    MOMENTS_AT,
+    NO_EVENT,
     ROOT,
     TAKE,
+    ZERO,
     Machine,
     Pattern,
     bind,
+    entry,
     fits,
     hold,
     is_match,
@@ -61,7 +70,7 @@ KNOWN = 4
 # a level, and the one that a loop is at.
 CHOSEN, BEHIND, LAST_OF, LOOP = range(4)
 # When: as the last event of its level, or as a further one.
-ENTER, EXTEND = range(2)
+ENTER, EXTEND = (cast(int, np.int64(moment)) for moment in range(2))
 
 
 class Collapsed(NamedTuple):
@@ -93,7 +102,7 @@ class Bounds(NamedTuple):
 # ---------------------------------------------------------------- instances
 
 
-@part
+@spliced
 def reached(collapsed: Collapsed, base: int, level: int, order: int) -> int:
     """The latest first event from which an event of this order can follow one of a level."""
     known = collapsed.known[base + level]
@@ -171,7 +180,7 @@ def drop(collapsed: Collapsed, bound: int) -> None:
 # ---------------------------------------------------------------- the walk
 
 
-@part
+@spliced
 def before(collapsed: Collapsed, levels: int, number: int, wanted: int) -> int:
     """The last instance before one that may be of some levels."""
     cell = collapsed.cells[number & (collapsed.cells.shape[0] - 1)]
@@ -198,7 +207,7 @@ def begun(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int) -
     if state[WAYS] == 0:
         return False
     state[WALKS] += 1
-    stepped(pattern, bounds, collapsed, number, 0)
+    stepped(pattern, bounds, collapsed, number, ROOT)
     return True
 
 
@@ -269,11 +278,13 @@ def went_on(
 # ---------------------------------------------------------------- conditions
 
 
-@part
+@spliced
 def allowed(early: Machine, collapsed: Collapsed, place: int, moment: int) -> bool:
     """Whether the early conditions on the event chosen last hold in a way."""
     first = 2 * collapsed.ways[place, WAY_LEVEL] + moment
-    for condition in range(early.moments[first], early.moments[first + 1]):
+    for condition in range(
+        entry(early, MOMENTS_AT, first, ZERO), entry(early, MOMENTS_AT, first + 1, ZERO)
+    ):
         if not allows(early, collapsed, condition, place):
             return False
     return True
@@ -283,21 +294,23 @@ def allowed(early: Machine, collapsed: Collapsed, place: int, moment: int) -> bo
 def allows(machine: Machine, collapsed: Collapsed, condition: int, place: int) -> bool:
     """Whether a condition holds for every choice of an event of each series it ranges over."""
     cursors, ways = machine.cursors, collapsed.ways
-    first, end = machine.checks[condition, 1], machine.checks[condition, 2]
+    check = machine.tables[machine.tables[0, CHECKS] + condition]
+    start, first, end = check[0], check[1], check[2]
     for loop in range(first, end):
-        cursors[loop - first] = on_level(collapsed, machine.loops[loop, 0], ways[place, WAY_ON])
+        cursors[loop - first] = on_level(
+            collapsed, entry(machine, LOOPS, loop, ZERO), ways[place, WAY_ON]
+        )
         if cursors[loop - first] == NOTHING:
             return True
     while True:
         fill_early(machine, collapsed, condition, place)
-        start = machine.checks[condition, 0]
         if not evaluate_tuple(
             machine.program, start, machine.columns, machine.rows, machine.stack, None
         ):
             return False
         loop = first
         while loop < end:
-            level, at = machine.loops[loop, 0], loop - first
+            level, at = entry(machine, LOOPS, loop, ZERO), loop - first
             following = ways[cursors[at], WAY_ON]
             if following != NOTHING and ways[following, WAY_LEVEL] == level:
                 cursors[at] = following
@@ -324,8 +337,10 @@ def fill_early(machine: Machine, collapsed: Collapsed, condition: int, place: in
     cells, ways, mask = collapsed.cells, collapsed.ways, collapsed.cells.shape[0] - 1
     chosen = cells[ways[place, WAY_AT] & mask, ROW]
     machine.rows[0] = chosen & machine.mask
-    for number in range(machine.checks[condition, 3], machine.checks[condition, 4]):
-        source, which = machine.fills[number, 0], machine.fills[number, 1]
+    check = machine.tables[machine.tables[0, CHECKS] + condition]
+    for number in range(check[3], check[4]):
+        row = machine.tables[machine.tables[0, FILLS] + number]
+        source, which = row[0], row[1]
         event = chosen
         if source == BEHIND:
             event = cells[ways[ways[place, WAY_ON], WAY_AT] & mask, ROW]
@@ -333,7 +348,7 @@ def fill_early(machine: Machine, collapsed: Collapsed, condition: int, place: in
             event = ways[place, WAY + which]
         elif source == LOOP:
             event = cells[ways[machine.cursors[which], WAY_AT] & mask, ROW]
-        machine.rows[machine.fills[number, 4]] = event & machine.mask
+        machine.rows[row[4]] = event & machine.mask
 
 
 @part
@@ -356,13 +371,13 @@ def is_bound(machine: Machine, pattern: Pattern, collapsed: Collapsed, place: in
         bind(machine, nodes, node + 1, node, level, event)
         moment = TAKE if level == known else BEGIN
         node += 1
-        if not hold(machine, nodes, MOMENTS * level + moment, node, NOTHING):
+        if not hold(machine, nodes, MOMENTS * level + moment, node, NO_EVENT):
             return False
         place = ways[place, WAY_ON]
     return is_match(machine, pattern, nodes, node)
 
 
-@part
+@spliced
 def may_be_first(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, place: int) -> bool:
     """Whether a match may begin with the event chosen last in a way."""
     way = collapsed.ways[place]

@@ -89,6 +89,14 @@ def spliced(function: Function) -> Function:
     return _jitted(function, forceinline=True, **_PART)
 
 
+def woven(function: Function) -> Function:
+    """A part that becomes part of its caller before that is compiled, and is not compiled itself.
+
+    What calls much and does little is compiled once like this, and not once for each caller.
+    """
+    return _jitted(function, inline="always", **_PART)
+
+
 _PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced, woven
 from sase.engine.kernels.series import (
     BEGIN,
     DEPTH,
@@ -22,6 +22,7 @@ from sase.engine.kernels.series import (
     MOMENTS,
     NEEDED,
     NEXT,
+    NO_EVENT,
     PREVIOUS,
     ROOT,
     SPOT,
@@ -101,7 +102,7 @@ class Written(NamedTuple):
 # ---------------------------------------------------------------- nodes
 
 
-@part
+@spliced
 def made(runs: Runs) -> int:
     """A node that nothing needs yet."""
     state, cells = runs.state, runs.cells
@@ -129,7 +130,7 @@ def given_back(runs: Runs, node: int) -> None:
         node = before
 
 
-@part
+@woven
 def moved(
     machine: Machine, runs: Runs, incoming: Incoming, i: int, before: int, level: int, moment: int
 ) -> bool:
@@ -137,7 +138,7 @@ def moved(
     cells, state = runs.cells, runs.state
     node = made(runs)
     bind(machine, cells, node, before, level, incoming.numbers[i])
-    if not hold(machine, cells, MOMENTS * level + moment, node, NOTHING):
+    if not hold(machine, cells, MOMENTS * level + moment, node, NO_EVENT):
         cells[node, NEXT], state[FREE] = state[FREE], node
         cells[node, EVENT] = NOTHING
         state[SPARE] += 1
@@ -155,45 +156,42 @@ def moved(
 # ---------------------------------------------------------------- moves
 
 
-@part
-def born(machine: Machine, pattern: Pattern, runs: Runs, incoming: Incoming, i: int) -> None:
-    """The runs that an event begins."""
-    runs.state[GROUPS] += 1
-    for level in range(pattern.least.shape[0]):
-        if (incoming.begins[i] >> level) & 1 and fits(
-            machine, runs.cells, ROOT, incoming.numbers[i]
-        ):
-            moved(machine, runs, incoming, i, ROOT, level, BEGIN)
-        if not may_pass(machine, pattern, runs.cells, ROOT, level):
-            break
-
-
-@part
+@woven
 def go_on(
     machine: Machine, pattern: Pattern, runs: Runs, incoming: Incoming, i: int, node: int
 ) -> bool:
-    """What becomes of a run by an event; whether the component it waits for or is inside moved."""
+    """All that a run becomes by an event, or the root: the runs that begin with it.
+
+    Whether the component moved that the run waits for or is inside.
+    """
     cells = runs.cells
-    if cells[node, TIE] == incoming.ties[i] or not fits(machine, cells, node, incoming.numbers[i]):
+    is_simultaneous = node != ROOT and cells[node, TIE] == incoming.ties[i]
+    if is_simultaneous or not fits(machine, cells, node, incoming.numbers[i]):
         return False
-    level, levels, own = cells[node, LEVEL], pattern.least.shape[0], False
-    inside = pattern.kleene[level] == 1
+    level, own = cells[node, LEVEL], False
+    inside = node != ROOT and pattern.kleene[level] == 1
     most = pattern.most[level]
-    if inside and (incoming.takes[i] >> level) & 1 and (most < 0 or cells[node, LENGTH] < most):
-        own = moved(machine, runs, incoming, i, node, level, TAKE)
-    if (incoming.begins[i] >> (level + 1)) == 0 or not may_proceed(machine, pattern, cells, node):
-        return own
-    for later in range(level + 1, levels):
-        if (incoming.begins[i] >> later) & 1 and moved(
-            machine, runs, incoming, i, node, later, BEGIN
-        ):
-            own = own or (later == level + 1 and not inside)
-        if not may_pass(machine, pattern, cells, node, later):
+    can_take = inside and (most < 0 or cells[node, LENGTH] < most)
+    at = level if can_take and (incoming.takes[i] >> level) & 1 else level + 1
+    if at > level and node != ROOT and not may_proceed(machine, pattern, cells, node):
+        return False
+    while at < pattern.least.shape[0]:
+        is_take = at == level
+        bits, moment = (incoming.takes[i], TAKE) if is_take else (incoming.begins[i], BEGIN)
+        if (bits >> at) & 1 and moved(machine, runs, incoming, i, node, at, moment):
+            own = own or is_take or (at == level + 1 and not inside)
+        at += 1
+        if (incoming.begins[i] >> at) == 0:
+            break
+        if is_take:
+            if not may_proceed(machine, pattern, cells, node):
+                break
+        elif not may_pass(machine, pattern, cells, node, at - 1):
             break
     return own
 
 
-@part
+@woven
 def is_over(
     machine: Machine, rules: Rules, runs: Runs, incoming: Incoming, i: int, node: int
 ) -> bool:
@@ -208,7 +206,7 @@ def is_over(
     return False
 
 
-@part
+@woven
 def ignores(
     machine: Machine, rules: Rules, runs: Runs, incoming: Incoming, i: int, node: int, own: bool
 ) -> bool:
@@ -223,7 +221,7 @@ def ignores(
     return differs(machine, runs.cells, node, incoming.numbers[i])
 
 
-@part
+@woven
 def in_order(runs: Runs, begin: int) -> None:
     """Bring the fresh nodes of a group into the order of their levels."""
     cells, fresh = runs.cells, runs.fresh
@@ -235,14 +233,15 @@ def in_order(runs: Runs, begin: int) -> None:
         fresh[to] = node
 
 
-@part
+@woven
 def step(
     machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, i: int
 ) -> None:
     """All moves of all runs of a partition by an event; what is over goes."""
     cells, state, key = runs.cells, runs.state, incoming.keys[i]
     if incoming.begins[i] & rules.first:
-        born(machine, pattern, runs, incoming, i)
+        state[GROUPS] += 1
+        go_on(machine, pattern, runs, incoming, i, ROOT)
     bound = oldest(incoming.measures[i], rules.span)
     ahead, node, group, begin = NOTHING, runs.heads[key], NOTHING, state[FRESH]
     while node != NOTHING:
@@ -275,7 +274,7 @@ def step(
     in_order(runs, begin)
 
 
-@part
+@woven
 def commit(pattern: Pattern, runs: Runs, key: int) -> None:
     """The fresh nodes become runs, before those there were, if they can go on."""
     cells, state = runs.cells, runs.state
@@ -298,7 +297,7 @@ def commit(pattern: Pattern, runs: Runs, key: int) -> None:
 # ---------------------------------------------------------------- results
 
 
-@part
+@woven
 def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
     """Write the match that ends with a node, if there is room."""
     count, used = written.sizes[0], written.sizes[1]

@@ -14,13 +14,22 @@ Node 0 is the root: nothing is bound. Node `n` is row `n` of the cells.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from sase.engine.kernels import operations as do
 from sase.engine.kernels.checks import UNDECLARED
-from sase.engine.kernels.compiling import ByteRows, IntRows, Ints, OutIntRows, OutInts, part
+from sase.engine.kernels.compiling import (
+    ByteRows,
+    IntRows,
+    Ints,
+    OutIntRows,
+    OutInts,
+    part,
+    spliced,
+    woven,
+)
 from sase.engine.kernels.program import Columns, Program, Stack, evaluate_tuple
 from sase.engine.kernels.stacks import NOTHING
 
@@ -29,7 +38,9 @@ from sase.engine.kernels.stacks import NOTHING
 # events that lead to it, how many nodes and runs need it, and the next run of the partition.
 EVENT, PREVIOUS, LEVEL, LENGTH, DEPTH, START, FIRST, TIE, SPOT, GROUP, NEEDED, NEXT = range(12)
 HEAD = 12
-ROOT = 0
+# Of a type of NumPy, because Numba compiles anew for every literal argument.
+ROOT, NO_EVENT = cast(int, np.int64(0)), cast(int, np.int64(NOTHING))
+ZERO, ONE = cast(int, np.int64(0)), cast(int, np.int64(1))
 
 # What binding an event changes, and what values are made of that.
 FIRST_EVENT, LAST_EVENT, COUNT, NUMBERS, SUM, LEAST, MOST, SPREAD, LACKS = range(9)
@@ -46,7 +57,7 @@ LOW_BITS, LOW_MASK = 32, 2**32 - 1
 KNOWN_EVENT, KNOWN_VALUE, EVENT_AT, VALUE_AT, EVENT_BEFORE, VALUE_BEFORE, JUDGED = range(7)
 
 # When conditions are checked: at the first event of a component, at a further one, at its end.
-BEGIN, TAKE, FINISH = range(3)
+BEGIN, TAKE, FINISH = (cast(int, np.int64(moment)) for moment in range(3))
 MOMENTS = 3
 
 
@@ -58,26 +69,27 @@ class Pattern(NamedTuple):
     kleene: Ints
 
 
+# The parts of the tables of a machine, in whose first row it stands where each begins: the rows of
+# `codes` of the equivalence tests that are decided event by event; where the changes of each level
+# begin, and the changes (kind, word, column, table); where the conditions of each moment begin, and
+# the conditions (where the program begins, its loops, its fills); the loops (a level, and whether
+# its first event is exempt); the fills (where from, which loop, word, kind, and where to).
+TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS = (
+    cast(int, np.int64(table)) for table in range(7)
+)
+TABLE_WIDTH = 8
+
+
 class Machine(NamedTuple):
     """What binding changes, level by level, and the conditions with what they read.
 
-    `changes` are rows of kind, word, column and table; `tests` rows of `codes` of the equivalence
-    tests that are decided event by event, whose values stand in the first words. The conditions of
-    a moment are rows of `checks`: where the program begins, its rows of `loops` (a level, and
-    whether its first event is exempt), and its rows of `fills` (where from, which loop, word, kind,
-    and where to).
+    All that does not change stands in one table, since each array costs at every call.
     """
 
     mask: int
-    tests: Ints
+    tables: IntRows
     codes: IntRows
-    changes: IntRows
-    changes_of: Ints
     lacking: ByteRows
-    moments: Ints
-    checks: IntRows
-    loops: IntRows
-    fills: IntRows
     program: Program
     columns: Columns
     stack: Stack
@@ -85,14 +97,26 @@ class Machine(NamedTuple):
     cursors: OutInts
 
 
+@woven
+def entry(machine: Machine, table: int, row: int, column: int) -> int:
+    """A number of one of the tables."""
+    return int(machine.tables[machine.tables[0, table] + row, column])
+
+
+@woven
+def tests_of(machine: Machine) -> int:
+    """How many equivalence tests are decided event by event."""
+    return int(machine.tables[0, CHANGES_OF] - machine.tables[0, TESTS])
+
+
 # ---------------------------------------------------------------- binding
 
 
-@part
+@spliced
 def fits(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     """Whether an event agrees with all that are bound, on the tests that are decided here."""
-    for test in range(machine.tests.shape[0]):
-        code = machine.codes[machine.tests[test], event & machine.mask]
+    for test in range(tests_of(machine)):
+        code = machine.codes[entry(machine, TESTS, test, ZERO), event & machine.mask]
         if code == NOTHING:
             return False
         known = cells[node, HEAD + test]
@@ -104,15 +128,15 @@ def fits(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
 @part
 def differs(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     """Whether an event is of another partition than all that are bound."""
-    for test in range(machine.tests.shape[0]):
-        code = machine.codes[machine.tests[test], event & machine.mask]
+    for test in range(tests_of(machine)):
+        code = machine.codes[entry(machine, TESTS, test, ZERO), event & machine.mask]
         known = cells[node, HEAD + test]
         if code in (NOTHING, UNDECLARED) or (known != UNDECLARED and code != known):
             return True
     return False
 
 
-@part
+@woven
 def bind(
     machine: Machine, cells: OutIntRows, node: int, before: int, level: int, event: int
 ) -> None:
@@ -125,18 +149,20 @@ def bind(
     new[DEPTH] = known[DEPTH] + 1
     new[FIRST] = known[FIRST] if before != ROOT else event
     place = event & machine.mask
-    for test in range(machine.tests.shape[0]):
-        code = machine.codes[machine.tests[test], place]
+    for test in range(tests_of(machine)):
+        code = machine.codes[entry(machine, TESTS, test, ZERO), place]
         if code != UNDECLARED:
             new[HEAD + test] = code
-    for number in range(machine.changes_of[level], machine.changes_of[level + 1]):
+    for number in range(
+        entry(machine, CHANGES_OF, level, ZERO), entry(machine, CHANGES_OF, level + 1, ZERO)
+    ):
         change(machine, number, cells, node, place)
 
 
 @part
 def change(machine: Machine, number: int, cells: OutIntRows, node: int, place: int) -> None:
     """Let a new node know of its own event."""
-    row, words = machine.changes[number], cells[node]
+    row, words = machine.tables[machine.tables[0, CHANGES] + number], cells[node]
     kind, word, column = row[0], HEAD + row[1], row[2]
     if kind <= COUNT:
         if kind == FIRST_EVENT:
@@ -238,14 +264,10 @@ def fill(machine: Machine, cells: OutIntRows, condition: int, judged: int) -> No
     rows, cursors, mask = machine.rows, machine.cursors, machine.mask
     newest = cells[cursors[0], EVENT]
     rows[0] = (newest if cursors[0] != ROOT else max(judged, 0)) & mask
-    for number in range(machine.checks[condition, 3], machine.checks[condition, 4]):
-        source, loop, word, kind, place = (
-            machine.fills[number, 0],
-            machine.fills[number, 1],
-            machine.fills[number, 2],
-            machine.fills[number, 3],
-            machine.fills[number, 4],
-        )
+    check = machine.tables[machine.tables[0, CHECKS] + condition]
+    for number in range(check[3], check[4]):
+        row = machine.tables[machine.tables[0, FILLS] + number]
+        source, loop, word, kind, place = row[0], row[1], row[2], row[3], row[4]
         node = cursors[loop]
         if source >= EVENT_BEFORE and source != JUDGED:
             before = cells[node, PREVIOUS]
@@ -265,10 +287,12 @@ def fill(machine: Machine, cells: OutIntRows, condition: int, judged: int) -> No
 # ---------------------------------------------------------------- conditions
 
 
-@part
+@woven
 def hold(machine: Machine, cells: OutIntRows, moment: int, node: int, judged: int) -> bool:
     """Whether all conditions of a moment hold at a node, for each event that they range over."""
-    for condition in range(machine.moments[moment], machine.moments[moment + 1]):
+    for condition in range(
+        entry(machine, MOMENTS_AT, moment, ZERO), entry(machine, MOMENTS_AT, moment + 1, ZERO)
+    ):
         if not holds(machine, cells, condition, node, judged):
             return False
     return True
@@ -277,8 +301,8 @@ def hold(machine: Machine, cells: OutIntRows, moment: int, node: int, judged: in
 @part
 def holds(machine: Machine, cells: OutIntRows, condition: int, node: int, judged: int) -> bool:
     """Whether a condition holds, for every choice of an event of each series it ranges over."""
-    cursors, checks = machine.cursors, machine.checks
-    begin, end = checks[condition, 1], checks[condition, 2]
+    cursors, check = machine.cursors, machine.tables[machine.tables[0, CHECKS] + condition]
+    start, begin, end = check[0], check[1], check[2]
     cursors[0] = node
     for loop in range(begin, end):
         cursors[1 + loop - begin] = last_of(machine, cells, loop, node)
@@ -286,7 +310,6 @@ def holds(machine: Machine, cells: OutIntRows, condition: int, node: int, judged
             return True
     while True:
         fill(machine, cells, condition, judged)
-        start = checks[condition, 0]
         if not evaluate_tuple(
             machine.program, start, machine.columns, machine.rows, machine.stack, None
         ):
@@ -306,7 +329,7 @@ def holds(machine: Machine, cells: OutIntRows, condition: int, node: int, judged
 @part
 def last_of(machine: Machine, cells: OutIntRows, loop: int, node: int) -> int:
     """The last node over which a loop ranges, at or before a node."""
-    level = machine.loops[loop, 0]
+    level = entry(machine, LOOPS, loop, ZERO)
     while cells[node, LEVEL] > level:
         node = cells[node, PREVIOUS]
     return within(machine, cells, loop, node)
@@ -315,32 +338,32 @@ def last_of(machine: Machine, cells: OutIntRows, loop: int, node: int) -> int:
 @part
 def within(machine: Machine, cells: OutIntRows, loop: int, node: int) -> int:
     """The node, if the loop ranges over it."""
-    is_exempt = machine.loops[loop, 1] == 1 and cells[node, LENGTH] == 1
-    inside = cells[node, LEVEL] == machine.loops[loop, 0]
+    is_exempt = entry(machine, LOOPS, loop, ONE) == 1 and cells[node, LENGTH] == 1
+    inside = cells[node, LEVEL] == entry(machine, LOOPS, loop, ZERO)
     return int(node) if inside and not is_exempt else NOTHING
 
 
 # ---------------------------------------------------------------- where a run may go
 
 
-@part
+@woven
 def may_pass(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int, level: int) -> bool:
     """Whether a level may stay empty after a node."""
     return bool(pattern.least[level] == 0) and hold(
-        machine, cells, MOMENTS * level + FINISH, node, NOTHING
+        machine, cells, MOMENTS * level + FINISH, node, NO_EVENT
     )
 
 
-@part
+@woven
 def may_proceed(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int) -> bool:
     """Whether the level of a node may be left."""
     level = cells[node, LEVEL]
     return bool(cells[node, LENGTH] >= pattern.least[level]) and hold(
-        machine, cells, MOMENTS * level + FINISH, node, NOTHING
+        machine, cells, MOMENTS * level + FINISH, node, NO_EVENT
     )
 
 
-@part
+@woven
 def is_match(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int) -> bool:
     """Whether all that is bound up to a node is a match."""
     if not may_proceed(machine, pattern, cells, node):

@@ -14,6 +14,7 @@ from sase.engine.kernels.collapsed import BEHIND, CHOSEN, ENTER, EXTEND, LAST_OF
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.series import Machine
 from sase.engine.operators.contract import Context
+from sase.engine.operators.series import conditions_of, packed
 
 
 @dataclass
@@ -91,27 +92,21 @@ class EarlyProgram:
         self._stack = make_stack(lowered.depth)
         context.watch(dict(lowered.arithmetic), self._stack)
         counts = np.bincount([moment for moment, _ in found], minlength=2 * context.levels)
-        self._moments = frozen(np.append(0, np.cumsum(counts)).astype(np.int64))
-        self._tables = _tables(starts, fills)
+        nothing = np.zeros(0, np.int64)
+        moments = np.append(0, np.cumsum(counts))
+        conditions = conditions_of(starts, fills)
+        self._tables = packed(nothing, nothing, nothing, moments, *conditions)
         self._rows = np.zeros(1 + max([len(each.rows) for each in fills], default=0), np.int64)
         self._cursors = np.zeros(1 + max([len(each.loops) for each in fills], default=0), np.int64)
 
     def machine(self) -> Machine:
         """The arrays as they are now."""
         store = self._context.store
-        nothing = frozen(np.zeros(0, np.int64))
-        checks, loops, fills = self._tables
         return Machine(
             store.mask,
-            nothing,
+            self._tables,
             frozen(store.codes),
-            frozen(np.zeros((0, 4), np.int64)),
-            nothing,
             frozen(np.zeros((0, 0), np.uint8)),
-            self._moments,
-            checks,
-            loops,
-            fills,
             self._program,
             store.columns(self._context.coding.texts.tables()),
             self._stack,
@@ -139,17 +134,3 @@ def _fills(conjunct: Conjunct, levels: dict[int, int]) -> _Fills:
     own = min(reference.component for reference in found)
     parts = {reference.part for reference in found if reference.component == own}
     return _Fills(levels, own, Part.PREVIOUS in parts)
-
-
-def _tables(starts: list[int], fills: list[_Fills]) -> tuple[np.typing.NDArray[np.int64], ...]:
-    checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
-    for start, each in zip(starts, fills, strict=True):
-        begin, first = len(loops), len(rows)
-        loops += each.loops
-        rows += each.rows
-        checks.append([start, begin, len(loops), first, len(rows)])
-    return (
-        frozen(np.array(checks, np.int64).reshape(-1, 5)),
-        frozen(np.array(loops, np.int64).reshape(-1, 2)),
-        frozen(np.array(rows, np.int64).reshape(-1, 5)),
-    )

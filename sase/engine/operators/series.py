@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.engine.expressions import lower_terms, make_stack
-from sase.engine.expressions.series import Fills, Term, Words, laid_out
+from sase.engine.expressions.series import Term, Words, laid_out
 from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.series import (
@@ -18,6 +19,7 @@ from sase.engine.kernels.series import (
     LAST_EVENT,
     LEVEL,
     ROOT,
+    TABLE_WIDTH,
     Machine,
     Pattern,
 )
@@ -42,7 +44,6 @@ class SeriesProgram:
         ordered = sorted(terms, key=lambda term: term.moment)
         levels = {each.index: context.level_of(each.index) for each in context.components}
         base = context.layout([term.term for term in ordered])
-        self._tests = frozen(np.array([context.keep_test(test) for test in tests], np.int64))
         layouts, fills, words = laid_out(ordered, levels, base, len(tests))
         pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
         lowered, starts = lower_terms(pairs)
@@ -50,9 +51,12 @@ class SeriesProgram:
         self._stack = make_stack(lowered.depth)
         context.watch(dict(lowered.arithmetic), self._stack)
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
-        self._moments = frozen(np.append(0, np.cumsum(counts)).astype(np.int64))
-        self._checks, self._loops, self._fills = _tables(starts, fills)
-        self._changes, self._changes_of = _changes(words, context.levels)
+        self._tables = packed(
+            np.array([context.keep_test(test) for test in tests], np.int64),
+            *_changes(words, context.levels),
+            np.append(0, np.cumsum(counts)),
+            *conditions_of(starts, fills),
+        )
         self._lacking = self._sets(words)
         self._rows = np.zeros(max([each.size for each in fills], default=1) + 1, np.int64)
         self._cursors = np.zeros(1 + max([len(each.loops) for each in fills], default=0), np.int64)
@@ -64,15 +68,9 @@ class SeriesProgram:
         store = self._context.store
         return Machine(
             store.mask,
-            self._tests,
+            self._tables,
             frozen(store.codes),
-            self._changes,
-            self._changes_of,
             self._lacking,
-            self._moments,
-            self._checks,
-            self._loops,
-            self._fills,
             self._lowered.program,
             store.columns(self._context.coding.texts.tables()),
             self._stack,
@@ -118,24 +116,51 @@ def pattern_of(context: Context) -> Pattern:
     )
 
 
-def _tables(starts: list[int], fills: list[Fills]) -> tuple[Numbers, Numbers, Numbers]:
+def packed(*tables: NDArray[Any]) -> Numbers:
+    """Tables one below the other, and above all in one row where each begins."""
+    rows = [np.asarray(table, np.int64) for table in tables]
+    rows = [table.reshape(-1, 1) if table.ndim == 1 else table for table in rows]
+    found = np.zeros((1 + sum(map(len, rows)), TABLE_WIDTH), np.int64)
+    begin = 1
+    for number, table in enumerate(rows):
+        found[0, number] = begin
+        found[begin : begin + len(table), : table.shape[1]] = table
+        begin += len(table)
+    return frozen(found)
+
+
+class _Program(Protocol):
+    """Where the rows of a program come from, and what it ranges over."""
+
+    @property
+    def rows(self) -> Sequence[tuple[int, ...]]:
+        """Rows of where from and where to."""
+
+    @property
+    def loops(self) -> Sequence[tuple[int, ...]]:
+        """Levels, and whether the first event is exempt."""
+
+
+def conditions_of(
+    starts: Sequence[int], programs: Sequence[_Program]
+) -> tuple[Numbers, Numbers, Numbers]:
     """Where each program begins, with its loops and what fills its rows."""
     checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
-    for start, each in zip(starts, fills, strict=True):
+    for start, each in zip(starts, programs, strict=True):
         begin, first = len(loops), len(rows)
         loops += each.loops
         rows += each.rows
         checks.append([start, begin, len(loops), first, len(rows)])
     return (
-        frozen(np.array(checks, np.int64).reshape(-1, 5)),
-        frozen(np.array(loops, np.int64).reshape(-1, 2)),
-        frozen(np.array(rows, np.int64).reshape(-1, 5)),
+        np.array(checks, np.int64).reshape(-1, 5),
+        np.array(loops, np.int64).reshape(-1, 2),
+        np.array(rows, np.int64).reshape(-1, 5),
     )
 
 
 def _changes(words: Words, levels: int) -> tuple[Numbers, Numbers]:
-    """What binding changes, in the order of levels."""
+    """Where the changes of each level begin, and what binding changes."""
     ordered = sorted(words.changes, key=lambda change: change[0])
     counts = np.bincount([change[0] for change in ordered], minlength=levels)[:levels]
     table = np.array([change[1:] for change in ordered], np.int64).reshape(-1, 4)
-    return frozen(table), frozen(np.append(0, np.cumsum(counts)).astype(np.int64))
+    return np.append(0, np.cumsum(counts)).astype(np.int64), table
