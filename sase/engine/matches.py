@@ -214,7 +214,8 @@ def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def _rows_of(match: Part) -> str:
     """The input rows of the first and the last event of one match, in words."""
     (events,) = match.rows().to_pylist()
-    first, *rest = events.values()
+    series = (each if isinstance(each, list) else [each] for each in events.values())
+    first, *rest = (row for rows in series for row in rows if row is not None)
     return f"is input row {first:,}" if not rest else (
         f"begins with input row {first:,} and ends with row {rest[-1]:,}"
     )  # fmt: skip

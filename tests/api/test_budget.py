@@ -93,3 +93,12 @@ def test_no_warning_where_all_is_well() -> None:
     """Warnings are errors here."""
     assert len(sase.match(PAIRS, EVENTS, max_matches=5_000, stats=EXPECTED)) == len(rows(PAIRS))
     assert len(sase.match(PAIRS, EVENTS, max_matches=5_000)) == len(rows(PAIRS))
+
+
+def test_the_last_match_within_the_budget_may_be_one_of_series() -> None:
+    """The error names its first and its last event, whatever the components have bound."""
+    rows = [{"ts": ts, "type": name} for ts, name in enumerate("AABBC")]
+    with pytest.raises(BudgetError, match="match 3 begins with input row 1 and ends with row 2"):
+        len(sase.match("EVENT SEQ(A a, B* b[], C? c)", rows, max_matches=3))
+    with pytest.raises(BudgetError, match="match 1 is input row 0:"):
+        len(sase.match("EVENT SEQ(A a, B? b)", rows, max_matches=1))

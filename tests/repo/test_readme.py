@@ -40,8 +40,9 @@ def test_output_in_the_readme_is_real(
 
 
 def transcripts() -> list[tuple[str, str]]:
-    """The commands of two pages, which may run over several lines, and what stands under."""
-    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("logs.md", "why.md")]
+    """The commands of three pages, which may run over several lines, and what stands under."""
+    names = ("logs.md", "why.md", "compare.md")
+    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in names]
     found = []
     for block in (block for page in pages for block in page.split("```console\n$ ")[1:]):
         lines = block.split("```")[0].splitlines()

@@ -11,8 +11,10 @@ from sase.engine.bindings import Bindings
 from sase.engine.block import Block
 from sase.engine.kernels import runs as of
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
+from sase.engine.memory import available_memory
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
 from sase.engine.operators.evaluation import Evaluation, beginnings
+from sase.errors import BudgetError
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
 
@@ -22,6 +24,10 @@ STRATEGIES = {
     StrategyName.STRICT_CONTIGUITY: of.STRICT,
     StrategyName.PARTITION_CONTIGUITY: of.RANKED,
 }
+TOO_MANY = (
+    "the runs of this query need more memory than there is: narrow its conditions, give it a"
+    " smaller WITHIN, or a stricter strategy such as skip_till_next_match"
+)
 
 
 class RunEvaluationState(Evaluation):
@@ -90,6 +96,8 @@ class RunEvaluationState(Evaluation):
             size *= 2
         cells, fresh = runs.cells, runs.fresh
         if size > len(cells):
+            if 8 * size * self._program.width > available_memory() // 2:
+                raise BudgetError(TOO_MANY)
             cells = np.zeros((size, self._program.width), np.int64)
             cells[: len(runs.cells)] = runs.cells
         if needed > len(fresh):

@@ -1,0 +1,201 @@
+"""The public function that runs a pattern under each strategy, and tells what they differ in."""
+
+from __future__ import annotations
+
+import time as clocks
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from sase.api.compiling import Compiled, compiled
+from sase.api.given import DEFAULT_PLAN, TIME, TYPE, check_output, readable
+from sase.api.running import run
+from sase.errors import BudgetError, BudgetWarning, PlanError
+from sase.lang.ast import Query, Strategy, StrategyName
+from sase.lang.parser import parse_query
+from sase.lang.printer import to_text
+
+if TYPE_CHECKING:
+    from sase.engine.events.inputs import Inputs
+    from sase.engine.files import Files
+    from sase.engine.lab.comparison import Comparison, Difference, Measured
+    from sase.engine.report import Report
+
+# Matches that a strategy may have before it is said that there are more.
+MOST = 1_000_000
+# Rows and matches of an input that is small, and how many matches are shown of it.
+FEW_ROWS, HELD, SHOWN = 1_000, 20_000, 10
+QUICK = 1.0
+STRATEGIES = (
+    StrategyName.STRICT_CONTIGUITY,
+    StrategyName.PARTITION_CONTIGUITY,
+    StrategyName.SKIP_TILL_NEXT_MATCH,
+    StrategyName.SKIP_TILL_ANY_MATCH,
+)
+NO_PARTITIONS = (
+    "partition_contiguity is left out: the query has no equivalence test such as [id], by which"
+    " events would be of one partition"
+)
+MANY_ROWS = "which matches each strategy adds is told of few events, or with show (--show N)"
+TOO_LARGE = "the events are too many to be held: which matches each strategy adds is not told"
+NOT_TOLD = "which it adds is not told"
+NO_LIMIT = "LIMIT is left out: what comes first is not the same under each strategy"
+
+
+def compare(
+    query: str,
+    events: object,
+    *,
+    outputs: Sequence[str] = ("all",),
+    show: int | None = None,
+    max_matches: int = MOST,
+    clock: Callable[[], float] = clocks.perf_counter,
+    time: str = TIME,
+    type: str | None = TYPE,
+    seq: str | None = None,
+    types: Any = None,
+    time_unit: str | None = None,
+    params: Mapping[str, object] | None = None,
+    plan: str = DEFAULT_PLAN,
+    on_bad_row: str = "error",
+) -> Comparison:
+    """A pattern under each of the four strategies: what it finds, in which time, and why.
+
+    The strategy of the query is replaced by each of them. `outputs` are the forms that are counted.
+    Of few events, or where `show` is given, the first matches that each strategy has beyond a
+    stricter one are shown with the reason, `show` of them. Of a strategy with more than
+    `max_matches` it is only said that there are more. The other keywords are those of `match`.
+    """
+    if max_matches < 1 or (show is not None and show < 0):
+        raise PlanError("max_matches is positive, and show is not negative")
+    for output in outputs:
+        check_output(output)
+    inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
+    known = partial(
+        compiled,
+        schema=inputs,
+        time=time,
+        type=type,
+        seq=seq,
+        types=types,
+        time_unit=time_unit,
+        params=params,
+        plan=plan,
+        on_bad_row=on_bad_row,
+    )
+    own = known(query, limit=None)  # where it is wrong, in its own words
+    return _Lab(query, own, known, inputs, clock).comparison(outputs, show, max_matches)
+
+
+class _Lab:
+    """A query under each strategy that it may have."""
+
+    def __init__(
+        self,
+        query: str,
+        own: Compiled,
+        known: Callable[..., Compiled],
+        inputs: Files | Inputs,
+        clock: Callable[[], float],
+    ) -> None:
+        self.tree, self.known, self.inputs, self.clock = parse_query(query), known, inputs, clock
+        has_partitions = bool(own.bound.equivalences)
+        without = () if has_partitions else (StrategyName.PARTITION_CONTIGUITY,)
+        self.strategies = tuple(each for each in STRATEGIES if each not in without)
+        self.notes = [] if has_partitions else [NO_PARTITIONS]
+        self.notes += [] if self.tree.limit is None else [NO_LIMIT]
+        self.rows = 0
+
+    def comparison(self, outputs: Sequence[str], show: int | None, most: int) -> Comparison:
+        """All of it."""
+        from sase.engine.lab.comparison import Comparison
+
+        measured = [self._measured(s, each, most) for s in self.strategies for each in outputs]
+        differences: tuple[Difference, ...] = ()
+        if show is None and self.rows > FEW_ROWS:
+            self.notes.append(MANY_ROWS)
+        else:
+            # What was too much to be counted is too much to be told apart.
+            ended = {each.strategy for each in measured if each.ended is not None}
+            differences = self._differences(SHOWN if show is None else show, ended)
+        return Comparison(self.rows, tuple(measured), differences, tuple(self.notes))
+
+    def _under(self, strategy: StrategyName, **options: Any) -> Compiled:
+        return self.known(under(self.tree, strategy), **{"limit": None, **options})
+
+    def _measured(self, strategy: StrategyName, output: str, most: int) -> Measured:
+        """What a strategy finds; it is run again if kernels were compiled, or if that is quick."""
+        from sase.engine.kernels.compiling import compilations
+        from sase.engine.lab.comparison import Measured
+
+        known = self._under(strategy, output=output)
+        while True:
+            before = compilations()
+            found, seconds, report = self._counted(known, most)
+            if compilations() == before:
+                break
+        if seconds < QUICK:
+            # The first one also reads compiled kernels from the disk.
+            seconds = min(seconds, self._counted(known, most)[1])
+        if report is not None:
+            self.rows = max(self.rows, report.rows)
+            return Measured(strategy.value, output, found, seconds, _runs(report))
+        ended: Literal["matches", "runs"] = "runs" if found < most else "matches"
+        return Measured(strategy.value, output, found, seconds, ended=ended)
+
+    def _counted(self, known: Compiled, most: int) -> tuple[int, float, Report | None]:
+        """How many matches there are, in which time, and the report if they are not too many."""
+        with warnings.catch_warnings():
+            # That there are too many is what the comparison says.
+            warnings.simplefilter("ignore", BudgetWarning)
+            matches = run(known, self.inputs, max_matches=most)
+        found = 0
+
+        def count(number: int) -> None:
+            nonlocal found
+            found = number
+
+        begin = self.clock()
+        try:
+            report: Report | None = matches.first(0, count).report
+        except BudgetError:
+            report = None
+        return found, self.clock() - begin, report
+
+    def _differences(self, show: int, ended: set[str]) -> tuple[Difference, ...]:
+        """Those between neighbours that have not too many matches; notes say which have."""
+        from sase.engine.lab.differing import Differences, runs_of
+
+        strictest = self._under(StrategyName.STRICT_CONTIGUITY)
+        lab = Differences(strictest.bound, strictest.unoptimized, self.inputs, show)
+        if not lab.is_known:
+            self.notes.append(TOO_LARGE)
+            return ()
+        found = []
+        for strategy in self.strategies:
+            runs: list[Any] = []
+            if strategy.value not in ended:
+                runs = runs_of(run(self._under(strategy, limit=HELD + 1), self.inputs))
+            if strategy.value in ended or len(runs) > HELD:
+                self.notes.append(f"{strategy.value} has too many matches: {NOT_TOLD}")
+            else:
+                found.append((strategy, runs))
+        return tuple(lab.between(found))
+
+
+def _runs(report: Report) -> int | None:
+    """How many runs were made, where the plan makes some."""
+    counted: Mapping[str, Any] = dict(report.counters).get("RunEvaluation", {})
+    return counted.get("runs")
+
+
+def under(tree: Query, strategy: StrategyName) -> str:
+    """The text of a query under another strategy."""
+    return to_text(with_strategy(tree, strategy))
+
+
+def with_strategy(tree: Query, strategy: StrategyName) -> Query:
+    """A query under another strategy, and without LIMIT."""
+    return replace(tree, strategy=Strategy(strategy), limit=None)

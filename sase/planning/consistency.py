@@ -1,0 +1,353 @@
+"""What becomes of a condition when a series has more events: which may be postponed, or prune.
+
+The four classes are those of SASE++ (section 5.2), stated for every condition of LANGUAGE.md
+section 7. Skip till any match first collects for each series all candidates, and then takes parts
+of them; so it matters how the truth over the candidates and over a part of them hang together.
+
+*Definition.* An instance of a condition is a choice of one event for every variable whose `i` it
+uses. For series S (one for each component) that hold the events of the instance let P(S) be the
+truth of the instance where the components have bound S. Let S ≤ S' if S' comes from S by adding
+events, both at least as long as the components must be, with the instance checked in both: it is
+not the first event where that one is exempt, and a series is not empty where its component cannot
+be. Single events are chosen before this, so S and S' agree in them. A condition is
+
+- true-value consistent  if P(S') implies P(S) for all S ≤ S': true of all candidates, it is true
+  of every part of them (they are SAFE and not checked again), and false of a part it is false of
+  everything that contains the part;
+- false-value consistent if P(S) implies P(S') for all S ≤ S': false of all candidates, it is false
+  of every part of them, so that they can be dropped at once;
+- both, or inconsistent, if both or neither hold.
+
+The same two implications, for S' that adds only later events to the last series that the condition
+mentions, or only earlier events to the first one, say which partial matches can be pruned: a search
+forward adds later events, a search that walks back from the last event earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from sase.binding.bound import (
+    Aggregate,
+    All,
+    Any,
+    Between,
+    BoundComponent,
+    Comparison,
+    Condition,
+    Conjunct,
+    ConjunctClass,
+    Constant,
+    Expression,
+    NullTest,
+    Operation,
+    Part,
+    Placeholder,
+    Reference,
+    Truth,
+    When,
+)
+from sase.binding.conjuncts import references
+from sase.binding.text import value_text
+from sase.binding.types import Kind
+
+# Whether an attribute that a condition reads may be NULL.
+Nullable: TypeAlias = Callable[[Reference | Aggregate], bool]
+
+
+class Consistency(Enum):
+    """How the truth over all candidates and over a part of them hang together (SASE++ 5.2)."""
+
+    TRUE = "true-value consistent"
+    FALSE = "false-value consistent"
+    BOTH = "true-value and false-value consistent"
+    NEITHER = "inconsistent"
+
+
+class Trend(Enum):
+    """What a value or a truth can do while events are added."""
+
+    STEADY = "stays as it is"
+    RISING = "can only rise"
+    FALLING = "can only fall"
+    OPEN = "can rise and fall"
+
+    @property
+    def opposite(self) -> Trend:
+        """The trend of what turns the other way."""
+        return {Trend.RISING: Trend.FALLING, Trend.FALLING: Trend.RISING}.get(self, self)
+
+
+class Growth(Enum):
+    """Where events are added: anywhere, after the last ones, or before the first ones."""
+
+    ANYWHERE = "anywhere"
+    LATER = "after its last event"
+    EARLIER = "before its first event"
+
+
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """A condition's class, and how its truth moves in a search forward (`later`) and back.
+
+    Where `exempts_first` a verdict is about an event that has others before it in its series: an
+    event that fails as a further one may still be the first.
+    """
+
+    consistency: Consistency
+    later: Trend
+    earlier: Trend
+    exempts_first: bool
+    reason: str
+
+    @property
+    def is_safe_when_true(self) -> bool:
+        """Whether what is true of all candidates needs no second look (SAFE)."""
+        return self.consistency in (Consistency.TRUE, Consistency.BOTH)
+
+    @property
+    def drops_when_false(self) -> bool:
+        """Whether what is false of all candidates can be dropped at once."""
+        return self.consistency in (Consistency.FALSE, Consistency.BOTH)
+
+    @property
+    def prunes_forward(self) -> bool:
+        """Whether a partial match for which it is false is lost, whatever comes later."""
+        return self.later in (Trend.STEADY, Trend.FALLING)
+
+    @property
+    def prunes_backward(self) -> bool:
+        """Whether one for which it is false is lost, whatever events are put before it."""
+        return self.earlier in (Trend.STEADY, Trend.FALLING)
+
+
+def classified(
+    conjunct: Conjunct,
+    components: Sequence[BoundComponent],
+    nullable: Nullable = lambda reference: True,
+) -> Classified:
+    """The class of a condition; `nullable` says of which attributes NULL must be expected."""
+    if conjunct.kind is ConjunctClass.NEGATIVE:
+        reason = "it speaks of an event that is in no match: it is checked when the match is known"
+        return Classified(Consistency.NEITHER, Trend.OPEN, Trend.OPEN, False, reason)
+    trends = {growth: _Growing(conjunct, components, nullable, growth) for growth in Growth}
+    anywhere, later, earlier = (trends[growth].of(conjunct.condition) for growth in Growth)
+    consistency = {
+        Trend.STEADY: Consistency.BOTH,
+        Trend.FALLING: Consistency.TRUE,
+        Trend.RISING: Consistency.FALSE,
+        Trend.OPEN: Consistency.NEITHER,
+    }[anywhere]
+    exempts = conjunct.when is When.FURTHER or any(each.but_first for each in conjunct.quantified)
+    reason = _reason(trends[Growth.ANYWHERE], conjunct.condition, consistency)
+    return Classified(consistency, later, earlier, exempts, reason)
+
+
+# ---------------------------------------------------------------- what grows
+
+
+@dataclass(frozen=True, slots=True)
+class _Growing:
+    """How values and conditions move while the series of some components grow."""
+
+    conjunct: Conjunct
+    components: Sequence[BoundComponent]
+    nullable: Nullable
+    growth: Growth
+
+    def grows(self, component: int) -> bool:
+        """Whether events are added to the series of a component."""
+        bound = self.components[component]
+        if bound.is_single:
+            return False
+        # In order, what comes before the one that grows is finished: forward all but the last,
+        # walking back all but the first.
+        mentioned = self.conjunct.references
+        ends = {Growth.LATER: mentioned[-1:], Growth.EARLIER: mentioned[:1]}
+        return component in ends.get(self.growth, mentioned)
+
+    def of(self, condition: Condition) -> Trend:
+        """What the truth of a condition does: rising, it can only turn true."""
+        match condition:
+            case Truth():
+                return Trend.STEADY
+            case All(operands=operands) | Any(operands=operands):
+                return _together(self.of(operand) for operand in operands)
+        found = self._atom(condition)
+        # An event whose type does not declare what is read makes an atomic condition true.
+        if any(self._may_turn_undeclared(each) for each in references(condition)):
+            found = _together([found, Trend.RISING])
+        return found
+
+    def _atom(self, condition: Condition) -> Trend:
+        match condition:
+            case Comparison(operator=operator, left=left, right=right):
+                return self._compared(operator, left, right)
+            case Between(operand=operand, low=low, high=high, negated=False):
+                sides = (self._compared(">=", operand, low), self._compared("<=", operand, high))
+                return _together(sides)
+            case Between(operand=operand, low=low, high=high):
+                sides = (self._compared("<", operand, low), self._compared(">", operand, high))
+                return _together(sides)
+            case NullTest(operand=operand, negated=negated):
+                trend = Trend.OPEN if self.value(operand) is Trend.OPEN else Trend.STEADY
+                if trend is Trend.STEADY and self.is_late(operand):
+                    return Trend.RISING if negated else Trend.FALLING
+                return trend
+        steady = all(self.value(each) is Trend.STEADY for each in references(condition))
+        return Trend.STEADY if steady else Trend.OPEN
+
+    def _compared(self, operator: str, left: Expression, right: Expression) -> Trend:
+        sides = (self.value(left), self.value(right).opposite)
+        if operator in ("=", "!=") and set(sides) != {Trend.STEADY}:
+            return Trend.OPEN
+        trend = _together(sides)  # of left - right
+        trend = trend.opposite if operator in ("<", "<=") else trend
+        # NULL is false, and what is NULL may be known with more events.
+        if any(self.is_late(each) for each in (left, right)):
+            trend = _together([trend, Trend.RISING])
+        return trend
+
+    # ------------------------------------------------------------ values
+
+    def value(self, expression: Expression) -> Trend:
+        """What a value does while events are added; NULL, which may end, is left to `is_late`."""
+        match expression:
+            case Constant() | Placeholder():
+                return Trend.STEADY
+            case Reference() | Aggregate():
+                return self.reference(expression)
+            case Operation(operands=operands):
+                if all(self.value(each) is Trend.STEADY for each in operands):
+                    return Trend.STEADY
+                return self._scaled(expression)
+
+    def _scaled(self, operation: Operation) -> Trend:
+        """Floats moved or stretched by a literal; all else may become NULL, or turn around."""
+        match operation:
+            case Operation(type=kind, name="neg", operands=(value,)) if kind.kind is Kind.FLOAT:
+                return self.value(value).opposite
+            case Operation(type=kind, name=name, operands=(left, right)) if kind.kind is Kind.FLOAT:
+                if _is_finite(right) and name in ("+", "-"):
+                    return self.value(left)
+                if _is_finite(left) and name in ("+", "-"):
+                    trend = self.value(right)
+                    return trend if name == "+" else trend.opposite
+                if _sign(right) and name in ("*", "/"):
+                    return self.value(left) if _sign(right) > 0 else self.value(left).opposite
+                if _sign(left) and name == "*":
+                    return self.value(right) if _sign(left) > 0 else self.value(right).opposite
+        return Trend.OPEN
+
+    def reference(self, reference: Reference | Aggregate) -> Trend:
+        """The trend of one reference."""
+        if not self._range_grows(reference):
+            return Trend.STEADY
+        name = _function(reference)
+        if name in ("first", "last"):
+            # The value of an end stays while events are added at the other.
+            other = Growth.LATER if name == "first" else Growth.EARLIER
+            return Trend.STEADY if self.growth is other else Trend.OPEN
+        return {"min": Trend.FALLING, "max": Trend.RISING, "count": Trend.RISING}.get(
+            name, Trend.OPEN
+        )
+
+    def is_late(self, expression: Expression) -> bool:
+        """Whether it may be NULL at first, and known with more events."""
+        return any(self._is_late(each) for each in references(expression))
+
+    def _is_late(self, reference: Reference | Aggregate) -> bool:
+        name = _function(reference)
+        if self.reference(reference) is Trend.STEADY or name == "count":
+            return False
+        may_be_empty = self.components[reference.component].minimum == 0
+        return self.nullable(reference) or (may_be_empty and self.growth is Growth.ANYWHERE)
+
+    def _range_grows(self, reference: Reference | Aggregate) -> bool:
+        """Whether added events may be among those that it selects from."""
+        if not self.grows(reference.component) or _is_fixed(reference):
+            return False
+        # What comes after the event of the instance is not in its range; and the one before it is,
+        # walking back, known when the instance is.
+        if reference.part in (Part.PREVIOUS, Part.BEFORE_CURRENT, Part.UP_TO_CURRENT):
+            is_previous = reference.part is Part.PREVIOUS
+            return self.growth is Growth.ANYWHERE or (
+                self.growth is Growth.EARLIER and not is_previous
+            )
+        return True
+
+    def _may_turn_undeclared(self, reference: Reference | Aggregate) -> bool:
+        if not isinstance(reference, Aggregate) or reference.attribute is None:
+            return False
+        is_range = self.grows(reference.component) and (
+            reference.part is Part.ALL or self.growth is not Growth.LATER
+        )
+        return is_range and reference.undeclared_by != frozenset()
+
+
+def _is_fixed(reference: Reference | Aggregate) -> bool:
+    """Whether the instance names the event: a single one, `a[i]`, or the last of `a[..i]`."""
+    if reference.part in (Part.EVENT, Part.CURRENT):
+        return True
+    return reference.part is Part.UP_TO_CURRENT and _function(reference) == "last"
+
+
+def _function(reference: Reference | Aggregate) -> str:
+    """What is taken of the events: `a[1]` is the first, `a[a.len]` and `a[i-1]` are the last."""
+    if isinstance(reference, Aggregate):
+        return reference.function
+    return "first" if reference.part is Part.FIRST else "last"
+
+
+def _together(trends: Iterable[Trend]) -> Trend:
+    """Of a combination that rises with each of its parts: a sum, a conjunction, a disjunction."""
+    found = set(trends) - {Trend.STEADY}
+    if not found:
+        return Trend.STEADY
+    return found.pop() if len(found) == 1 else Trend.OPEN
+
+
+def _is_finite(expression: Expression) -> bool:
+    if not isinstance(expression, Constant) or isinstance(expression.value, bool | str):
+        return False
+    return expression.value is not None and abs(expression.value) < float("inf")
+
+
+def _sign(expression: Expression) -> int:
+    """Of a finite literal; 0 for all else."""
+    if not isinstance(expression, Constant) or not _is_finite(expression):
+        return 0
+    assert isinstance(expression.value, int | float)
+    return (expression.value > 0) - (expression.value < 0)
+
+
+# ---------------------------------------------------------------- the reason
+
+_SO = {
+    Consistency.TRUE: "so what is true of all events is true of some of them",
+    Consistency.FALSE: "so what is false of all events is false of some of them",
+    Consistency.BOTH: "no other event of a series changes what it says",
+    Consistency.NEITHER: "so neither truth can be relied on when other events are taken",
+}
+
+
+def _reason(growing: _Growing, condition: Condition, found: Consistency) -> str:
+    said = list(dict.fromkeys(_phrases(growing, condition)))
+    return ", ".join([*said, _SO[found]])
+
+
+def _phrases(growing: _Growing, condition: Condition) -> Iterator[str]:
+    names = {each.index: each.variable for each in growing.components}
+    for each in references(condition):
+        trend, text = growing.reference(each), value_text(each, names)
+        if trend is Trend.STEADY:
+            continue
+        if _function(each) in ("first", "last"):
+            yield f"{text} may be of another event"
+        else:
+            yield f"{text} {trend.value} with more events"
+        if growing.is_late(each) and trend is not Trend.OPEN:
+            yield "and is NULL until one has a value"

@@ -1,0 +1,89 @@
+"""When a condition is decided while a match is built from its last event back to its first.
+
+The walk enters the last component from behind: it chooses the last event of its series, then
+further, earlier ones, then leaves it for the component before. So of a series the last event is
+known at once, the one before an event when that is chosen, and the first one, the length and what
+is taken over the whole when the component is left. A condition is decided in the earliest component
+that it mentions: there all that it says of later ones is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from sase.binding.bound import (
+    Aggregate,
+    BoundComponent,
+    Conjunct,
+    ConjunctClass,
+    Part,
+    Reference,
+    When,
+)
+from sase.binding.conjuncts import references
+
+
+class Step(IntEnum):
+    """What the walk does in a component, in its order."""
+
+    # It chooses the last event of the component: from here the condition holds or not.
+    ENTERING = 1
+    # It chooses an event, the last or one further in front: the condition is about each of them.
+    CHOOSING = 2
+    # It chooses one further in front: the condition is about the one behind it, whose predecessor
+    # this is; the event that stays the first one is exempt.
+    FURTHER = 3
+    # It leaves the component, whose series is complete.
+    LEAVING = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Where the walk back decides a condition; `when_empty`: also where the component stays empty.
+
+    At CHOOSING and FURTHER it is decided for one event at a time, at the other steps once.
+    """
+
+    component: int
+    step: Step
+    when_empty: bool
+
+
+def decided_walking_back(
+    conjunct: Conjunct, components: Sequence[BoundComponent]
+) -> Decided | None:
+    """The first step at which the condition is known; None if it is not one on events of matches.
+
+    With a step other than LEAVING no partial match goes on that fails it.
+    """
+    if conjunct.kind in (ConjunctClass.NEGATIVE, ConjunctClass.CONSTANT):
+        return None
+    first = components[conjunct.references[0]]
+    mentioned = [each for each in references(conjunct.condition) if each.component == first.index]
+    step = max(map(_known, mentioned))
+    # In an empty series there is no i; and of a[1] alone nothing is checked there.
+    ranges = any(each.part.rank == Part.CURRENT.rank for each in mentioned)
+    of_first = conjunct.component == first.index and conjunct.when is When.FIRST
+    when_empty = first.minimum == 0 and not ranges and not of_first
+    return Decided(first.index, step, when_empty)
+
+
+def _known(reference: Reference | Aggregate) -> Step:
+    """The step at which the walk knows what a reference means."""
+    if isinstance(reference, Reference):
+        return {
+            Part.EVENT: Step.ENTERING,
+            Part.LAST: Step.ENTERING,
+            Part.CURRENT: Step.CHOOSING,
+            Part.PREVIOUS: Step.FURTHER,
+        }.get(reference.part, Step.LEAVING)
+    # An event anywhere in the range whose type does not declare the attribute counts, too.
+    if reference.function != "last" or reference.undeclared_by != frozenset():
+        return Step.LEAVING
+    return {
+        Part.ALL: Step.ENTERING,
+        Part.UP_TO_CURRENT: Step.CHOOSING,
+        Part.BEFORE_CURRENT: Step.FURTHER,
+    }[reference.part]
