@@ -1,0 +1,77 @@
+"""Which earlier events may be the neighbours of an event, where a condition tests neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.compressed.candidates import Candidates, Edge
+from sase.engine.compressed.slots import Slots
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.match_sets import Links, Stream
+from sase.errors import BudgetError
+
+# Pairs that are tested at a time, and arcs that are kept at most: four bytes each.
+PAIRS, ARCS = 2**18, 2**28
+
+NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32)))
+
+
+def linked(slots: Slots, candidates: Candidates, stream: Stream) -> Links:
+    """The arcs of the graph, or none where neighbours are not tested.
+
+    Every pair of events in a window is tested once for each pair of components: the only step that
+    takes quadratic time and space. The counts need the arcs again for each start of a window.
+    """
+    if candidates.edge is None or not slots.pairs:
+        return NO_LINKS
+    bounds, places, kept = [], [], 0
+    for earlier, later in slots.pairs:
+        found, counts = _arcs(candidates, candidates.edge, stream, earlier, later, ARCS - kept)
+        bounds.append(kept + np.concatenate([[0], np.cumsum(counts)]))
+        places.append(found)
+        kept += len(found)
+    return Links(frozen(np.stack(bounds)), frozen(np.concatenate(places)))
+
+
+def _arcs(
+    candidates: Candidates, edge: Edge, stream: Stream, earlier: int, later: int, room: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The earlier places for each place, one after the other, and how many each place has."""
+    former = np.flatnonzero(((candidates.begins | candidates.takes) >> earlier) & 1)
+    entering = candidates.takes if earlier == later else candidates.begins
+    targets = np.flatnonzero((entering >> later) & 1)
+    starts = np.searchsorted(former, stream.lowest[targets])
+    widths = np.maximum(np.searchsorted(former, stream.before[targets]) - starts, 0)
+    counts = np.zeros(len(candidates), np.int64)
+    found = [np.empty(0, np.int32)]
+    for chosen in _blocks(widths):
+        owners = np.repeat(np.arange(chosen.start, chosen.stop), widths[chosen])
+        if not len(owners):
+            continue
+        offsets = np.cumsum(widths[chosen]) - widths[chosen]
+        steps = np.arange(len(owners)) - np.repeat(offsets, widths[chosen])
+        sources, ends = former[starts[owners] + steps], targets[owners]
+        holds = edge(sources, earlier, ends, later)
+        found.append(sources[holds].astype(np.int32))
+        counts += np.bincount(ends[holds], minlength=len(counts))
+        room -= len(found[-1])
+        if room < 0:
+            raise BudgetError(
+                f"more than {ARCS:,} pairs of events may be neighbours in a match of a compressed "
+                "set; a shorter window, or a condition that joins fewer events, is needed"
+            )
+    return np.concatenate(found), counts
+
+
+def _blocks(widths: NDArray[np.int64]) -> Iterator[slice]:
+    """Cuts of the targets into blocks of about PAIRS pairs, at least one target in each."""
+    totals = np.cumsum(widths)
+    start = 0
+    while start < len(widths):
+        done = totals[start - 1] if start else 0
+        stop = max(int(np.searchsorted(totals, done + PAIRS, side="right")), start + 1)
+        yield slice(start, stop)
+        start = stop
