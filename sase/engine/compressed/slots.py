@@ -74,6 +74,14 @@ class Slots:
         """For each slot a bit for each of its sources."""
         return tuple(sum(1 << source for source in sources) for sources in self.sources)
 
+    @cached_property
+    def target_masks(self) -> tuple[int, ...]:
+        """For each slot a bit for each slot that it leads to."""
+        return tuple(
+            self.mask([bool(sources >> slot & 1) for sources in self.source_masks])
+            for slot in range(len(self))
+        )
+
     def mask(self, chosen: list[bool]) -> int:
         """A bit for each slot that is chosen."""
         return sum(1 << slot for slot, each in enumerate(chosen) if each)

@@ -30,10 +30,13 @@ class Walk:
     """The matches of one partition by final event."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.slots = graph, graph.slots
+        self.graph, self.slots, self._linked = graph, graph.slots, graph.is_linked
         self._opening = self.slots.mask([slot.opens for slot in self.slots.all])
         self._closing = self.slots.mask([slot.closes for slot in self.slots.all])
-        self._former: dict[int, NDArray[np.int64]] = {}
+        self._levels = [slot.level for slot in self.slots.all]
+        # Of views single numbers are read faster than of arrays.
+        self._latest = [column.data for column in graph.latest.T.copy()]
+        self._previous = [_previous(column).data for column in graph.latest.T]
 
     def ending(self, end: int) -> Iterator[Binding]:
         """The matches whose last event is at a place."""
@@ -53,11 +56,11 @@ class Walk:
 
     def _reached(self, place: int, low: int) -> int:
         """The slots that a path from a start in the window reaches."""
-        return sum(1 << s for s, at in enumerate(self.graph.latest[place].tolist()) if at >= low)
+        return self.slots.mask([latest[place] >= low for latest in self._latest])
 
     def _earlier(self, step: _Step, low: int) -> Iterator[_Step]:
         """What may come right before, the more recent first."""
-        return self._by_arcs(step, low) if self.graph.is_linked else self._by_slot(step, low)
+        return self._by_arcs(step, low) if self._linked else self._by_slot(step, low)
 
     def _by_slot(self, step: _Step, low: int) -> Iterator[_Step]:
         place, mask = step
@@ -66,22 +69,17 @@ class Walk:
             wanted |= self.slots.source_masks[slot]
         below, sources = int(self.graph.stream.before[place]), list(_bits(wanted))
         while sources:
-            former = {slot: int(self._previous(slot)[below]) for slot in sources}
-            below = max(former.values())
-            found = self._reached(below, low) & wanted if below >= low else 0
+            former = [self._previous[slot][below] for slot in sources]
+            below = max(former)
+            if below < low:
+                return
+            nearest = [slot for slot, place in zip(sources, former, strict=True) if place == below]
+            found = [slot for slot in nearest if self._latest[slot][below] >= low]
             if found:
-                yield below, found
-            # Further down the paths to a slot only start earlier.
-            sources = [s for s in sources if former[s] < below or found >> s & 1]
-            sources = [s for s in sources if former[s] >= low]
-
-    def _previous(self, slot: int) -> NDArray[np.int64]:
-        """For each number of places the last of them that reaches a slot, or -1."""
-        if slot not in self._former:
-            column = self.graph.latest[:, slot]
-            places = np.where(column >= 0, np.arange(len(column)), -1)
-            self._former[slot] = np.concatenate([[-1], np.maximum.accumulate(places)])
-        return self._former[slot]
+                yield below, sum(1 << slot for slot in found)
+            if len(found) < len(nearest):
+                # Further down the paths to a slot only start earlier.
+                sources = [slot for slot in sources if slot in found or slot not in nearest]
 
     def _by_arcs(self, step: _Step, low: int) -> Iterator[_Step]:
         place, mask = step
@@ -105,33 +103,42 @@ class Walk:
     def _cuts(self, steps: list[_Step]) -> list[tuple[int, ...]]:
         """The lengths of the components for every path of slots through the steps.
 
-        A cut that can be begun can be finished, so there are never more than at the end.
+        What can be begun can be finished, so the work is linear in the cuts and their lengths.
         """
-        place, mask = steps[-1]
-        empty = (0,) * len(self.slots.levels)
-        partial = [(slot, self._longer(empty, slot)) for slot in _bits(mask & self._opening)]
-        for later, allowed in reversed(steps[:-1]):
-            partial = [
-                (slot, self._longer(lengths, slot))
-                for slot in _bits(allowed)
-                for source, lengths in partial
-                if self._leads(place, source, later, slot)
-            ]
-            place = later
-        return [lengths for _, lengths in partial]
+        last, found = len(steps) - 1, list[tuple[int, ...]]()
+        empty = [0] * len(self.slots.levels)
+        branches = [(0, slot, empty) for slot in _bits(steps[-1][1] & self._opening)]
+        while branches:
+            at, slot, so_far = branches.pop()
+            lengths = so_far.copy()
+            lengths[self._levels[slot]] += 1
+            while at < last:
+                following = self._following(steps[last - at][0], slot, steps[last - at - 1])
+                at, slot = at + 1, following.bit_length() - 1
+                others = following ^ 1 << slot
+                if others:
+                    branches += [(at, other, lengths.copy()) for other in _bits(others)]
+                lengths[self._levels[slot]] += 1
+            found.append(tuple(lengths))
+        return found
 
-    def _longer(self, lengths: tuple[int, ...], slot: int) -> tuple[int, ...]:
-        level = self.slots.all[slot].level
-        return (*lengths[:level], lengths[level] + 1, *lengths[level + 1 :])
+    def _following(self, place: int, slot: int, later: _Step) -> int:
+        """The slots that come next; one at least does, so a single one needs no test."""
+        following = later[1] & self.slots.target_masks[slot]
+        if not self._linked or following & (following - 1) == 0:
+            return following
+        return sum(1 << t for t in _bits(following) if self._is_arc(place, slot, later[0], t))
 
-    def _leads(self, place: int, source: int, later: int, slot: int) -> bool:
-        if not self.slots.source_masks[slot] >> source & 1:
-            return False
-        if not self.graph.is_linked:
-            return True
-        arcs = self.graph.earlier(later, self.slots.pair(source, slot))
+    def _is_arc(self, place: int, slot: int, later: int, target: int) -> bool:
+        arcs = self.graph.earlier(later, self.slots.pair(slot, target))
         at = int(np.searchsorted(arcs, place))
         return at < len(arcs) and int(arcs[at]) == place
+
+
+def _previous(latest: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each number of places the last of them that reaches a slot, or -1."""
+    places = np.where(latest >= 0, np.arange(len(latest)), -1)
+    return np.concatenate([[-1], np.maximum.accumulate(places)])
 
 
 def _bits(mask: int) -> Iterator[int]:
