@@ -30,21 +30,20 @@ def plain(values: Values | NDArray[Any]) -> list[Number | None]:
     return [None if number is None or math.isnan(number) else number for number in numbers]
 
 
-def aggregated(
-    graphs: Sequence[Graph], function: Function, level: int, values: Sequence[Values]
-) -> Number | None:
+def aggregated(graph: Graph, function: Function, level: int, values: Values) -> Number | None:
     """The aggregate over all matches, by sums over paths; no match is listed."""
-    columns = list(zip(graphs, values, strict=True))
     if function == "count":
-        return _count(columns, level)
-    held = {number for graph, of in columns for number in _held(graph, level, of)}
+        return _count(graph, level, values)
+    held = _held(graph, level, values)
     if function in ("min", "max") or not all(map(math.isfinite, held)):
         return _extreme(function, held)
     if not held:
         return None
     divisor = max(number.as_integer_ratio()[1] for number in held)
-    total = Fraction(sum(_sum(graph, level, of, divisor) for graph, of in columns), divisor)
-    return _result(function, total, held, _count(columns, level) if function == "avg" else 0)
+    worth = [_scaled(value, divisor) for value in values]
+    total = Fraction(_sum(graph, level, worth), divisor)
+    count = _count(graph, level, values) if function == "avg" else 0
+    return _result(function, total, held, count)
 
 
 def listed(function: Function, numbers: Iterable[Number | None]) -> Number | None:
@@ -83,19 +82,11 @@ def _rounded(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-_Columns: TypeAlias = list[tuple[Graph, Values]]
+def _count(graph: Graph, level: int, values: Values) -> int:
+    return _sum(graph, level, [int(value is not None) for value in values])
 
 
-def _count(columns: _Columns, level: int) -> int:
-    return sum(
-        total.sum
-        for graph, of in columns
-        for total in totals(graph, Weights(level, [int(value is not None) for value in of]))
-    )
-
-
-def _sum(graph: Graph, level: int, values: Values, divisor: int) -> int:
-    worth = [_scaled(value, divisor) for value in values]
+def _sum(graph: Graph, level: int, worth: list[int]) -> int:
     return sum(total.sum for total in totals(graph, Weights(level, worth)))
 
 
@@ -109,7 +100,7 @@ def _scaled(value: Number | None, divisor: int) -> int:
 
 def _held(graph: Graph, level: int, values: Values) -> set[Number]:
     """The values of the events that a match holds in a component."""
-    slots = [slot for slot, form in enumerate(graph.slots.all) if form.level == level]
+    slots = graph.slots.by_level[level]
     held = np.zeros(len(graph), np.bool_)
     for low, first, beyond in zip(*map(list, graph.frames), strict=True):
         held[low:beyond] |= graph.alive(low, first, beyond)[:, slots].any(axis=1)

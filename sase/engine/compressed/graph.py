@@ -1,13 +1,16 @@
-"""The shared graph of all matches of one partition."""
+"""The shared graph of all matches: of all partitions, one after the other."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.engine.compressed.binding import Binding
 from sase.engine.compressed.candidates import Candidates
 from sase.engine.compressed.links import linked
 from sase.engine.compressed.slots import Slots
@@ -20,24 +23,47 @@ class Graph:
 
     Only the arcs of tested neighbours are ever listed; others are ranges of places. A node belongs
     to the set where a path from a start leads to it: `latest` is the last first place of one.
+
+    The places of a partition follow those of the one before it, from `offsets[partition]` on. No
+    path crosses: windows and what is strictly earlier begin within the partition.
     """
 
-    def __init__(self, number: int, slots: Slots, candidates: Candidates, span: int | None) -> None:
-        self.number, self.slots, self.candidates = number, slots, candidates
+    def __init__(self, slots: Slots, partitions: Sequence[Candidates], span: int | None) -> None:
+        self.slots, self.partitions = slots, tuple(partitions)
+        self.offsets = [0, *accumulate(map(len, partitions))]
+        self.positions = _joined([each.positions for each in partitions])
+        befores = [each.before() + at for each, at in self._offset()]
+        lowest = [each.lowest(span) + at for each, at in self._offset()]
         self.stream = Stream(
-            frozen(candidates.begins),
-            frozen(candidates.takes),
-            frozen(candidates.before()),
-            frozen(candidates.lowest(span)),
+            frozen(_joined([each.begins for each in partitions])),
+            frozen(_joined([each.takes for each in partitions])),
+            frozen(_joined(befores)),
+            frozen(_joined(lowest)),
         )
 
+    def _offset(self) -> Iterator[tuple[Candidates, int]]:
+        """Each partition and its first place."""
+        return zip(self.partitions, self.offsets, strict=False)
+
     def __len__(self) -> int:
-        return len(self.candidates)
+        return len(self.positions)
+
+    def local(self, place: int) -> tuple[int, int]:
+        """The partition of a place, and the place within it."""
+        partition = bisect_right(self.offsets, place) - 1
+        return partition, place - self.offsets[partition]
+
+    def binding(self, places: tuple[int, ...], lengths: tuple[int, ...]) -> Binding:
+        """A match, by its places within its partition."""
+        partition, _ = self.local(places[0])
+        offset = self.offsets[partition]
+        own = tuple(place - offset for place in places) if offset else places
+        return Binding(partition, own, lengths)
 
     @cached_property
     def links(self) -> Links:
         """The arcs, where neighbours are tested."""
-        return linked(self.slots, self.candidates, self.stream)
+        return linked(self.slots, self.stream, self.partitions, self.offsets)
 
     @property
     def is_linked(self) -> bool:
@@ -104,3 +130,7 @@ class Graph:
             low, first, beyond, needed, alive,
         )  # fmt: skip
         return alive.astype(bool)
+
+
+def _joined(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *columns])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,33 +20,55 @@ PAIRS, ARCS = 2**18, 2**28
 NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32)))
 
 
-def linked(slots: Slots, candidates: Candidates, stream: Stream) -> Links:
+def linked(
+    slots: Slots, stream: Stream, partitions: Sequence[Candidates], offsets: Sequence[int]
+) -> Links:
     """The arcs of the graph, or none where neighbours are not tested.
 
     Every pair of events in a window is tested once for each pair of components: the only step that
     takes quadratic time and space. The counts need the arcs again for each start of a window.
     """
-    if candidates.edge is None or not slots.pairs:
+    if not slots.pairs or all(each.edge is None for each in partitions):
         return NO_LINKS
+    holds = _edge_of_all(partitions, np.asarray(offsets, np.int64))
     bounds, places, kept = [], [], 0
     for earlier, later in slots.pairs:
-        found, counts = _arcs(candidates, candidates.edge, stream, earlier, later, ARCS - kept)
+        found, counts = _arcs(stream, holds, earlier, later, ARCS - kept)
         bounds.append(kept + np.concatenate([[0], np.cumsum(counts)]))
         places.append(found)
         kept += len(found)
     return Links(frozen(np.stack(bounds)), frozen(np.concatenate(places)))
 
 
+def _edge_of_all(partitions: Sequence[Candidates], offsets: NDArray[np.int64]) -> Edge:
+    """The tests of the partitions as one: pairs come partition by partition."""
+
+    def holds(
+        earlier: NDArray[np.int64], one: int, later: NDArray[np.int64], other: int
+    ) -> NDArray[np.bool_]:
+        owners = np.searchsorted(offsets, later, side="right") - 1
+        changes = np.flatnonzero(np.diff(owners)) + 1
+        found = np.ones(len(later), np.bool_)
+        for start, stop in pairwise([0, *changes.tolist(), len(later)]):
+            edge, offset = partitions[owners[start]].edge, offsets[owners[start]]
+            if edge is not None:
+                pairs = earlier[start:stop] - offset, later[start:stop] - offset
+                found[start:stop] = edge(pairs[0], one, pairs[1], other)
+        return found
+
+    return holds
+
+
 def _arcs(
-    candidates: Candidates, edge: Edge, stream: Stream, earlier: int, later: int, room: int
+    stream: Stream, edge: Edge, earlier: int, later: int, room: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The earlier places for each place, one after the other, and how many each place has."""
-    former = np.flatnonzero(((candidates.begins | candidates.takes) >> earlier) & 1)
-    entering = candidates.takes if earlier == later else candidates.begins
+    former = np.flatnonzero(((stream.begins | stream.takes) >> earlier) & 1)
+    entering = stream.takes if earlier == later else stream.begins
     targets = np.flatnonzero((entering >> later) & 1)
     starts = np.searchsorted(former, stream.lowest[targets])
     widths = np.maximum(np.searchsorted(former, stream.before[targets]) - starts, 0)
-    counts = np.zeros(len(candidates), np.int64)
+    counts = np.zeros(len(stream.before), np.int64)
     found = [np.empty(0, np.int32)]
     for chosen in _blocks(widths):
         owners = np.repeat(np.arange(chosen.start, chosen.stop), widths[chosen])

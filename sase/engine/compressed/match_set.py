@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from heapq import merge
 from itertools import groupby, islice
 from random import Random
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,13 +27,8 @@ from sase.errors import BudgetError, SaseError
 # Matches that are looked at one by one before that is refused, and refused samples for each wanted.
 BUDGET, REFUSALS = 1_000_000, 1_000
 
-
-class _End(NamedTuple):
-    """A final event; in the order of the results."""
-
-    position: int
-    partition: int
-    place: int
+# A final event: its partition, its place there, and its position in the stream.
+_Where: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +39,7 @@ class MatchSet:
     methods look at them one by one, up to a budget, and `estimate` samples.
     """
 
-    graphs: tuple[Graph, ...]
+    graph: Graph
     accepts: Accepts | None = None
 
     @classmethod
@@ -53,8 +47,7 @@ class MatchSet:
         cls, levels: Levels, partitions: Sequence[Candidates], span: int | None = None
     ) -> MatchSet:
         """The matches of these components whose first and last event are at most `span` apart."""
-        slots = Slots(levels)
-        return cls(tuple(Graph(n, slots, each, span) for n, each in enumerate(partitions)))
+        return cls(Graph(Slots(levels), partitions, span))
 
     def where(self, accepts: Accepts) -> MatchSet:
         """Those of the matches that pass a test."""
@@ -76,34 +69,35 @@ class MatchSet:
     @cached_property
     def _paths(self) -> int:
         """The number of matches before the test."""
-        return sum(total.matches for graph in self.graphs for total in totals(graph))
+        return sum(total.matches for total in totals(self.graph))
 
     def estimate(self, samples: int = 1_000, seed: int = 0) -> Estimate:
         """The number of matches by the share of samples that pass the test."""
         if not self.counts_paths and self._paths:
-            tried = drawn(self.graphs, self._paths, samples, Random(seed))
+            tried = drawn(self.graph, self._paths, samples, Random(seed))
             return estimated(self._paths, samples, sum(map(self._is_accepted, tried)))
         return Estimate(self._paths, self._paths, self._paths, self._paths, 0, 0)
 
     def counts_by_end(self, budget: int = BUDGET) -> Iterator[EndCount]:
         """How many matches end at each event where at least one does, by position."""
         if self.counts_paths:
-            yield from merge(*map(_end_counts, self.graphs), key=lambda end: end.position)
+            yield from self._end_counts()
         else:
-            for end, bindings in self._affordable_by_end(budget):
-                yield EndCount(end.partition, end.place, end.position, len(bindings))
+            for where, bindings in self._affordable_by_end(budget):
+                yield EndCount(*where, len(bindings))
 
     def collapsed(self, budget: int = BUDGET) -> Iterator[EndLists]:
         """For each final event the places that its matches hold in each component."""
         if self.counts_paths:
             for end in self._ends():
-                places = _held(self.graphs[end.partition], end.place)
-                yield EndLists(end.partition, end.place, end.position, places)
+                partition, place = self.graph.local(end)
+                position = int(self.graph.positions[end])
+                yield EndLists(partition, place, position, self._held(end))
         else:
-            for end, bindings in self._affordable_by_end(budget):
+            for where, bindings in self._affordable_by_end(budget):
                 levels = range(len(bindings[0].lengths))
                 held = tuple(sorted({p for each in bindings for p in each.of(k)}) for k in levels)
-                yield EndLists(end.partition, end.place, end.position, held)
+                yield EndLists(*where, held)
 
     # ------------------------------------------------------------ matches
 
@@ -131,19 +125,36 @@ class MatchSet:
                     f"only {len(found):,} of {tried:,} sampled matches pass the conditions that "
                     f"cannot be counted, and {number:,} were wanted; ask for fewer, or list them"
                 )
-            found += filter(self._is_accepted, drawn(self.graphs, self._paths, number, random))
+            found += filter(self._is_accepted, drawn(self.graph, self._paths, number, random))
             tried += number
         return found[:number]
 
     def _walk(self) -> Iterator[Binding]:
         """All matches before the test, in order."""
-        walks = [Walk(graph) for graph in self.graphs]
+        walk = Walk(self.graph)
         for end in self._ends():
-            yield from walks[end.partition].ending(end.place)
+            yield from walk.ending(end)
 
-    def _ends(self) -> Iterator[_End]:
-        """The events where matches end before the test, in order."""
-        return merge(*map(_ends_of, self.graphs))
+    def _ends(self) -> list[int]:
+        """The places in the graph where matches end before the test, by position."""
+        ends = self.graph.ends
+        return ends[np.argsort(self.graph.positions[ends])].tolist()  # type: ignore[no-any-return]
+
+    def _end_counts(self) -> Iterator[EndCount]:
+        """The counts by position: of one partition as they are made."""
+        counts = (
+            EndCount(*self.graph.local(place), int(self.graph.positions[place]), count)
+            for place, count, _ in totals(self.graph)
+        )
+        several = len(self.graph.partitions) > 1
+        return iter(sorted(counts, key=lambda end: end.position)) if several else counts
+
+    def _held(self, end: int) -> tuple[list[int], ...]:
+        """By component the places within the partition on matches that end at a place."""
+        low, offset = int(self.graph.stream.lowest[end]), end - self.graph.local(end)[1]
+        alive = self.graph.alive(low, end, end + 1)
+        held = (alive[:, slots].any(axis=1) for slots in self.graph.slots.by_level)
+        return tuple((np.flatnonzero(each) + (low - offset)).tolist() for each in held)
 
     def _is_accepted(self, binding: Binding) -> bool:
         return self.accepts is None or self.accepts(binding)
@@ -159,11 +170,11 @@ class MatchSet:
             if self._is_accepted(binding):
                 yield binding
 
-    def _affordable_by_end(self, budget: int) -> Iterator[tuple[_End, list[Binding]]]:
+    def _affordable_by_end(self, budget: int) -> Iterator[tuple[_Where, list[Binding]]]:
         bindings = self._affordable(budget)
         for (partition, place), group in groupby(bindings, lambda b: (b.partition, b.places[-1])):
-            position = int(self.graphs[partition].candidates.positions[place])
-            yield _End(position, partition, place), list(group)
+            position = int(self.graph.partitions[partition].positions[place])
+            yield (partition, place, position), list(group)
 
     # ------------------------------------------------------------ aggregates
 
@@ -175,29 +186,10 @@ class MatchSet:
         `values` are by partition and place, None for NULL. Exact, and rounded once if a float.
         """
         columns = [plain(of) for of in values]
+        if list(map(len, columns)) != list(map(len, self.graph.partitions)):
+            raise ValueError("an aggregate needs a value for each place of each partition")
         if self.counts_paths:
-            return aggregated(self.graphs, function, level, columns)
+            joined = [value for column in columns for value in column]
+            return aggregated(self.graph, function, level, joined)
         bindings = self._affordable(budget)
         return listed(function, (columns[b.partition][p] for b in bindings for p in b.of(level)))
-
-
-def _ends_of(graph: Graph) -> Iterator[_End]:
-    positions = graph.candidates.positions[graph.ends].tolist()
-    for position, place in zip(positions, graph.ends.tolist(), strict=True):
-        yield _End(position, graph.number, place)
-
-
-def _end_counts(graph: Graph) -> Iterator[EndCount]:
-    for place, count, _ in totals(graph):
-        yield EndCount(graph.number, place, int(graph.candidates.positions[place]), count)
-
-
-def _held(graph: Graph, end: int) -> tuple[list[int], ...]:
-    """By component the places on matches that end at a place."""
-    low = int(graph.stream.lowest[end])
-    alive = graph.alive(low, end, end + 1)
-    held = []
-    for level in range(len(graph.slots.levels)):
-        slots = [slot for slot, form in enumerate(graph.slots.all) if form.level == level]
-        held.append((np.flatnonzero(alive[:, slots].any(axis=1)) + low).tolist())
-    return tuple(held)

@@ -35,7 +35,7 @@ class _Search:
         for _, slot in self.nodes:
             lengths[graph.slots.all[slot].level] += 1
         places = tuple(place for place, _ in reversed(self.nodes))
-        return Binding(graph.number, places, tuple(lengths))
+        return graph.binding(places, tuple(lengths))
 
 
 def matches_of(graph: Graph, frame: int, wanted: list[Wanted]) -> list[Binding]:

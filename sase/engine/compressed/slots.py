@@ -60,6 +60,12 @@ class Slots:
         return not other.further and satisfied and self.levels.skipped(one.level, other.level)
 
     @cached_property
+    def by_level(self) -> tuple[list[int], ...]:
+        """The slots of each component."""
+        levels = range(len(self.levels))
+        return tuple([s for s, of in enumerate(self.all) if of.level == k] for k in levels)
+
+    @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """The components that neighbours in a match can be of."""
         found = {

@@ -52,6 +52,6 @@ def _bindings(graph: Graph, found: Found, start: int, stop: int) -> list[Binding
     places = found.places[: found.bounds[stop]].tolist()
     bounds, lengths = found.bounds[start : stop + 1].tolist(), found.lengths[start:stop].tolist()
     return [
-        Binding(graph.number, tuple(places[first:last]), tuple(of))
+        graph.binding(tuple(places[first:last]), tuple(of))
         for first, last, of in zip(bounds, bounds[1:], lengths, strict=False)
     ]

@@ -27,7 +27,7 @@ _Step = tuple[int, int]
 
 
 class Walk:
-    """The matches of one partition by final event."""
+    """The matches by final event."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.slots, self._linked = graph, graph.slots, graph.is_linked
@@ -98,7 +98,7 @@ class Walk:
             return
         places = tuple(place for place, _ in reversed(steps))
         cuts = sorted(self._cuts(steps), key=lambda lengths: lengths[::-1])
-        yield from (Binding(self.graph.number, places, lengths) for lengths in cuts)
+        yield from (self.graph.binding(places, lengths) for lengths in cuts)
 
     def _cuts(self, steps: list[_Step]) -> list[tuple[int, ...]]:
         """The lengths of the components for every path of slots through the steps.

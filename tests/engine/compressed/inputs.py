@@ -46,7 +46,8 @@ def random_input(seed: int) -> Input:
         positions = np.flatnonzero(owners == owner)
         measures = positions if ranked else ties[positions]
         begins, takes = (bits(random, len(positions), count) for _ in range(2))
-        edge = random_edge(random, len(positions), count) if with_edges else None
+        tested = with_edges and random.random() < 0.8
+        edge = random_edge(random, len(positions), count) if tested else None
         partitions.append(Candidates(positions, ties[positions], measures, begins, takes, edge))
     span = None if random.random() < 0.4 else int(random.integers(1, len(owners) + 1))
     values = [random_values(random, len(each), bool(seed % 2)) for each in partitions]

@@ -120,6 +120,11 @@ def test_sums_of_floats_are_rounded_once():
     assert series(12).aggregate("sum", 0, [[1e300, 1.0, -1e300, *[0.0] * 9]]) == 2**11
 
 
+def test_values_are_given_for_every_place():
+    with pytest.raises(ValueError, match="a value for each place of each partition"):
+        series(3).aggregate("sum", 0, [[1, 2]])
+
+
 def test_too_many_neighbours_are_refused(monkeypatch):
     monkeypatch.setattr(links, "ARCS", 40)
     with pytest.raises(BudgetError, match="more than 40 pairs of events may be neighbours"):
