@@ -1,0 +1,147 @@
+"""(NFAb) Run evaluation: the runs of a query with series or a strategy, and their matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sase.engine.bindings import Bindings
+from sase.engine.block import Block
+from sase.engine.kernels import runs as of
+from sase.engine.kernels.stacks import EARLIEST, NOTHING
+from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
+from sase.engine.operators.evaluation import Evaluation, beginnings
+from sase.lang.ast import StrategyName
+from sase.planning.nodes import RunEvaluation
+
+STRATEGIES = {
+    StrategyName.SKIP_TILL_ANY_MATCH: of.ANY,
+    StrategyName.SKIP_TILL_NEXT_MATCH: of.NEXT_MATCH,
+    StrategyName.STRICT_CONTIGUITY: of.STRICT,
+    StrategyName.PARTITION_CONTIGUITY: of.RANKED,
+}
+
+
+class RunEvaluationState(Evaluation):
+    """A running evaluation, event by event."""
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        super().__init__(node, context)
+        self._rules = of.Rules(
+            _strategy(node),
+            span_of(node.window),
+            int(self._prunes()),
+            sum(1 << level for level in beginnings(context)),
+        )
+        size = context.options.stack
+        self._runs = of.Runs(
+            self._program.cells(size),
+            np.full(16, NOTHING, np.int64),
+            np.zeros(16, np.int64),
+            np.zeros(size, np.int64),
+            np.zeros(of.STATE, np.int64),
+        )
+        self._runs.state[of.USED], self._runs.state[of.FREE] = 1, NOTHING
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """The matches that the events of a block complete."""
+        self._seen += len(block)
+        if self.node.nothing is not None:
+            return
+        spots = block.positions
+        if self._rules.strategy == of.RANKED:
+            assert block.ranks is not None
+            spots = block.ranks
+        incoming = self._incoming(block, spots)
+        self._make_room_for_keys(self._context.coding.size(self._key))
+        machine, state = self._program.machine(), self._runs.state
+        state[of.AT] = 0
+        why = NOTHING
+        while why != of.DONE:
+            why = of.advance_runs(
+                machine, self._pattern, self._rules, self._runs, incoming, self._written
+            )
+            is_empty = not self._written.sizes[0]
+            yield from self._results()
+            if why == of.FULL and is_empty:
+                self._make_room_for_match()
+            elif why == of.CROWDED:
+                self._make_room_for_nodes(int(incoming.keys[state[of.AT]]))
+
+    # ------------------------------------------------------------ room
+
+    def _make_room_for_keys(self, keys: int) -> None:
+        runs, more = self._runs, keys - len(self._runs.heads)
+        if more > 0:
+            more = max(more, len(runs.heads))
+            self._runs = runs._replace(
+                heads=np.append(runs.heads, np.full(more, NOTHING, np.int64)),
+                counts=np.append(runs.counts, np.zeros(more, np.int64)),
+            )
+
+    def _make_room_for_nodes(self, key: int) -> None:
+        """Room for all that the runs of a partition may become by an event."""
+        runs = self._runs
+        needed = (int(runs.counts[key]) + 1) * self._context.levels
+        size = len(runs.cells)
+        while size - int(runs.state[of.USED]) + int(runs.state[of.SPARE]) < needed:
+            size *= 2
+        cells, fresh = runs.cells, runs.fresh
+        if size > len(cells):
+            cells = np.zeros((size, self._program.width), np.int64)
+            cells[: len(runs.cells)] = runs.cells
+        if needed > len(fresh):
+            fresh = np.zeros(1 << needed.bit_length(), np.int64)
+        self._runs = runs._replace(cells=cells, fresh=fresh)
+
+    # ------------------------------------------------------------ time and state
+
+    def horizon(self) -> int | None:
+        """The first event of any run, once those that are over are gone."""
+        bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
+        first = of.expire(self._runs, self._rules, bound, self._clock.position)
+        return None if first == NOTHING else int(first)
+
+    def counters(self) -> Counters:
+        """Events of an admitted type, runs that were made, that are alive, and matches."""
+        state = self._runs.state
+        return {
+            "events": self._seen,
+            "runs": int(state[of.MADE]),
+            "alive": int(state[of.LIVE]),
+            "most_alive": int(state[of.MOST_LIVE]),
+            "expired": int(state[of.EXPIRED]),
+            "matches": self._built,
+            **self._counted(self._runs.cells.nbytes),
+        }
+
+    def saved(self) -> Saved:
+        """The runs."""
+        runs = self._runs
+        return {
+            "seen": self._seen,
+            "built": self._built,
+            "cells": runs.cells[: int(runs.state[of.USED])],
+            "heads": runs.heads,
+            "counts": runs.counts,
+            "state": runs.state,
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self._seen, self._built = saved["seen"], saved["built"]
+        kept = np.array(saved["cells"], np.int64)
+        cells = self._program.cells(max(len(kept), len(self._runs.cells)))
+        cells[: len(kept)] = kept
+        heads, counts, state = (
+            np.array(saved[name], np.int64) for name in ("heads", "counts", "state")
+        )
+        self._runs = of.Runs(cells, heads, counts, self._runs.fresh, state)
+
+
+def _strategy(node: RunEvaluation) -> int:
+    if node.is_alone:
+        return of.ANY
+    return of.WATCHED if node.is_watched else STRATEGIES[node.strategy]
