@@ -1,0 +1,56 @@
+"""The events of one partition that may take part in matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Of pairs of neighbours in a match: the places of the earlier events and their component, the
+# places of the later ones and theirs. Both arrays have the same length; True where the pair may be.
+Edge: TypeAlias = Callable[[NDArray[np.int64], int, NDArray[np.int64], int], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Events in stream order; the place of an event is its index here.
+
+    `positions` are those in the stream; events of equal `ties` are simultaneous; `measures` are
+    what the window measures. Bit k of `begins`: the event may be the first of component k; of
+    `takes`: a further one. `edge`, if given, tests neighbours.
+    """
+
+    positions: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    measures: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    takes: NDArray[np.int64]
+    edge: Edge | None = None
+
+    def __post_init__(self) -> None:
+        columns = (self.positions, self.ties, self.measures, self.begins, self.takes)
+        if any(column.shape != (len(self),) or column.dtype != np.int64 for column in columns):
+            raise ValueError("candidates are columns of int64 of the same length")
+        if not (self.positions[1:] > self.positions[:-1]).all():
+            raise ValueError("candidates come in stream order")
+        for column in (self.ties, self.measures):
+            if not (column[1:] >= column[:-1]).all():
+                raise ValueError("ties and measures never decrease in stream order")
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def before(self) -> NDArray[np.int64]:
+        """For each place, how many places are strictly earlier."""
+        return np.searchsorted(self.ties, self.ties, side="left").astype(np.int64)
+
+    def lowest(self, span: int | None) -> NDArray[np.int64]:
+        """For each place, the first place that a match which ends there may begin at."""
+        if span is None:
+            return np.zeros(len(self), np.int64)
+        least = np.iinfo(np.int64).min
+        floors = np.where(self.measures < least + span, least, self.measures - span)
+        return np.searchsorted(self.measures, floors, side="left").astype(np.int64)
