@@ -57,7 +57,7 @@ def differences(example: SeriesExample, got: Found) -> Iterator[str]:
     """What is not as the naive matcher has it, the coarsest first."""
     expected = example.expected
     names = [*expected[0].names] if expected else got.names
-    kinds = [pa.list_(pa.int64()) if p.is_list else pa.int64() for p in example.query.positives]
+    kinds = [part.column for part in example.query.positives]
     if got.names != names:
         yield f"variables: expected {names}, got {got.names}"
     if got.types != kinds:

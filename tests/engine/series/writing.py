@@ -36,6 +36,11 @@ class Part(NamedTuple):
         """All forms but `?` bind lists."""
         return self.quantifier not in ("", "?")
 
+    @property
+    def column(self) -> pa.DataType:
+        """The type of its rows in a result."""
+        return pa.list_(pa.int64()) if self.is_list else pa.int64()
+
     def at(self, place: str) -> Part:
         """One event of it, or a range, as if it were a variable."""
         return self._replace(variable=place, quantifier="")
