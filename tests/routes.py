@@ -118,11 +118,15 @@ def engine_matches(recipe: str | None, case: Case) -> list[str] | None:
     return match_lines(case, found)
 
 
-def match_lines(case: Case, found: list[tuple[dict[str, int], dict[str, Any]]]) -> list[str]:
+def match_lines(case: Case, found: list[tuple[dict[str, Any], dict[str, Any]]]) -> list[str]:
     """Matches as lines, by the labels of events."""
     labels, lines = [event.label for event in case.events], []
     for row, result in found:
-        bound = [f"{name}={labels[place]}" for name, place in row.items()]
+        bound = []
+        for name, places in row.items():
+            is_list = isinstance(places, list)
+            several = places if is_list else [] if places is None else [places]
+            bound.append(f"{name}={_bound([labels[place] for place in several], is_list)}")
         lines.append(" ".join([f"@{format_value(result['detected_at'])}", *bound]))
     return lines or NONE
 
@@ -140,9 +144,8 @@ def engine_returns(recipe: str | None, case: Case) -> list[str] | None:
 
 
 def _engine(recipe: str | None, case: Case) -> list[tuple[dict[str, int], dict[str, Any]]] | None:
-    """Rows and results of the matches; None for what level 1 does not have."""
-    if case.options.get("output", "all") != "all" or bound_level(case) > 1:
-        return None
+    """Rows and results of the matches."""
+    output = case.options.get("output", "all")
     table = rows(case)
     if not table:
         return None  # nothing says which columns there are
@@ -150,7 +153,9 @@ def _engine(recipe: str | None, case: Case) -> list[tuple[dict[str, int], dict[s
         table = [{name: None, **row} for row in table]
     if _is_mixed(table):
         return _by_type(recipe, case, table)
-    plan = sase.compile(case.query, table, plan=recipe or "optimized", **keywords(case))
+    plan = sase.compile(
+        case.query, table, plan=recipe or "optimized", output=output, **keywords(case)
+    )
     parts = [plan.run(table)] if recipe else _pushed(plan, table)
     return [pair for part in parts for pair in results(part)]
 
@@ -168,7 +173,14 @@ def _by_type(
     order = [place for name in types for place, row in enumerate(table) if row["type"] == name]
     tables = {name: [row for row in table if row["type"] == name] for name in types}
     found = results(sase.match(case.query, tables, plan=recipe or "optimized"))
-    return [({name: order[row] for name, row in rows.items()}, each) for rows, each in found]
+    return [({name: _at(order, row) for name, row in rows.items()}, each) for rows, each in found]
+
+
+def _at(order: list[int], rows: Any) -> Any:
+    """The places of rows in an order: of one, of none, or of a list."""
+    if isinstance(rows, list):
+        return [order[row] for row in rows]
+    return None if rows is None else order[rows]
 
 
 def _is_mixed(table: list[dict[str, Any]]) -> bool:

@@ -8,15 +8,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sase.api.given import check_on_bad_row, schema_of
+from sase.api.given import check_on_bad_row, check_output, schema_of
 from sase.api.plan import Plan
 from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery
 from sase.binding.lateness import lateness_in
 from sase.errors import PlanError
+from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan
 from sase.planning.driver import Call, Trace
-from sase.planning.nodes import Operator, Transformation, exchanged, the
+from sase.planning.nodes import (
+    Operator,
+    RunEvaluation,
+    Transformation,
+    exchanged,
+    find,
+    the,
+)
 from sase.planning.optimizer import Optimized, optimized
 from sase.planning.recipes import Recipe, read_recipe
 from sase.planning.rewrites.partition_stacks import tests_of
@@ -75,6 +83,11 @@ class Compiled:
         return measured(plan, events, tests=tests_of(self._prepared.plan), sample=sample)
 
     @property
+    def has_runs(self) -> bool:
+        """Whether it is of level 2, of which statistics say nothing yet."""
+        return find(self.basic, RunEvaluation) is not None
+
+    @property
     def may_explode(self) -> bool:
         """Whether nothing keeps events apart of which a match has several."""
         return len(self.bound.positives) > 1 and not tests_of(self._prepared.plan)
@@ -92,11 +105,12 @@ def compiled(
     plan: str,
     limit: int | None,
     on_bad_row: str,
+    output: str = "all",
     lateness: object = None,
     assumes: bool = False,
     **columns: Any,
 ) -> Compiled:
-    """A query bound to the schema of events, or to a schema; level 2 cannot be run yet.
+    """A query bound to the schema of events, or to a schema.
 
     What `assumes` that every type has the attributes of equivalence tests is not to be run.
     """
@@ -105,11 +119,12 @@ def compiled(
     allowed = lateness_in(lateness, known)
     bound = bind_text(query, known, parameters=dict(params or {}))
     recipe = read_recipe(plan)
-    if bound.level > 1:
-        from sase.engine.operators import runs_refused
-
-        raise runs_refused()
+    check_output(output)
     basic = _limited(basic_plan(_with_all(bound) if assumes else bound), limit)
+    if output == "non_overlap":
+        whole = bound.strategy is StrategyName.STRICT_CONTIGUITY
+        apart = () if whole else bound.equivalences
+        basic = exchanged(basic, replace(the(basic, Transformation), apart=apart))
     return Compiled(query, bound, known, recipe, basic, on_bad_row, allowed)
 
 

@@ -57,6 +57,7 @@ def match(
         params=params,
         plan=plan,
         limit=limit,
+        output=output,
         on_bad_row=on_bad_row,
     )
     return run(known, inputs, stats=stats, threads=threads, max_matches=max_matches)
@@ -73,6 +74,7 @@ def compile(
     time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
+    output: str = "all",
     limit: int | None = None,
     on_bad_row: str = "error",
     lateness: object = None,
@@ -95,6 +97,7 @@ def compile(
         params=params,
         plan=plan,
         limit=limit,
+        output=output,
         on_bad_row=on_bad_row,
         lateness=lateness,
     )

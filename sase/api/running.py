@@ -41,6 +41,8 @@ def run(
 
     def choose(plan: EnginePlan, loaded: Events) -> EnginePlan:
         statistics, best = given, made
+        if known.has_runs:
+            return plan
         if statistics is None:
             sample = sample_that_pays(known, len(loaded))
             if not sample:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
@@ -14,12 +15,14 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, BoundWindow, Column, Expression
+from sase.engine.bindings import Bindings
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.history import History
 from sase.engine.operators.negation import detected
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.returned import arrow_column, is_zoned, time_array
+from sase.engine.series_columns import event_column, row_column
 from sase.errors import BudgetError
 
 Numbers = NDArray[np.int64]
@@ -35,6 +38,8 @@ class Shape:
     columns: tuple[Column, ...] | None
     type_name: str | None
     postponed: BoundWindow | None
+    ends: tuple[int, ...]
+    has_series: bool
     schema: Schema
     texts: Interner
 
@@ -47,6 +52,8 @@ class Shape:
             returned.columns,
             returned.type_name,
             plan.postponed,
+            plan.ends,
+            plan.has_series,
             plan.schema,
             texts,
         )
@@ -93,13 +100,22 @@ class Found:
         return replace(self, results=tuple(found))
 
     @property
-    def positions(self) -> Numbers:
-        """The positions of all events, by level."""
-        empty = np.empty((len(self.shape.components), 0), np.int64)
-        return np.concatenate([empty, *(each.positions for each in self.results)], axis=1)
+    def positions(self) -> Numbers | Bindings:
+        """The positions of all events."""
+        levels, parts = len(self.shape.components), [each.positions for each in self.results]
+        if self.shape.has_series:
+            return Bindings.joined([p for p in parts if isinstance(p, Bindings)], levels)
+        empty = np.empty((levels, 0), np.int64)
+        matrices = [part for part in parts if not isinstance(part, Bindings)]
+        return np.concatenate([empty, *matrices], axis=1)
 
     def rows(self) -> pa.Table:
         """The input row of every event, a column for each positive component."""
+        positions = self.positions
+        if isinstance(positions, Bindings):
+            found = positions.mapped(self.history.rows)
+            levels = enumerate(self.shape.components)
+            return pa.table([row_column(found, *each) for each in levels], self.names)
         columns = [
             pa.chunked_array(
                 [pa.array(self.history.rows(each.positions[level])) for each in self.results],
@@ -115,14 +131,21 @@ class Found:
         columns = self._structs(positions) if self.shape.columns is None else self._returned()
         return pa.table({**columns, **self._times(positions)})
 
-    def moments(self, positions: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    def moments(self, positions: Numbers | Bindings) -> tuple[Numbers, Numbers, Numbers]:
         """When each match begins, ends, and is known, in raw units."""
-        first = self.history.times(positions[0])
-        last = self.history.times(positions[-1])
+        results = Results(positions)
+        first, last = self.history.times(results.first), self.history.times(results.last)
         postponed = self.shape.postponed
-        return first, last, last if postponed is None else detected(first, postponed)
+        if postponed is None:
+            return first, last, last
+        known = detected(first, postponed)
+        if isinstance(positions, Bindings):
+            lengths = positions.lengths
+            is_end = [lengths[after + 1 :].sum(axis=0) == 0 for after in self.shape.ends]
+            known = np.where(np.any(is_end, axis=0), known, last)
+        return first, last, known
 
-    def _times(self, positions: Numbers) -> dict[str, pa.Array]:
+    def _times(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
         """The same as results show it."""
         schema = self.shape.schema
         given = self.history.type_of(schema.time, None)
@@ -148,8 +171,15 @@ class Found:
         kinds = (self.history.type_of(name, None) for _, name in columns_needed([value]))
         return next((kind.tz for kind in kinds if kind is not None and is_zoned(kind)), None)
 
-    def _structs(self, positions: Numbers) -> dict[str, pa.Array]:
+    def _structs(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
         """All attributes of the events, under their variables."""
+        if isinstance(positions, Bindings):
+            return {
+                component.variable: event_column(
+                    positions, level, component, partial(self._struct, component)
+                )
+                for level, component in enumerate(self.shape.components)
+            }
         return {
             component.variable: self._struct(component, positions[level])
             for level, component in enumerate(self.shape.components)

@@ -18,6 +18,9 @@ from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.plan import EnginePlan
 
+# The state of an event that is looked at, whether or not a component admits it.
+WATCHED = 1 << 62
+
 
 @dataclass
 class Position:
@@ -33,7 +36,7 @@ class Front:
 
     `components` are in the order of their bits. With `ranked` tests the events are ranked in their
     partitions, and those without a rank are in no match (LANGUAGE.md section 5). An event's number
-    is its position, unless they are to be `dense`.
+    is its position, unless they are to be `dense`. With `every` also those come that none admits.
     """
 
     def __init__(
@@ -44,8 +47,10 @@ class Front:
         ranked: Tests,
         *,
         dense: bool,
+        every: bool = False,
     ) -> None:
         self.components, self.positives, self._dense = components, positives, dense
+        self._every = every
         self.coding, self.ranked = coding, ranked
         # Codes of its own, which are never used again: a rank may be asked for at any time.
         self._rank_coding = PlanCoding(coding.types_known, Interner(), streaming=coding.streaming)
@@ -104,7 +109,7 @@ class Front:
     def _states_of(self, events: Events) -> Numbers:
         """The components that admit each type, as bits, by code plus one."""
         if self._states is None or self._states[0] != events.type_names:
-            found = np.zeros(len(events.type_names) + 1, np.int64)
+            found = np.full(len(events.type_names) + 1, WATCHED if self._every else 0, np.int64)
             for bit, component in enumerate(self.components):
                 for code, name in enumerate(events.type_names):
                     if component.types is None or name in component.types:

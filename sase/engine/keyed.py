@@ -20,7 +20,6 @@ from sase.engine.events.inputs import Inputs
 from sase.engine.found import Found, Made, Part
 from sase.engine.history import History
 from sase.engine.matcher import Matcher
-from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.searches import Search
@@ -99,10 +98,9 @@ class _Stream:
         found = next(self._found, None)
         if found is None:
             return False
-        positions = self._part.positions[found.positions]
-        results = Results(positions, found.values)
+        results = found.moved(lambda places: self._part.positions[places])
         self._made = Made.of(Found(self._part.matcher.shape, self._history, (results,)))
-        self.last = positions[-1]
+        self.last = results.last
         return True
 
     def up_to(self, bound: int) -> tuple[Made, Numbers]:

@@ -79,7 +79,14 @@ class Matcher:
         if self._keeps:
             self._context.store.keep("position")
         self._top: Any = self._operators[-1]
-        self._front = Front(components, len(plan.positives), coding, plan.ranked, dense=self._keeps)
+        self._front = Front(
+            components,
+            len(plan.positives),
+            coding,
+            plan.ranked,
+            dense=self._keeps,
+            every=plan.watches_all,
+        )
         # The position of the first event, where those before are searched apart.
         self._front.at.events = self._forgotten = begin
         self._loader, again = (

@@ -17,12 +17,15 @@ from sase.binding.bound import (
 from sase.binding.text import value_text
 from sase.engine.options import Options
 from sase.errors import SchemaError
+from sase.lang.ast import StrategyName
 from sase.planning.nodes import (
     Negation,
     Operator,
+    RunEvaluation,
     SequenceScan,
     Transformation,
     find,
+    the,
 )
 from sase.planning.reading import attributes_read, within
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
@@ -59,11 +62,20 @@ class EnginePlan:
         return value_text(operation, names)
 
     @cached_property
-    def scan(self) -> SequenceScan:
-        """The scan, which every plan of level 1 has."""
+    def scan(self) -> SequenceScan | RunEvaluation:
+        """What takes in events: the scan, or the evaluation of runs."""
         scan = find(self.operators, SequenceScan)
-        assert scan is not None
-        return scan
+        return the(self.operators, RunEvaluation) if scan is None else scan
+
+    @cached_property
+    def runs(self) -> RunEvaluation | None:
+        """The evaluation of runs of a plan of level 2."""
+        return find(self.operators, RunEvaluation)
+
+    @property
+    def has_series(self) -> bool:
+        """Whether matches are of any number of events."""
+        return self.runs is not None
 
     @cached_property
     def positives(self) -> tuple[BoundComponent, ...]:
@@ -115,30 +127,56 @@ class EnginePlan:
 
     @property
     def counts_events(self) -> bool:
-        """Whether a window counts events, so that the order of simultaneous ones matters."""
+        """Whether events are counted, or some that could be taken are not: their order matters."""
+        return self._counts_all or (
+            self.runs is not None and self.runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH
+        )
+
+    @property
+    def _counts_all(self) -> bool:
+        """Whether a window counts events, or contiguity does."""
+        contiguous = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
+        if self.runs is not None and self.runs.strategy in contiguous:
+            return True
         return any(window.kind is not WindowKind.TIME for window in self.windows)
 
     @cached_property
     def types_wanted(self) -> frozenset[str] | None:
         """The types whose events count; None if every event does, if only by its position."""
         components = (*self.positives, *self.negatives)
-        if self.counts_events or any(each.types is None for each in components):
+        if self._counts_all or any(each.types is None for each in components):
             return None
         return frozenset(name for each in components for name in each.types or ())
 
     @cached_property
     def ranked(self) -> tuple[EquivalenceTest, ...]:
-        """The tests within whose partitions a window counts; none if it does not."""
+        """The tests within whose partitions a window or contiguity counts; none if none does."""
         counts = any(window.kind is WindowKind.PARTITION_EVENTS for window in self.windows)
+        counts = counts or (self.runs is not None and self.runs.is_ranked)
         return self.scan.tests if counts else ()
+
+    @property
+    def watches_all(self) -> bool:
+        """Whether operators must see every event, also of types that no component admits."""
+        return self.runs is not None and self.runs.is_watched
 
     @cached_property
     def postponed(self) -> BoundWindow | None:
         """The window of a negated end, after which a match is detected."""
         negation = find(self.operators, Negation)
-        if negation is None or all(each.before is not None for each in negation.negations):
+        if negation is None or not self.ends:
             return None
         return negation.window
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """The levels behind which a negative component is an end if no event is bound there."""
+        found = []
+        for negation in negations_of(self.operators):
+            after = -1 if negation.after is None else negation.after
+            if all(each.minimum == 0 for each in self.positives[after + 1 :]):
+                found.append(after)
+        return tuple(found)
 
     @cached_property
     def returned(self) -> Transformation:

@@ -120,7 +120,7 @@ def search_in_threads(
                     results = results.between(0, left)
                     left -= len(results)
                 if len(results):
-                    watch(int(results.positions[-1, -1]))
+                    watch(int(results.last[-1]))
                     yield Found(matcher.shape, history, (results,))
                 if left == 0:
                     break
@@ -178,7 +178,7 @@ class _Searches:
 def _owned(found: Iterator[Results], part: Slice, *, by_first: bool) -> Iterator[Results]:
     """The results that a slice owns."""
     for results in found:
-        owner = results.positions[0 if by_first else -1]
+        owner = results.first if by_first else results.last
         if owner.min() >= part.begin and owner.max() < part.end:
             yield results
         else:

@@ -109,7 +109,7 @@ def _check(call: Call, before: Operator, after: Operator) -> None:
 
 def _output(plan: Operator) -> tuple[object, ...]:
     top = the(plan, Transformation)
-    return top.columns, top.type_name, top.having, top.limit
+    return top.columns, top.type_name, top.having, top.limit, top.apart
 
 
 def _components(plan: Operator) -> object:

@@ -118,26 +118,76 @@ class EdgeCondition:
     ranges: tuple[Quantified, ...] = ()
 
 
+class Evaluation(Enum):
+    """How run evaluation finds matches: run by run, or from each last event back."""
+
+    NFAB = "NFAb"
+    POSTPONED = "postponed"
+
+
 @dataclass(frozen=True, slots=True)
 class RunEvaluation:
-    """NFAb: the runs of a query with Kleene closure or a strategy (level 2)."""
+    """NFAb: the runs of a query with Kleene closure or a strategy (level 2).
+
+    `partitions` are the tests by whose key runs are kept apart, `simple` the conditions on one event
+    that decide whether it comes to any run at all. Where evaluation is postponed, `early` are those
+    that are decided on the way back, as soon as all that they mention is chosen.
+    """
 
     components: tuple[BoundComponent, ...]
     strategy: StrategyName
     conditions: tuple[EdgeCondition, ...] = ()
     equivalences: tuple[EquivalenceTest, ...] = ()
     window: BoundWindow | None = None
+    evaluation: Evaluation = Evaluation.NFAB
+    partitions: tuple[EquivalenceTest, ...] = ()
+    simple: tuple[Conjunct, ...] = ()
+    early: tuple[Conjunct, ...] = ()
+    columns: tuple[str, ...] | None = None
+    nothing: str | None = None
+
+    @property
+    def tests(self) -> tuple[EquivalenceTest, ...]:
+        """The equivalence tests of the query."""
+        return self.equivalences
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a match is one event, so that there is nothing between its events."""
+        return len(self.components) == 1 and self.components[0].is_single
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether contiguity goes by the ranks of events in their partitions."""
+        is_contiguous = self.strategy is StrategyName.PARTITION_CONTIGUITY
+        return is_contiguous and not self.is_alone and self._are_declared
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether contiguity needs every event: some have no partition and are in matches."""
+        is_contiguous = self.strategy is StrategyName.PARTITION_CONTIGUITY
+        return is_contiguous and not self.is_alone and not self._are_declared
+
+    @property
+    def _are_declared(self) -> bool:
+        tests, components = self.equivalences, self.components
+        return all(test.declared[each.index] for test in tests for each in components)
 
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """TF: turns each sequence into a result: its columns, its type, and how many at most."""
+    """TF: turns each sequence into a result: its columns, its type, and how many at most.
+
+    With `apart` only those are results that do not overlap, of the matches that agree on these
+    tests; without any test, of all.
+    """
 
     input: Operator
     columns: tuple[Column, ...] | None = None
     type_name: str | None = None
     having: Condition | None = None
     limit: int | Placeholder | None = None
+    apart: tuple[EquivalenceTest, ...] | None = None
 
 
 Operator: TypeAlias = (

@@ -15,11 +15,13 @@ from sase.planning.nodes import (
     Negation,
     NegativeComponent,
     Operator,
+    RunEvaluation,
     SequenceConstruction,
     SequenceScan,
     Window,
     chain,
     find,
+    the,
 )
 
 
@@ -56,7 +58,7 @@ def split_of(plan: Operator) -> Split:
     """How a plan may be cut."""
     scan, window = find(plan, SequenceScan), window_of(plan)
     if scan is None:
-        return Split(reason="plans with runs are not cut yet")
+        return _split_of_runs(plan, the(plan, RunEvaluation))
     negations = negations_of(plan)
     is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
     # A rank counts the events that agree on what is written.
@@ -69,9 +71,13 @@ def split_of(plan: Operator) -> Split:
     return Split(keys, before=window, after=window if has_end else None)
 
 
+def _split_of_runs(plan: Operator, runs: RunEvaluation) -> Split:
+    return Split(reason="plans with runs are not cut yet")
+
+
 def window_of(plan: Operator) -> BoundWindow | None:
     """The window of the query, wherever it was pushed."""
-    holders = Window | Negation | SequenceConstruction | SequenceScan
+    holders = Window | Negation | SequenceConstruction | SequenceScan | RunEvaluation
     windows = (each.window for each in chain(plan) if isinstance(each, holders))
     return next((window for window in windows if window is not None), None)
 

@@ -7,6 +7,7 @@ from sase.engine.expressions.lowering import (
     lower,
     lower_counted,
     lower_several,
+    lower_terms,
     lower_value,
     make_stack,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "lower",
     "lower_counted",
     "lower_several",
+    "lower_terms",
     "lower_value",
     "make_stack",
 ]

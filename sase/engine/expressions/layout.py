@@ -17,7 +17,6 @@ from sase.binding.bound import (
     Membership,
     NullTest,
     Operation,
-    Part,
     Reference,
 )
 from sase.engine.expressions.strings import Interner
@@ -48,7 +47,7 @@ class Layout:
     strangers: frozenset[Need] = frozenset()
     stranger: int = 0
 
-    def lacks(self, reference: Reference) -> bool:
+    def lacks(self, reference: Reference | Aggregate) -> bool:
         """Whether some type that the component admits does not declare the attribute.
 
         Where no schema says which types declare it there is one table, and all do.
@@ -60,20 +59,43 @@ class Layout:
         """The place of a component's row."""
         return component if self.positions is None else self.positions[component]
 
+    def row(self, reference: Reference) -> int:
+        """The place of the row of an event that is referred to."""
+        return self.position(reference.component)
+
+    def may_lack_event(self, reference: Reference) -> bool:
+        """Whether there may be no such event."""
+        return False
+
+    def row_of_arithmetic(self, operation: Operation) -> int:
+        """The place of a row with which it is noted that arithmetic left int64."""
+        return next((self.row(r) for r in references(operation) if isinstance(r, Reference)), 0)
+
+    def single(self, aggregate: Aggregate) -> Reference | None:
+        """The event that an aggregate means, if it means one."""
+        return None
+
+    def value(self, aggregate: Aggregate) -> int:
+        """The place of the tag and bits of an aggregate."""
+        raise LoweringError(f"{aggregate.function} is of a series, and there is none")
+
+    def flag(self, aggregate: Aggregate) -> int:
+        """The place that says whether an event in its range lacks the attribute."""
+        raise LoweringError(f"{aggregate.function} is of a series, and there is none")
+
 
 def columns_needed(terms: Iterable[Condition | Expression]) -> tuple[Need, ...]:
     """The columns that conditions and values read, each once, in the order of their places."""
     found = (r for term in terms for r in references(term))
-    return tuple(dict.fromkeys((r.component, r.attribute) for r in found))
+    needs = ((r.component, r.attribute) for r in found)
+    return tuple(dict.fromkeys((number, name) for number, name in needs if name is not None))
 
 
-def references(term: Condition | Expression) -> Iterator[Reference]:
-    """Every reference to an event, from left to right; at level 1 all are to single events."""
+def references(term: Condition | Expression) -> Iterator[Reference | Aggregate]:
+    """Every reference to events, from left to right."""
     match term:
-        case Reference(part=Part.EVENT):
-            yield term
         case Reference() | Aggregate():
-            raise LoweringError("series are not evaluated yet")
+            yield term
         case Operation(operands=parts) | All(operands=parts) | Any(operands=parts):
             for part in parts:
                 yield from references(part)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sase.binding.bound import (
+    Aggregate,
     All,
     Any,
     Between,
@@ -20,6 +21,7 @@ from sase.binding.bound import (
     NullTest,
     Operation,
     Placeholder,
+    Predicate,
     Reference,
     Truth,
 )
@@ -98,6 +100,22 @@ def lower_value(value: Expression, layout: Layout) -> Lowered:
     return writer.finished(columns_needed([value]))
 
 
+def lower_terms(
+    terms: Sequence[tuple[Condition | Expression, Layout]],
+) -> tuple[Lowered, list[int]]:
+    """One program of conditions and values, each with a layout of its own; where each begins."""
+    writer, starts = _Writer(terms[0][1] if terms else Layout({})), []
+    for term, layout in terms:
+        writer.layout, writer.height = layout, 0
+        starts.append(len(writer.code))
+        if isinstance(term, Predicate):
+            writer.condition(term)  # type: ignore[arg-type]
+        else:
+            writer.value(term)  # type: ignore[arg-type]
+        writer.write(Op.END)
+    return writer.finished(columns_needed(term for term, _ in terms)), starts
+
+
 @dataclass
 class _Writer:
     """Writes code; jumps and lists are filled in when it is known where they lead.
@@ -168,9 +186,11 @@ class _Writer:
             self.jumps_here([leave])
             self.write(Op.END, number)
 
-    def undeclared(self, reference: Reference) -> int:
+    def undeclared(self, reference: Reference | Aggregate) -> int:
         """Rule 1: an attribute that the event's type does not declare makes the atom true."""
         layout = self.layout
+        if isinstance(reference, Aggregate):
+            return self.write(Op.LACKING, 0, layout.flag(reference))
         codes = [layout.type_codes.get(name) for name in sorted(reference.undeclared_by or ())]
         if (reference.component, reference.attribute) in layout.strangers:
             codes.append(layout.stranger)
@@ -179,7 +199,7 @@ class _Writer:
         for code in codes:
             if code is not None:
                 words[code // WORD][0] |= 1 << code % WORD
-        place = self.write(Op.UNDECLARED, 0, self.layout.position(reference.component))
+        place = self.write(Op.UNDECLARED, 0, layout.row(reference))
         self.lists.append((place, 3, words))
         return place
 
@@ -246,15 +266,20 @@ class _Writer:
                 self.operation(value)
             case Placeholder():
                 literal(value)
-            case _:
-                raise LoweringError(f"{value.function} of a series is not evaluated yet")
+            case Aggregate():
+                event = self.layout.single(value)
+                if event is None:
+                    self.write(Op.VALUE, self.layout.value(value), put=1)
+                else:
+                    self.reference(event)
 
     def reference(self, reference: Reference) -> None:
         """Code for an attribute of an event; NULL where no type declares it."""
         place = self.layout.places.get((reference.component, reference.attribute))
         if place is not None:
-            position = self.layout.position(reference.component)
-            self.write(Op.CELL, position, place, put=1)
+            may_lack = self.layout.may_lack_event(reference)
+            cell = Op.CELL_IF_ANY if may_lack else Op.CELL
+            self.write(cell, self.layout.row(reference), place, put=1)
         elif reference.undeclared_by:
             self.write(Op.CONSTANT, put=1)
         else:
@@ -291,9 +316,8 @@ class _Writer:
 
     def calculate(self, operator: Op, operation: Operation, taken: int = 1) -> None:
         """Arithmetic, which is noted with an event that it reads where it leaves int64."""
-        component = next((r.component for r in references(operation)), None)
-        position = 0 if component is None else self.layout.position(component)
-        place = self.write(operator, 0, position, taken=taken, put=1)
+        row = self.layout.row_of_arithmetic(operation)
+        place = self.write(operator, 0, row, taken=taken, put=1)
         self.arithmetic[place] = operation
 
     def choice(self, operator: Op, operands: tuple[Expression, ...]) -> None:

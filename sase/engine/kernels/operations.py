@@ -45,9 +45,12 @@ class Op(IntEnum):
     JUMP_IF_FALSE = 1  # where
     JUMP_IF_TRUE = 2  # where
     UNDECLARED = 3  # where to go with TRUE, component, first word of the set of types
+    LACKING = 4  # where to go with TRUE, place of a flag among the rows
     # Put a value on the stack.
     CELL = 10  # component, column
     CONSTANT = 11  # tag, bits
+    CELL_IF_ANY = 12  # component of which there may be no event, column
+    VALUE = 13  # place of tag and bits among the rows
     # Take two values, put one. From TIME on in the finer unit of two times.
     ADD = 20
     SUBTRACT = 21

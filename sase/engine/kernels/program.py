@@ -75,7 +75,12 @@ def evaluate_tuple(
                 return truth
             jumps = truth == (operation == Op.JUMP_IF_TRUE)
             if operation == Op.UNDECLARED:
-                jumps = is_among(code, code[at, 3], columns.types[rows[second]])
+                jumps = rows[second] >= 0 and is_among(
+                    code, code[at, 3], columns.types[rows[second]]
+                )
+                truth = truth or jumps
+            elif operation == Op.LACKING:
+                jumps = rows[second] != 0
                 truth = truth or jumps
             at = first if jumps else at + 1
             continue
@@ -86,6 +91,14 @@ def evaluate_tuple(
         elif operation == Op.CONSTANT:
             top += 1
             values[top, 0], values[top, 1] = first, second
+        elif operation == Op.VALUE:
+            top += 1
+            values[top, 0], values[top, 1] = rows[first], rows[first + 1]
+        elif operation == Op.CELL_IF_ANY:
+            top += 1
+            row = rows[first]
+            values[top, 0] = columns.tags[second, row] if row >= 0 else do.NULL
+            values[top, 1] = columns.cells[second, row] if row >= 0 else 0
         elif operation == Op.COMPARE:
             top -= 2
             truth = (first >> (side(values, top + 1) + 1)) & 1 == 1

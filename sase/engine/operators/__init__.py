@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.finished import SeriesNegationState
 from sase.engine.operators.negation import NegationState
+from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.engine.operators.selection import SelectionState
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.operators.window import WindowState
-from sase.errors import PlanError
 from sase.planning.nodes import (
     Negation,
     Operator,
@@ -27,13 +28,19 @@ def opened(root: Operator, context: Context) -> list[OperatorState]:
     """The running operators of a plan, from the bottom up."""
     states: list[OperatorState] = []
     nodes = list(reversed(chain(root)))
+    of_series = isinstance(nodes[0], RunEvaluation)
     for node, above in zip(nodes, [*nodes[1:], None], strict=True):
-        states.append(_opened(node, above, states, context))
+        states.append(_opened(node, above, states, context, of_series=of_series))
     return states
 
 
 def _opened(
-    node: Operator, above: Operator | None, below: list[OperatorState], context: Context
+    node: Operator,
+    above: Operator | None,
+    below: list[OperatorState],
+    context: Context,
+    *,
+    of_series: bool,
 ) -> OperatorState:
     match node:
         case SequenceScan():
@@ -48,16 +55,8 @@ def _opened(
         case Window():
             return WindowState(node, context)
         case Negation():
-            return NegationState(node, context)
+            return SeriesNegationState(node, context) if of_series else NegationState(node, context)
         case Transformation():
-            return TransformationState(node, context)
+            return TransformationState(node, context, of_series=of_series)
         case RunEvaluation():
-            raise runs_refused()
-
-
-def runs_refused() -> PlanError:
-    """The error for what only level 2 can run."""
-    return PlanError(
-        "Kleene closure, optional components and selection strategies can be checked and formatted,"
-        " but this version cannot run them yet"
-    )
+            return RunEvaluationState(node, context)

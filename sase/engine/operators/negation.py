@@ -150,7 +150,7 @@ def _allowed(sequences: Sequences, indexes: list[_Index]) -> Sequences:
     return sequences if keep.all() else sequences[:, keep]
 
 
-class _Index:
+class IndexedEvents:
     """The events of one negative component, by the key on which all components agree."""
 
     def __init__(
@@ -162,18 +162,17 @@ class _Index:
         # Where a test fixes the value, that is a condition on the event.
         tests = [test for test in negation.equivalences if test.value is None]
         keyed = tuple(test for test in tests if all(test.declared))
-        rest = [test for test in tests if test not in keyed]
+        self.rest = [test for test in tests if test not in keyed]
         self._key = context.coding.key(keyed)
-        several = [
+        self.several = [
             conjunct.condition
             for conjunct in negation.conditions
             if not set(conjunct.references) <= {negation.component.index}
         ]
-        self._checking = Checking(context, rest, [several], context.levels + 1)
         context.store.keep("tie")
         self._measure = context.keep_measure(window)
         self._key_row = context.store.keep_codes(self._key) if keyed else None
-        self._gap = _gap(negation, window, falls=not rest)
+        self.gap = _gap(negation, window, falls=not self.rest)
         arrays = [np.zeros(context.options.stack, np.int64) for _ in range(6)]
         ends = [np.full(1, NOTHING, np.int64), np.zeros(2, np.int64)]
         self.arrays = NegativeIndex._make([*arrays, *ends])
@@ -190,11 +189,6 @@ class _Index:
         """The bytes of the arrays, which never become fewer."""
         return sum(array.nbytes for array in self.arrays)
 
-    @property
-    def rejected(self) -> dict[str, int]:
-        """By test and condition how many events it let off that stood in the gap of a sequence."""
-        return self._checking.rejected
-
     def insert(self, block: Block, states: Numbers) -> None:
         """Add the events of a block."""
         keys = block.codes(self._key)
@@ -205,19 +199,11 @@ class _Index:
         insert(block.arrivals(states, keys, measures), self._bit, self.arrays)
         self.most = max(self.most, self.alive)
 
-    def forbid(self, sequences: Sequences, keep: NDArray[np.bool_]) -> None:
-        """Clear `keep` for the sequences that some event forbids."""
+    def stored(self) -> Stored:
+        """What the store knows of the events."""
         store = self._context.store
         key = np.zeros(0, np.int64) if self._key_row is None else store.codes[self._key_row]
-        stored = Stored(store.numbers("tie"), store.numbers(self._measure), key)
-        checks, tally = self._checking.now(), self._checking.tally
-        if tally is None:
-            forbid(self.arrays, self._gap, stored, checks, None, sequences, keep)
-            return
-        asked = int(np.count_nonzero(keep))
-        forbid_counted(self.arrays, self._gap, stored, checks, tally, sequences, keep)
-        self.probed += asked
-        self.hit += asked - int(np.count_nonzero(keep))
+        return Stored(store.numbers("tie"), store.numbers(self._measure), key)
 
     def evict(self, bound: int) -> None:
         """Drop the events before a bound, from the first on."""
@@ -244,6 +230,33 @@ class _Index:
                 larger[name][places] = getattr(arrays, name)[numbers & (room - 1)]
             arrays = arrays._replace(**larger)
         self.arrays = arrays
+
+
+class _Index(IndexedEvents):
+    """The same, with what must hold for an event to forbid a sequence."""
+
+    def __init__(
+        self, negation: NegativeComponent, window: BoundWindow | None, context: Context
+    ) -> None:
+        super().__init__(negation, window, context)
+        self._checking = Checking(context, self.rest, [self.several], context.levels + 1)
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """By test and condition how many events it let off that stood in the gap of a sequence."""
+        return self._checking.rejected
+
+    def forbid(self, sequences: Sequences, keep: NDArray[np.bool_]) -> None:
+        """Clear `keep` for the sequences that some event forbids."""
+        stored, gap = self.stored(), self.gap
+        checks, tally = self._checking.now(), self._checking.tally
+        if tally is None:
+            forbid(self.arrays, gap, stored, checks, None, sequences, keep)
+            return
+        asked = int(np.count_nonzero(keep))
+        forbid_counted(self.arrays, gap, stored, checks, tally, sequences, keep)
+        self.probed += asked
+        self.hit += asked - int(np.count_nonzero(keep))
 
 
 def _gap(negation: NegativeComponent, window: BoundWindow | None, *, falls: bool) -> Gap:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.engine.bindings import Bindings
 from sase.engine.block import Clock
 from sase.engine.operators.contract import Saved, Sequences
 
@@ -19,7 +21,7 @@ class _Run:
     """Sequences in the order in which they are due; those before `start` are gone."""
 
     due: NDArray[np.int64]
-    sequences: Sequences
+    sequences: Any
     oldest: int
     start: int = 0
 
@@ -27,8 +29,8 @@ class _Run:
 class Postponed:
     """Waiting sequences. What is due at one time comes out in the order in which it went in."""
 
-    def __init__(self, levels: int) -> None:
-        self._levels = levels
+    def __init__(self, levels: int, *, of_series: bool = False) -> None:
+        self._levels, self._of_series = levels, of_series
         # The bytes of a sequence and the time at which it is due.
         self.width = 8 * (levels + 1)
         self._runs: list[_Run] = []
@@ -36,18 +38,18 @@ class Postponed:
     def __len__(self) -> int:
         return sum(len(run.due) - run.start for run in self._runs)
 
-    def add(self, sequences: Sequences, due: NDArray[np.int64]) -> None:
+    def add(self, sequences: Sequences | Bindings, due: NDArray[np.int64]) -> None:
         """Let sequences wait."""
         self._runs.append(_run(sequences, due))
         if len(self._runs) > MOST_RUNS:
             self._runs = [
                 _run(
-                    np.concatenate([run.sequences[:, run.start :] for run in self._runs], axis=1),
+                    self._joined([run.sequences[:, run.start :] for run in self._runs]),
                     np.concatenate([run.due[run.start :] for run in self._runs]),
                 )
             ]
 
-    def released(self, clock: Clock, *, inclusive: bool) -> Sequences:
+    def released(self, clock: Clock, *, inclusive: bool) -> Any:
         """Those whose time has come; where the window is inclusive, has passed."""
         found, due = [], []
         side = "left" if inclusive else "right"
@@ -61,9 +63,16 @@ class Postponed:
                 run.start = end
         self._runs = [run for run in self._runs if run.start < len(run.due)]
         if not found:
-            return np.empty((self._levels, 0), np.int64)
+            return self._joined([])
         order = np.argsort(np.concatenate(due), kind="stable")
-        return np.ascontiguousarray(np.concatenate(found, axis=1)[:, order])
+        released = self._joined(found)[:, order]
+        return released if self._of_series else np.ascontiguousarray(released)
+
+    def _joined(self, parts: list[Any]) -> Any:
+        if self._of_series:
+            return Bindings.joined(parts, self._levels)
+        empty = np.empty((self._levels, 0), np.int64)
+        return np.concatenate([empty, *parts], axis=1)
 
     def due(self, *, inclusive: bool) -> int | None:
         """The time at which the next ones are released."""
@@ -76,11 +85,9 @@ class Postponed:
 
     def saved(self) -> Saved:
         """All that waits, as one run."""
-        empty = np.empty((self._levels, 0), np.int64)
+        waiting = self._joined([run.sequences[:, run.start :] for run in self._runs])
         return {
-            "sequences": np.concatenate(
-                [empty, *(run.sequences[:, run.start :] for run in self._runs)], axis=1
-            ),
+            "sequences": waiting.saved() if self._of_series else waiting,
             "due": np.concatenate(
                 [np.empty(0, np.int64), *(run.due[run.start :] for run in self._runs)]
             ),
@@ -90,9 +97,11 @@ class Postponed:
         """Go on from a state that was saved."""
         self._runs = []
         if len(saved["due"]):
-            self.add(saved["sequences"], saved["due"])
+            found = saved["sequences"]
+            self.add(Bindings.restored(found) if self._of_series else found, saved["due"])
 
 
-def _run(sequences: Sequences, due: NDArray[np.int64]) -> _Run:
+def _run(sequences: Sequences | Bindings, due: NDArray[np.int64]) -> _Run:
     order = np.argsort(due, kind="stable")
-    return _Run(due[order], sequences[:, order], int(sequences[0].min()))
+    first = sequences.first if isinstance(sequences, Bindings) else sequences[0]
+    return _Run(due[order], sequences[:, order], int(first.min()))

@@ -29,9 +29,13 @@ class SimpleConditions:
 
     def states(self, block: Block) -> Numbers:
         """The states of the block's events, without the components whose conditions fail."""
+        return self.of(block, block.states)
+
+    def of(self, block: Block, states: Numbers) -> Numbers:
+        """Of states of the block's events those that the conditions leave."""
         if not self._tests:
-            return block.states
-        states = block.states.copy()
+            return states
+        states = states.copy()
         for number, (bit, test) in enumerate(self._tests):
             rows = np.flatnonzero((states >> bit) & 1)
             lanes = {need: _taken(block.lane(need[1]), rows) for need in test.columns}

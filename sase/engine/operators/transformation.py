@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Column, Condition, Placeholder
+from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Clock, Numbers
 from sase.engine.expressions import lower_value, make_stack
 from sase.engine.kernels.program import evaluate_values
+from sase.engine.operators.apart import Apart
 from sase.engine.operators.checking import Checking
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences
 from sase.engine.operators.filter import Filter
+from sase.engine.operators.finished import SeriesHaving, SeriesValues
 from sase.planning.nodes import Transformation
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The positions of the results' events by level, and tags and bits of the columns of RETURN."""
+    """The positions of the results' events, and tags and bits of the columns of RETURN.
 
-    positions: Numbers
+    Positions are by level, or where components bind any number of events `Bindings`.
+    """
+
+    positions: Numbers | Bindings
     values: tuple[NDArray[np.int64], ...] = ()
+
+    @property
+    def first(self) -> Numbers:
+        """The position of the first event of each."""
+        positions = self.positions
+        return positions.first if isinstance(positions, Bindings) else positions[0]
+
+    @property
+    def last(self) -> Numbers:
+        """The position of the last event of each."""
+        positions = self.positions
+        return positions.last if isinstance(positions, Bindings) else positions[-1]
+
+    def moved(self, change: Callable[[Numbers], Numbers]) -> Results:
+        """The same at other positions."""
+        positions = self.positions
+        is_series = isinstance(positions, Bindings)
+        return replace(self, positions=positions.mapped(change) if is_series else change(positions))
 
     def __len__(self) -> int:
         return int(self.positions.shape[1])
@@ -34,7 +58,9 @@ class Results:
 
     def at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Results:
         """Those at some places."""
-        positions = np.ascontiguousarray(self.positions[:, places])
+        positions = self.positions[:, places]
+        if not isinstance(positions, Bindings):
+            positions = np.ascontiguousarray(positions)
         return Results(positions, tuple(value[places] for value in self.values))
 
 
@@ -59,13 +85,23 @@ class _Having(Filter):
         return {"rejected": self._checking.rejected}
 
 
+def _having(
+    node: Transformation, context: Context, *, of_series: bool
+) -> _Having | SeriesHaving | None:
+    if node.having is None:
+        return None
+    return SeriesHaving(node.having, context) if of_series else _Having(node, context)
+
+
 class TransformationState:
     """A running transformation."""
 
-    def __init__(self, node: Transformation, context: Context) -> None:
+    def __init__(self, node: Transformation, context: Context, *, of_series: bool = False) -> None:
         self._store = context.store
-        self._having = _Having(node, context) if node.having is not None else None
-        self._columns = [_Value(column, context) for column in node.columns or ()]
+        self._having = _having(node, context, of_series=of_series)
+        self._columns = [_Value(c, context) for c in (not of_series and node.columns) or ()]
+        self._values = SeriesValues(node.columns or (), context) if of_series else None
+        self._apart = Apart(node.apart, context) if node.apart is not None else None
         assert not isinstance(node.limit, Placeholder), "a plan that runs has all parameters"
         self._left = node.limit
         self._out = self._beyond = 0
@@ -85,6 +121,8 @@ class TransformationState:
         yield from self._results(self._having.advance(clock, below) if self._having else below)
 
     def _results(self, below: Iterator[Sequences]) -> Iterator[Results]:
+        if self._apart is not None:
+            below = self._apart.passing(below)
         for sequences in below:
             if self._left is not None:
                 self._beyond += max(sequences.shape[1] - self._left, 0)
@@ -96,15 +134,25 @@ class TransformationState:
             if self.is_done:
                 return
 
-    def _result(self, sequences: Sequences) -> Results:
+    def _result(self, sequences: Sequences | Bindings) -> Results:
+        if isinstance(sequences, Bindings):
+            assert self._values is not None
+            return Results(sequences.mapped(self._positions), self._values.of(sequences))
         places = sequences & self._store.mask
+        return Results(
+            self._positions(sequences), tuple(column.of(places) for column in self._columns)
+        )
+
+    def _positions(self, numbers: Numbers) -> Numbers:
+        """The positions of events by number."""
         is_kept = self._store.is_needed  # else there may be columns all the same, of constants
-        positions = self._store.numbers("position")[places] if is_kept else sequences.copy()
-        return Results(positions, tuple(column.of(places) for column in self._columns))
+        if not is_kept:
+            return numbers.copy()
+        return self._store.numbers("position")[numbers & self._store.mask]
 
     def horizon(self) -> int | None:
-        """Nothing is kept from block to block."""
-        return None
+        """The events of the last time that results ended at, if they are to be apart."""
+        return None if self._apart is None else self._apart.horizon()
 
     def counters(self) -> Counters:
         """Results."""
@@ -121,11 +169,14 @@ class TransformationState:
 
     def saved(self) -> Saved:
         """The counts."""
-        return {"out": self._out, "left": self._left}
+        apart = None if self._apart is None else self._apart.saved()
+        return {"out": self._out, "left": self._left, "apart": apart}
 
     def restore(self, saved: Saved) -> None:
         """Go on from them."""
         self._out, self._left = saved["out"], saved["left"]
+        if self._apart is not None:
+            self._apart.restore(saved["apart"])
 
 
 class _Value:

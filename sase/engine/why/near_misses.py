@@ -97,7 +97,7 @@ class NearMisses:
         of_each = measured(window, self.query, self.attributes)
 
         def rate(results: Results) -> tuple[Mask, Reals, Reals]:
-            spans = of_each[results.positions[-1]] - of_each[results.positions[0]]
+            spans = of_each[results.last] - of_each[results.first]
             by = (spans - size).astype(np.float64)
             return spans > most, by / size, by
 

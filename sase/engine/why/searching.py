@@ -79,7 +79,7 @@ class Search:
         last, number = np.zeros(len(self.events), np.bool_), 0
         for results in self.results(query):
             number += len(results)
-            last[results.positions[-1]] = True
+            last[results.last] = True
             if self.is_enough(number):
                 break
         is_exact = self.is_whole

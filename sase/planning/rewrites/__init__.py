@@ -9,6 +9,7 @@ from __future__ import annotations
 from sase.planning.rewrites.build_composite_key import build_composite_key
 from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
+from sase.planning.rewrites.evaluate_runs import evaluate_runs, evaluate_runs_again
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
@@ -24,6 +25,11 @@ from sase.planning.rewrites.push_negation_into_construction import push_negation
 from sase.planning.rewrites.push_simple_conditions import push_simple_conditions
 from sase.planning.rewrites.push_window_into_construction import push_window_into_construction
 from sase.planning.rewrites.push_window_into_scan import push_window_into_scan
+from sase.planning.rewrites.runs import (
+    partition_runs,
+    prune_columns_of_runs,
+    push_simple_conditions_to_runs,
+)
 from sase.planning.rewrites.use_active_instance_stacks import use_active_instance_stacks
 
 __all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
@@ -32,19 +38,20 @@ __all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
 _RULES = (
     Rewrite(infer_equivalence_tests),  # before keys are chosen
     Rewrite(derive_conditions),  # of inferred tests too, and before conditions are pushed
+    Rewrite(evaluate_runs, of_runs=evaluate_runs_again),  # instead of all that is about stacks
     Rewrite(use_active_instance_stacks),  # which all that follow need
     Rewrite(build_composite_key),  # one of these three partitions the stacks
     Rewrite(partition_on_every_attribute),
-    Rewrite(partition_stacks),
+    Rewrite(partition_stacks, of_runs=partition_runs),
     Rewrite(push_window_into_scan),
     Rewrite(push_window_into_construction),  # PER PARTITION: only where the key is its partition
-    Rewrite(push_simple_conditions),
+    Rewrite(push_simple_conditions, of_runs=push_simple_conditions_to_runs),
     Rewrite(filter_dynamically),  # what the key has left in the selection
     Rewrite(push_conditions_into_construction),  # without those that the key implies
     Rewrite(push_negation_into_construction),  # a start needs the window in construction
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
     Rewrite(push_limit),  # when all that decides is in construction
-    Rewrite(prune_columns),
+    Rewrite(prune_columns, of_runs=prune_columns_of_runs),
 )
 REWRITES: dict[str, Rewrite] = {rule.name: rule for rule in _RULES}

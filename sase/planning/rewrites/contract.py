@@ -31,11 +31,13 @@ ANY_MATCH = frozenset({StrategyName.SKIP_TILL_ANY_MATCH})
 class Rewrite:
     """A rule: its name is that of its file and of its function, whose keywords it takes.
 
-    `legal` are the strategies under which it keeps the result.
+    `legal` are the strategies under which it keeps the result. Where runs are evaluated it is
+    `of_runs`, if there is something like it for them, which keeps the result under every strategy.
     """
 
     function: Callable[..., Outcome]
     legal: frozenset[StrategyName] = ANY_MATCH
+    of_runs: Callable[..., Outcome] | None = None
 
     @property
     def name(self) -> str:
@@ -62,6 +64,9 @@ class Rewrite:
     ) -> Outcome:
         """The plan rewritten, or why it is not."""
         runs = find(plan, RunEvaluation)
+        if runs is not None and self.of_runs is not None:
+            known = inspect.signature(self.of_runs).parameters
+            return self.of_runs(plan, **{k: v for k, v in parameters.items() if k in known})
         if runs is not None and runs.strategy not in self.legal:
             return Declined(f"it does not keep the result under {runs.strategy.value}")
         if find(plan, SequenceScan) is None:

@@ -1,0 +1,117 @@
+"""Matches whose components bind any number of events: their events, and how many each binds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Bindings:
+    """The events of all matches one after the other, each match in the order of its events.
+
+    `ends` is where each match ends; `lengths` how many events each component binds, by level.
+    """
+
+    events: Numbers
+    ends: Numbers
+    lengths: Numbers
+
+    @classmethod
+    def none(cls, levels: int) -> Bindings:
+        """No match."""
+        empty = np.empty(0, np.int64)
+        return cls(empty, empty, np.empty((levels, 0), np.int64))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Bindings], levels: int) -> Bindings:
+        """Several as one."""
+        parts = [cls.none(levels), *parts]
+        before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
+        return cls(
+            np.concatenate([part.events for part in parts]),
+            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
+            np.concatenate([part.lengths for part in parts], axis=1),
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Levels and matches, as a matrix of sequences has them."""
+        levels, count = self.lengths.shape
+        return levels, count
+
+    @property
+    def size(self) -> int:
+        """How much there is; 0 if there is no match."""
+        return len(self.ends)
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes."""
+        return self.events.nbytes + self.ends.nbytes + self.lengths.nbytes
+
+    @cached_property
+    def begins(self) -> Numbers:
+        """Where each match begins."""
+        return np.append(np.zeros(1, np.int64), self.ends)[: len(self.ends)]
+
+    @property
+    def first(self) -> Numbers:
+        """The first event of each match."""
+        return self.events[self.begins]
+
+    @property
+    def last(self) -> Numbers:
+        """The last event of each match."""
+        return self.events[self.ends - 1]
+
+    def __getitem__(self, key: tuple[slice, slice | NDArray[np.bool_ | np.int64]]) -> Bindings:
+        """The matches at some places, as columns are taken of a matrix."""
+        every, places = key
+        assert every == slice(None)
+        if isinstance(places, slice):
+            places = np.arange(self.size)[places]
+        elif places.dtype == np.bool_:
+            places = np.flatnonzero(places)
+        lengths = np.ascontiguousarray(self.lengths[:, places])
+        sizes = lengths.sum(axis=0)
+        events = self.events[spread(self.begins[places], sizes)]
+        return Bindings(events, np.cumsum(sizes), lengths)
+
+    def saved(self) -> dict[str, Numbers]:
+        """The arrays."""
+        return {"events": self.events, "ends": self.ends, "lengths": self.lengths}
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Numbers]) -> Bindings:
+        """What was saved."""
+        return cls(*(np.array(saved[name], np.int64) for name in ("events", "ends", "lengths")))
+
+    def mapped(self, change: Callable[[Numbers], Numbers]) -> Bindings:
+        """The same with other numbers for the events."""
+        return Bindings(change(self.events), self.ends, self.lengths)
+
+    def of_level(self, level: int) -> tuple[Numbers, Numbers]:
+        """The events that a component binds in all matches, and how many in each."""
+        sizes = self.lengths[level]
+        begins = self.begins + self.lengths[:level].sum(axis=0)
+        return self.events[spread(begins, sizes)], sizes
+
+    def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Of a component that binds at most one event that event, and whether there is one."""
+        known = self.lengths[level] > 0
+        begins = self.begins + self.lengths[:level].sum(axis=0)
+        return self.events[np.where(known, begins, self.begins)], known
+
+
+def spread(begins: Numbers, sizes: Numbers) -> Numbers:
+    """The places of ranges one after the other."""
+    total = int(sizes.sum())
+    ends = np.cumsum(sizes)
+    return np.arange(total) + np.repeat(begins - (ends - sizes), sizes)

@@ -1,0 +1,224 @@
+"""Conditions and values over series: what nodes must know for them, and how programs read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sase.binding.bound import Aggregate, Condition, Expression, Operation, Part, Predicate
+from sase.binding.bound import Reference as EventReference
+from sase.binding.types import Kind
+from sase.engine.expressions.layout import Layout, LoweringError, references
+from sase.engine.expressions.strings import RANK
+from sase.engine.kernels import series as of
+from sase.engine.kernels.stacks import NOTHING
+
+AT, BEFORE = (Part.CURRENT, Part.UP_TO_CURRENT), (Part.PREVIOUS, Part.BEFORE_CURRENT)
+# What each function is made of, and what it makes of that.
+FUNCTIONS = {
+    "count": (of.NUMBERS, of.NUMBERS),
+    "sum": (of.SUM, of.SUM),
+    "avg": (of.SUM, of.AVERAGE),
+    "min": (of.LEAST, of.LEAST),
+    "max": (of.MOST, of.MOST),
+    "stddev": (of.SPREAD, of.DEVIATION),
+}
+# The single event that a function of a range means.
+SINGLE = {
+    ("first", Part.ALL): Part.FIRST,
+    ("first", Part.BEFORE_CURRENT): Part.FIRST,
+    ("first", Part.UP_TO_CURRENT): Part.FIRST,
+    ("last", Part.ALL): Part.LAST,
+    ("last", Part.BEFORE_CURRENT): Part.PREVIOUS,
+    ("last", Part.UP_TO_CURRENT): Part.CURRENT,
+}
+
+
+@dataclass(frozen=True)
+class Term:
+    """A condition or a value, and when it is asked for.
+
+    `own` is the component whose newest event its `i` means, `judged` the negative component of
+    which an event is given beside the match. In all other series it ranges over the events.
+    """
+
+    term: Condition | Expression
+    moment: int = 0
+    own: int | None = None
+    judged: int | None = None
+
+
+@dataclass
+class Words:
+    """What nodes know: words behind those of the tests, by level, kind and attribute."""
+
+    before: int
+    changes: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    lacking: list[tuple[int, str, frozenset[int]]] = field(default_factory=list)
+    _places: dict[tuple[int, int, str | None], int] = field(default_factory=dict)
+    _used: int = 0
+
+    @property
+    def width(self) -> int:
+        """All words."""
+        return self.before + self._used
+
+    def word(self, level: int, kind: int, attribute: str | None, column: int, table: int) -> int:
+        """The word of what is known of a level; its changes are noted."""
+        key = level, kind, attribute
+        if key not in self._places:
+            self._places[key] = self.before + self._used
+            self.changes.append((level, kind, self._places[key], column, table))
+            self._used += of.WORDS[kind]
+        return self._places[key]
+
+
+@dataclass
+class Fills:
+    """Where the rows of one program come from, and the series that it ranges over.
+
+    Place 0 is of an event with which it is noted where arithmetic leaves int64.
+    """
+
+    term: Term
+    levels: dict[int, int]
+    words: Words
+    base: Layout
+    rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    loops: list[tuple[int, int]] = field(default_factory=list)
+    size: int = 1
+    _places: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _loops: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.term.term, Predicate):
+            return
+        found = list(references(self.term.term))
+        for component in dict.fromkeys(each.component for each in found):
+            parts = [each.part for each in found if each.component == component]
+            if component in (self.term.own, self.term.judged):
+                continue
+            if any(part in (*AT, *BEFORE) for part in parts):
+                self.loops.append((self.levels[component], any(p.is_earlier for p in parts)))
+                self._loops[component] = len(self.loops)
+
+    def _loop(self, component: int) -> int:
+        return 0 if component == self.term.own else self._loops[component]
+
+    def event(self, component: int, part: Part) -> int:
+        """The place of the row of an event."""
+        if component == self.term.judged:
+            return self._place((of.JUDGED, 0, 0, 0))
+        if part in AT and component not in self._loops and component != self.term.own:
+            part = Part.FIRST  # of an optional component, in a result
+        if part in AT:
+            return self._place((of.EVENT_AT, self._loop(component), 0, 0))
+        if part in BEFORE:
+            return self._place((of.EVENT_BEFORE, self._loop(component), 0, 0))
+        kind = of.LAST_EVENT if part is Part.LAST else of.FIRST_EVENT
+        word = self.words.word(self.levels[component], kind, None, 0, NOTHING)
+        return self._place((of.KNOWN_EVENT, 0, word, 0))
+
+    def value(self, aggregate: Aggregate, kinds: tuple[int, int], table: int = NOTHING) -> int:
+        """The place of tag and bits of an aggregate."""
+        part, component, name = aggregate.part, aggregate.component, aggregate.attribute
+        column = 0 if name is None else self.base.places[(component, name)]
+        word = self.words.word(self.levels[component], kinds[0], name, column, table)
+        source = of.VALUE_AT if part in AT else of.VALUE_BEFORE if part in BEFORE else None
+        if source is None:
+            return self._place((of.KNOWN_VALUE, 0, word, kinds[1]), 2)
+        return self._place((source, self._loop(component), word, kinds[1]), 2)
+
+    def flag(self, aggregate: Aggregate, lacking: frozenset[int]) -> int:
+        """The place that says whether an event of the range lacks the attribute."""
+        part, component, name = aggregate.part, aggregate.component, aggregate.attribute
+        assert name is not None
+        level = self.levels[component]
+        known = [each[:2] for each in self.words.lacking]
+        if (level, name) not in known:
+            self.words.lacking.append((level, name, lacking))
+            known.append((level, name))
+        row = known.index((level, name))
+        word = self.words.word(level, of.LACKS, name, row, NOTHING)
+        source = of.VALUE_AT if part in AT else of.VALUE_BEFORE if part in BEFORE else None
+        if source is None:
+            return self._place((of.KNOWN_VALUE, 0, word, of.LACKS), 2) + 1
+        return self._place((source, self._loop(component), word, of.LACKS), 2) + 1
+
+    def _place(self, row: tuple[int, int, int, int], size: int = 1) -> int:
+        if row not in self._places:
+            self._places[row] = self.size
+            self.rows.append((*row, self.size))
+            self.size += size
+        return self._places[row]
+
+
+@dataclass(frozen=True)
+class SeriesLayout(Layout):
+    """Where the program of a term finds what it reads, which is filled in each time."""
+
+    fills: Fills | None = None
+
+    def row(self, reference: EventReference) -> int:
+        """The place of the row of an event that is referred to."""
+        assert self.fills is not None
+        return self.fills.event(reference.component, reference.part)
+
+    def may_lack_event(self, reference: EventReference) -> bool:
+        """Whether there may be no such event: a first, last or earlier one of a series."""
+        assert self.fills is not None
+        is_judged = reference.component == self.fills.term.judged
+        return not is_judged and reference.part is not Part.EVENT
+
+    def row_of_arithmetic(self, operation: Operation) -> int:
+        """An event that there is for certain."""
+        return 0
+
+    def single(self, aggregate: Aggregate) -> EventReference | None:
+        """The event that `first` or `last` means."""
+        part = SINGLE.get((aggregate.function, aggregate.part))
+        if part is None or aggregate.attribute is None:
+            return None
+        return EventReference(
+            aggregate.type, aggregate.component, part, aggregate.attribute, frozenset()
+        )
+
+    def value(self, aggregate: Aggregate) -> int:
+        """The place of the tag and bits of an aggregate."""
+        assert self.fills is not None
+        if aggregate.attribute is None:
+            return self.fills.value(aggregate, (of.COUNT, of.COUNT))
+        if aggregate.function not in FUNCTIONS:
+            raise LoweringError(f"there is no way to find {aggregate.function} of a series")
+        is_ranked = aggregate.function in ("min", "max") and aggregate.type.kind is Kind.STRING
+        table = self.interner.table(RANK) if is_ranked else NOTHING
+        return self.fills.value(aggregate, FUNCTIONS[aggregate.function], table)
+
+    def flag(self, aggregate: Aggregate) -> int:
+        """The place that says whether an event in its range lacks the attribute."""
+        assert self.fills is not None
+        codes = [self.type_codes.get(name) for name in aggregate.undeclared_by or ()]
+        if (aggregate.component, aggregate.attribute) in self.strangers:
+            codes.append(self.stranger)
+        return self.fills.flag(aggregate, frozenset(code for code in codes if code is not None))
+
+
+def laid_out(
+    terms: Sequence[Term], levels: dict[int, int], base: Layout, tests: int
+) -> tuple[list[SeriesLayout], list[Fills], Words]:
+    """A layout for each term, and what nodes must know for all; full once they are lowered."""
+    words = Words(tests)
+    fills = [Fills(term, levels, words, base) for term in terms]
+    layouts = [
+        SeriesLayout(
+            base.places,
+            base.type_codes,
+            base.interner,
+            base.positions,
+            base.strangers,
+            base.stranger,
+            each,
+        )
+        for each in fills
+    ]
+    return layouts, fills, words

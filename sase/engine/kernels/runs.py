@@ -1,0 +1,379 @@
+"""(NFAb) The runs of a pattern with series or a strategy, event by event (SASE+, 4 and 5).
+
+A run is the last node that it has bound (see `series`), in the list of its partition. The list is
+kept in the order of results: what a new event makes comes before what there was, and among itself
+in the order of the runs it comes from, so that matches need no sorting. Runs that have bound the
+same events differ in the components alone: they are of one group, and a lower level comes first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.series import (
+    BEGIN,
+    DEPTH,
+    EVENT,
+    FIRST,
+    GROUP,
+    LENGTH,
+    LEVEL,
+    MOMENTS,
+    NEEDED,
+    NEXT,
+    PREVIOUS,
+    ROOT,
+    SPOT,
+    START,
+    TAKE,
+    TIE,
+    Machine,
+    Pattern,
+    bind,
+    differs,
+    fits,
+    hold,
+    is_match,
+    may_pass,
+    may_proceed,
+)
+from sase.engine.kernels.stacks import ANY_SPAN, NOTHING
+
+# What a run may ignore. Of a contiguous partition either the ranks are known, or every event comes.
+ANY, NEXT_MATCH, STRICT, RANKED, WATCHED = range(5)
+
+# Why the kernel stops: at the end, because the results need more room, or the nodes.
+DONE, FULL, CROWDED = range(3)
+
+# Of the state: the event to go on with, how many fresh nodes it has made and which of them is to be
+# looked at next; nodes ever used, the first free one, nodes free; groups; runs ever and live ones.
+AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS, MADE, LIVE, MOST_LIVE, EXPIRED = range(11)
+STATE = 11
+
+
+class Rules(NamedTuple):
+    """The strategy, what the window spans, whether that ends runs, and the levels to begin at."""
+
+    strategy: int
+    span: int
+    prunes: int
+    first: int
+
+
+class Incoming(NamedTuple):
+    """The events of a block: the levels they may begin and be taken at as bits, and their places.
+
+    `keys` are partitions, `spots` what contiguity counts.
+    """
+
+    numbers: OutInts
+    begins: OutInts
+    takes: OutInts
+    keys: OutInts
+    measures: OutInts
+    ties: OutInts
+    spots: OutInts
+
+
+class Runs(NamedTuple):
+    """The nodes, the first run of each partition and how many it has, and what has come of it."""
+
+    cells: OutIntRows
+    heads: OutInts
+    counts: OutInts
+    fresh: OutInts
+    state: OutInts
+
+
+class Written(NamedTuple):
+    """Matches: their events one after the other, where each ends, and the lengths by level.
+
+    `sizes` are how many matches and events there are.
+    """
+
+    events: OutInts
+    ends: OutInts
+    lengths: OutIntRows
+    sizes: OutInts
+
+
+# ---------------------------------------------------------------- nodes
+
+
+@part
+def made(runs: Runs) -> int:
+    """A node that nothing needs yet."""
+    state, cells = runs.state, runs.cells
+    node = state[FREE]
+    if node == NOTHING:
+        node = state[USED]
+        state[USED] += 1
+    else:
+        state[FREE] = cells[node, NEXT]
+        state[SPARE] -= 1
+    cells[node, NEEDED] = 0
+    return int(node)
+
+
+@part
+def given_back(runs: Runs, node: int) -> None:
+    """Let a node go that nothing needs, and those before it that only it needed."""
+    cells, state = runs.cells, runs.state
+    while node != ROOT and cells[node, NEEDED] == 0:
+        before = cells[node, PREVIOUS]
+        cells[node, NEXT], state[FREE] = state[FREE], node
+        cells[node, EVENT] = NOTHING
+        state[SPARE] += 1
+        cells[before, NEEDED] -= 1
+        node = before
+
+
+@part
+def moved(
+    machine: Machine, runs: Runs, incoming: Incoming, i: int, before: int, level: int, moment: int
+) -> bool:
+    """Bind an event at a level after a node, if the conditions of the moment allow it."""
+    cells, state = runs.cells, runs.state
+    node = made(runs)
+    bind(machine, cells, node, before, level, incoming.numbers[i])
+    if not hold(machine, cells, MOMENTS * level + moment, node, NOTHING):
+        cells[node, NEXT], state[FREE] = state[FREE], node
+        cells[node, EVENT] = NOTHING
+        state[SPARE] += 1
+        return False
+    cells[before, NEEDED] += 1
+    cells[node, TIE], cells[node, SPOT] = incoming.ties[i], incoming.spots[i]
+    cells[node, START] = incoming.measures[i] if before == ROOT else cells[before, START]
+    cells[node, GROUP] = state[GROUPS]
+    runs.fresh[state[FRESH]] = node
+    state[FRESH] += 1
+    state[MADE] += 1
+    return True
+
+
+# ---------------------------------------------------------------- moves
+
+
+@part
+def born(machine: Machine, pattern: Pattern, runs: Runs, incoming: Incoming, i: int) -> None:
+    """The runs that an event begins."""
+    runs.state[GROUPS] += 1
+    for level in range(pattern.least.shape[0]):
+        if (incoming.begins[i] >> level) & 1 and fits(
+            machine, runs.cells, ROOT, incoming.numbers[i]
+        ):
+            moved(machine, runs, incoming, i, ROOT, level, BEGIN)
+        if not may_pass(machine, pattern, runs.cells, ROOT, level):
+            break
+
+
+@part
+def go_on(
+    machine: Machine, pattern: Pattern, runs: Runs, incoming: Incoming, i: int, node: int
+) -> bool:
+    """What becomes of a run by an event; whether the component it waits for or is inside moved."""
+    cells = runs.cells
+    if cells[node, TIE] == incoming.ties[i] or not fits(machine, cells, node, incoming.numbers[i]):
+        return False
+    level, levels, own = cells[node, LEVEL], pattern.least.shape[0], False
+    inside = pattern.kleene[level] == 1
+    most = pattern.most[level]
+    if inside and (incoming.takes[i] >> level) & 1 and (most < 0 or cells[node, LENGTH] < most):
+        own = moved(machine, runs, incoming, i, node, level, TAKE)
+    if (incoming.begins[i] >> (level + 1)) == 0 or not may_proceed(machine, pattern, cells, node):
+        return own
+    for later in range(level + 1, levels):
+        if (incoming.begins[i] >> later) & 1 and moved(
+            machine, runs, incoming, i, node, later, BEGIN
+        ):
+            own = own or (later == level + 1 and not inside)
+        if not may_pass(machine, pattern, cells, node, later):
+            break
+    return own
+
+
+@part
+def is_over(
+    machine: Machine, rules: Rules, runs: Runs, incoming: Incoming, i: int, node: int
+) -> bool:
+    """Whether a run can bind nothing any more, from this event on."""
+    cells, strategy = runs.cells, rules.strategy
+    if rules.prunes == 1 and incoming.measures[i] - cells[node, START] > rules.span:
+        return True
+    if strategy == STRICT:
+        return bool(incoming.spots[i] != cells[node, SPOT] + 1)
+    if strategy == RANKED and incoming.spots[i] != cells[node, SPOT] + 1:
+        return not differs(machine, cells, node, incoming.numbers[i])
+    return False
+
+
+@part
+def ignores(
+    machine: Machine, rules: Rules, runs: Runs, incoming: Incoming, i: int, node: int, own: bool
+) -> bool:
+    """Whether a run also stays as it is."""
+    strategy = rules.strategy
+    if strategy == ANY:
+        return True
+    if strategy == NEXT_MATCH:
+        return not own
+    if strategy == STRICT:
+        return False
+    return differs(machine, runs.cells, node, incoming.numbers[i])
+
+
+@part
+def in_order(runs: Runs, begin: int) -> None:
+    """Bring the fresh nodes of a group into the order of their levels."""
+    cells, fresh = runs.cells, runs.fresh
+    for place in range(begin + 1, runs.state[FRESH]):
+        node, to = fresh[place], place
+        while to > begin and cells[fresh[to - 1], LEVEL] > cells[node, LEVEL]:
+            fresh[to] = fresh[to - 1]
+            to -= 1
+        fresh[to] = node
+
+
+@part
+def step(
+    machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, i: int
+) -> None:
+    """All moves of all runs of a partition by an event; what is over goes."""
+    cells, state, key = runs.cells, runs.state, incoming.keys[i]
+    if incoming.begins[i] & rules.first:
+        born(machine, pattern, runs, incoming, i)
+    ahead, node, group, begin = NOTHING, runs.heads[key], NOTHING, state[FRESH]
+    while node != NOTHING:
+        after = cells[node, NEXT]
+        stays = False
+        if is_over(machine, rules, runs, incoming, i, node):
+            state[EXPIRED] += 1
+        else:
+            if cells[node, GROUP] != group:
+                in_order(runs, begin)
+                group, begin = cells[node, GROUP], state[FRESH]
+                state[GROUPS] += 1
+            own = False
+            outside = rules.span != ANY_SPAN and (
+                incoming.measures[i] - cells[node, START] > rules.span
+            )
+            if (incoming.begins[i] | incoming.takes[i]) != 0 and not outside:
+                own = go_on(machine, pattern, runs, incoming, i, node)
+            stays = ignores(machine, rules, runs, incoming, i, node, own)
+        if stays:
+            ahead = node
+        else:
+            if ahead == NOTHING:
+                runs.heads[key] = after
+            else:
+                cells[ahead, NEXT] = after
+            runs.counts[key] -= 1
+            state[LIVE] -= 1
+            cells[node, NEEDED] -= 1
+            given_back(runs, node)
+        node = after
+    in_order(runs, begin)
+
+
+@part
+def commit(pattern: Pattern, runs: Runs, key: int) -> None:
+    """The fresh nodes become runs, before those there were, if they can go on."""
+    cells, state = runs.cells, runs.state
+    last = pattern.least.shape[0] - 1
+    for place in range(state[FRESH] - 1, -1, -1):
+        node = runs.fresh[place]
+        most = pattern.most[last]
+        can_take = pattern.kleene[last] == 1 and (most < 0 or cells[node, LENGTH] < most)
+        if cells[node, LEVEL] < last or can_take:
+            cells[node, NEEDED] += 1
+            cells[node, NEXT], runs.heads[key] = runs.heads[key], node
+            runs.counts[key] += 1
+            state[LIVE] += 1
+        else:
+            given_back(runs, node)
+    state[MOST_LIVE] = max(state[MOST_LIVE], state[LIVE])
+    state[FRESH] = state[LOOKED] = 0
+
+
+# ---------------------------------------------------------------- results
+
+
+@part
+def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
+    """Write the match that ends with a node, if there is room."""
+    count, used = written.sizes[0], written.sizes[1]
+    end = used + cells[node, DEPTH]
+    if count >= written.ends.shape[0] or end > written.events.shape[0]:
+        return False
+    written.ends[count] = end
+    for level in range(written.lengths.shape[0]):
+        written.lengths[level, count] = 0
+    while node != ROOT:
+        end -= 1
+        written.events[end] = cells[node, EVENT]
+        written.lengths[cells[node, LEVEL], count] += 1
+        node = cells[node, PREVIOUS]
+    written.sizes[0], written.sizes[1] = count + 1, written.ends[count]
+    return True
+
+
+@kernel
+def advance_runs(
+    machine: Machine,
+    pattern: Pattern,
+    rules: Rules,
+    runs: Runs,
+    incoming: Incoming,
+    written: Written,
+) -> int:
+    """Take in events, on from where it stopped, and write the matches they complete."""
+    cells, state, levels = runs.cells, runs.state, pattern.least.shape[0]
+    while state[AT] < incoming.numbers.shape[0]:
+        i = state[AT]
+        key = incoming.keys[i]
+        is_watched = rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
+        is_needed = key >= 0 and is_watched
+        if is_needed and (runs.heads[key] != NOTHING or incoming.begins[i] & rules.first):
+            if state[FRESH] == 0:
+                needed = (runs.counts[key] + 1) * levels
+                room = cells.shape[0] - state[USED] + state[SPARE]
+                if needed > room or needed > runs.fresh.shape[0]:
+                    return CROWDED
+                step(machine, pattern, rules, runs, incoming, i)
+            while state[LOOKED] < state[FRESH]:
+                node = runs.fresh[state[LOOKED]]
+                if is_match(machine, pattern, cells, node) and not wrote(cells, node, written):
+                    return FULL
+                state[LOOKED] += 1
+            if state[FRESH] > 0:
+                commit(pattern, runs, key)
+        state[AT] += 1
+    return DONE
+
+
+@kernel
+def expire(runs: Runs, rules: Rules, bound: int, spot: int) -> int:
+    """Let the runs go that a window or contiguity has ended; the first event still needed."""
+    cells, state, first = runs.cells, runs.state, NOTHING
+    for key in range(runs.heads.shape[0]):
+        ahead, node = NOTHING, runs.heads[key]
+        while node != NOTHING:
+            after = cells[node, NEXT]
+            is_late = rules.prunes == 1 and cells[node, START] < bound
+            if is_late or (rules.strategy == STRICT and cells[node, SPOT] + 1 < spot):
+                if ahead == NOTHING:
+                    runs.heads[key] = after
+                else:
+                    cells[ahead, NEXT] = after
+                runs.counts[key] -= 1
+                state[LIVE] -= 1
+                state[EXPIRED] += 1
+                cells[node, NEEDED] -= 1
+                given_back(runs, node)
+            else:
+                ahead = node
+                if first == NOTHING or cells[node, FIRST] < first:
+                    first = cells[node, FIRST]
+            node = after
+    return first

@@ -1,0 +1,141 @@
+"""Conditions and values over series as kernels read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import EquivalenceTest
+from sase.engine.expressions import lower_terms, make_stack
+from sase.engine.expressions.series import Fills, Term, Words, laid_out
+from sase.engine.kernels.checks import UNDECLARED
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.series import (
+    FIRST_EVENT,
+    HEAD,
+    LAST_EVENT,
+    LEVEL,
+    ROOT,
+    Machine,
+    Pattern,
+)
+from sase.engine.kernels.stacks import NOTHING
+from sase.engine.operators.contract import Context
+
+Numbers = NDArray[np.int64]
+
+
+class SeriesProgram:
+    """Terms by moment, the tests decided event by event, and what nodes know for both."""
+
+    def __init__(
+        self,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+    ) -> None:
+        self._context = context
+        self.moments = moments
+        ordered = sorted(terms, key=lambda term: term.moment)
+        levels = {each.index: context.level_of(each.index) for each in context.components}
+        base = context.layout([term.term for term in ordered])
+        self._tests = frozen(np.array([context.keep_test(test) for test in tests], np.int64))
+        layouts, fills, words = laid_out(ordered, levels, base, len(tests))
+        pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
+        lowered, starts = lower_terms(pairs)
+        self._lowered = lowered
+        self._stack = make_stack(lowered.depth)
+        context.watch(dict(lowered.arithmetic), self._stack)
+        counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
+        self._moments = frozen(np.append(0, np.cumsum(counts)).astype(np.int64))
+        self._checks, self._loops, self._fills = _tables(starts, fills)
+        self._changes, self._changes_of = _changes(words, context.levels)
+        self._lacking = self._sets(words)
+        self._rows = np.zeros(max([each.size for each in fills], default=1) + 1, np.int64)
+        self._cursors = np.zeros(1 + max([len(each.loops) for each in fills], default=0), np.int64)
+        self.width = HEAD + words.width
+        self._root = self._initial(words, len(tests))
+
+    def machine(self) -> Machine:
+        """The arrays as they are now."""
+        store = self._context.store
+        return Machine(
+            store.mask,
+            self._tests,
+            frozen(store.codes),
+            self._changes,
+            self._changes_of,
+            self._lacking,
+            self._moments,
+            self._checks,
+            self._loops,
+            self._fills,
+            self._lowered.program,
+            store.columns(self._context.coding.texts.tables()),
+            self._stack,
+            self._rows,
+            self._cursors,
+        )
+
+    def cells(self, nodes: int) -> Numbers:
+        """Room for nodes, of which the first is the root."""
+        cells = np.zeros((nodes, self.width), np.int64)
+        cells[ROOT] = self._root
+        return cells
+
+    def _initial(self, words: Words, tests: int) -> Numbers:
+        root = np.zeros(self.width, np.int64)
+        root[LEVEL] = NOTHING
+        root[HEAD : HEAD + tests] = UNDECLARED
+        for _, kind, word, _, _ in words.changes:
+            if kind in (FIRST_EVENT, LAST_EVENT):
+                root[HEAD + word] = NOTHING
+        return root
+
+    def _sets(self, words: Words) -> NDArray[np.uint8]:
+        """Of each attribute that may be lacking the types that lack it."""
+        types = self._context.coding.types_known.stranger + 1
+        found = np.zeros((len(words.lacking), types), np.uint8)
+        for row, (_, _, codes) in enumerate(words.lacking):
+            found[row, sorted(codes)] = 1
+        return frozen(found)
+
+
+def pattern_of(context: Context) -> Pattern:
+    """The least and the most events of each level."""
+    components = context.components
+    return Pattern(
+        frozen(np.array([each.minimum for each in components], np.int64)),
+        frozen(
+            np.array(
+                [NOTHING if each.maximum is None else each.maximum for each in components], np.int64
+            )
+        ),
+        frozen(np.array([not each.is_single for each in components], np.int64)),
+    )
+
+
+def _tables(starts: list[int], fills: list[Fills]) -> tuple[Numbers, Numbers, Numbers]:
+    """Where each program begins, with its loops and what fills its rows."""
+    checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
+    for start, each in zip(starts, fills, strict=True):
+        begin, first = len(loops), len(rows)
+        loops += each.loops
+        rows += each.rows
+        checks.append([start, begin, len(loops), first, len(rows)])
+    return (
+        frozen(np.array(checks, np.int64).reshape(-1, 5)),
+        frozen(np.array(loops, np.int64).reshape(-1, 2)),
+        frozen(np.array(rows, np.int64).reshape(-1, 5)),
+    )
+
+
+def _changes(words: Words, levels: int) -> tuple[Numbers, Numbers]:
+    """What binding changes, in the order of levels."""
+    ordered = sorted(words.changes, key=lambda change: change[0])
+    counts = np.bincount([change[0] for change in ordered], minlength=levels)[:levels]
+    table = np.array([change[1:] for change in ordered], np.int64).reshape(-1, 4)
+    return frozen(table), frozen(np.append(0, np.cumsum(counts)).astype(np.int64))

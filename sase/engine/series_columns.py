@@ -1,0 +1,49 @@
+"""Columns of results whose components bind any number of events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.bound import BoundComponent
+from sase.engine.bindings import Bindings
+
+Numbers = NDArray[np.int64]
+
+
+def row_column(rows: Bindings, level: int, component: BoundComponent) -> pa.Array:
+    """The rows that a component binds: one, one or none, or a list."""
+    if component.is_series:
+        events, sizes = rows.of_level(level)
+        return pa.ListArray.from_arrays(_offsets(sizes), pa.array(events, pa.int64()))
+    events, known = rows.one_of_level(level)
+    return pa.array(events, pa.int64(), mask=~known)
+
+
+def event_column(
+    positions: Bindings,
+    level: int,
+    component: BoundComponent,
+    struct: Callable[[Numbers], pa.Array],
+) -> pa.Array:
+    """The events that a component binds, as `struct` makes them of positions."""
+    if component.is_series:
+        events, sizes = positions.of_level(level)
+        return pa.LargeListArray.from_arrays(_large(sizes), struct(events))
+    events, known = positions.one_of_level(level)
+    if known.all():
+        return struct(events)
+    # Only those that there are, since where there is none the column may not be of the type.
+    places = np.where(known, np.cumsum(known) - 1, 0)
+    return struct(events[known]).take(pa.array(places, mask=~known))
+
+
+def _offsets(sizes: Numbers) -> pa.Array:
+    return pa.array(np.append(0, np.cumsum(sizes)).astype(np.int32))
+
+
+def _large(sizes: Numbers) -> pa.Array:
+    return pa.array(np.append(0, np.cumsum(sizes)))
