@@ -70,6 +70,8 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
 def check_output(given: str) -> None:
     """Refuse a form of output that there is not."""
     check_is_one("output", given, _OUTPUTS)
+    if given in ("compressed", "count"):
+        raise PlanError(f'output={given!r} is not there yet: there are "all" and "non_overlap"')
 
 
 def check_on_bad_row(given: str) -> None:

@@ -110,8 +110,15 @@ class Bindings:
         return self.events[np.where(known, begins, self.begins)], known
 
 
+def ends_of(found: Numbers | Bindings) -> tuple[Numbers, Numbers]:
+    """The first and the last event of each match."""
+    if isinstance(found, Bindings):
+        return found.first, found.last
+    return found[0], found[-1]
+
+
 def spread(begins: Numbers, sizes: Numbers) -> Numbers:
     """The places of ranges one after the other."""
     total = int(sizes.sum())
     ends = np.cumsum(sizes)
-    return np.arange(total) + np.repeat(begins - (ends - sizes), sizes)
+    return np.asarray(np.arange(total) + np.repeat(begins - (ends - sizes), sizes))

@@ -118,7 +118,7 @@ class Found:
             return pa.table([row_column(found, *each) for each in levels], self.names)
         columns = [
             pa.chunked_array(
-                [pa.array(self.history.rows(each.positions[level])) for each in self.results],
+                [pa.array(self.history.rows(each.matrix[level])) for each in self.results],
                 pa.int64(),
             )
             for level in range(len(self.shape.components))

@@ -129,9 +129,9 @@ class Evaluation(Enum):
 class RunEvaluation:
     """NFAb: the runs of a query with Kleene closure or a strategy (level 2).
 
-    `partitions` are the tests by whose key runs are kept apart, `simple` the conditions on one event
-    that decide whether it comes to any run at all. Where evaluation is postponed, `early` are those
-    that are decided on the way back, as soon as all that they mention is chosen.
+    `partitions` are the tests by whose key runs are kept apart, `simple` the conditions on one
+    event that decide whether it comes to any run at all. Where evaluation is postponed, `early` are
+    those that are decided on the way back, as soon as all that they mention is chosen.
     """
 
     components: tuple[BoundComponent, ...]

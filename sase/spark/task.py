@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sase.engine.bindings import Bindings
 from sase.engine.found import Found
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
@@ -38,6 +39,8 @@ METRICS = pa.schema(
         ("value", pa.int64()),
     ]
 )
+# Where an event could be named, there is none: it is before all.
+NO_EVENT = -(2**63)
 
 
 @dataclass(frozen=True)
@@ -178,10 +181,10 @@ class Search:
         if self._owned is None:
             return found
         low, high = self._owned
-        place = 0 if self._task.plan.split.by_first else -1
+        by_first = self._task.plan.split.by_first
         kept = []
         for results in found.results:
-            times = found.history.times(results.positions[place])
+            times = found.history.times(results.first if by_first else results.last)
             is_own = (times >= low) & (times <= high)
             kept.append(results if is_own.all() else results.at(is_own))
         return replace(found, results=tuple(kept))
@@ -195,6 +198,8 @@ class Search:
     def _order(self, found: Found) -> pa.Array:
         """What results are ordered by (LANGUAGE.md section 6), as lists of integers."""
         positions = found.positions
+        if isinstance(positions, Bindings):
+            return self._order_of_series(found, positions)
         columns = [found.moments(positions)[2]]
         for level in range(len(positions) - 1, -1, -1):
             key = [found.history.times(positions[level]), self._sequence(found, positions[level])]
@@ -203,6 +208,20 @@ class Search:
         flat = np.stack(columns, axis=1)
         offsets = np.arange(0, flat.size + 1, flat.shape[1], dtype=np.int32)
         return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat.ravel()))
+
+    def _order_of_series(self, found: Found, positions: Bindings) -> pa.Array:
+        """The same where matches are of any number of events; where they end comes before all."""
+        known = found.moments(positions)[2]
+        times = found.history.times(positions.events)
+        sequences = self._sequence(found, positions.events)
+        keys = []
+        for number, (begin, end) in enumerate(zip(positions.begins, positions.ends, strict=True)):
+            last, *earlier = range(end - 1, begin - 1, -1)
+            key = [known[number], times[last], sequences[last]]
+            for place in earlier:
+                key += [~times[place], ~sequences[place]]
+            keys.append([*key, NO_EVENT, *positions.lengths[::-1, number]])
+        return pa.array(keys, pa.list_(pa.int64()))
 
     def _sequence(self, found: Found, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         name = self._task.plan.schema.seq

@@ -109,9 +109,9 @@ def lower_terms(
         writer.layout, writer.height = layout, 0
         starts.append(len(writer.code))
         if isinstance(term, Predicate):
-            writer.condition(term)  # type: ignore[arg-type]
+            writer.condition(term)
         else:
-            writer.value(term)  # type: ignore[arg-type]
+            writer.value(term)
         writer.write(Op.END)
     return writer.finished(columns_needed(term for term, _ in terms)), starts
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
-from sase.engine.bindings import Bindings
+from sase.engine.bindings import Bindings, ends_of
 from sase.engine.block import Numbers
 from sase.engine.kernels.apart import take_apart
 from sase.engine.kernels.stacks import EARLIEST
@@ -39,8 +39,7 @@ class Apart:
 
     def _takes(self, found: Sequences | Bindings) -> NDArray[np.bool_]:
         store, mask = self._store, self._store.mask
-        is_series = isinstance(found, Bindings)
-        first, last = (found.first, found.last) if is_series else (found[0], found[-1])
+        first, last = ends_of(found)
         ties = store.numbers("tie")
         groups = self._groups(found)
         keep = np.empty(len(first), np.bool_)

@@ -31,7 +31,8 @@ from sase.engine.options import Options
 from sase.engine.store import Store
 from sase.planning.nodes import NegativeComponent
 
-# The numbers of events: a row for each level, a column for each sequence.
+# The numbers of events: a row for each level, a column for each sequence. Where components bind any
+# number of events there are `Bindings` in their place.
 Sequences: TypeAlias = NDArray[np.int64]
 Counters: TypeAlias = dict[str, Any]
 Saved: TypeAlias = dict[str, Any]
@@ -45,10 +46,10 @@ class OperatorState(Protocol):
     for longer than the next step. The last one yields results instead of sequences.
     """
 
-    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Any]:
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
         """The sequences that go on, of those from below and of its own, in the order of results."""
 
-    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Any]:
+    def advance(self, clock: Clock, below: Iterator[Any]) -> Iterator[Any]:
         """The sequences that are known now that no earlier event can come; old state goes."""
 
     def horizon(self) -> int | None:

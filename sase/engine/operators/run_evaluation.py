@@ -1,4 +1,4 @@
-"""(NFAb) Run evaluation: the runs of a query with series or a strategy, and the matches they make."""
+"""(NFAb) Run evaluation: the runs of a query with series or a strategy, and their matches."""
 
 from __future__ import annotations
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Column, Condition, Placeholder
-from sase.engine.bindings import Bindings
+from sase.engine.bindings import Bindings, ends_of
 from sase.engine.block import Block, Clock, Numbers
 from sase.engine.expressions import lower_value, make_stack
 from sase.engine.kernels.program import evaluate_values
@@ -34,20 +35,25 @@ class Results:
     @property
     def first(self) -> Numbers:
         """The position of the first event of each."""
-        positions = self.positions
-        return positions.first if isinstance(positions, Bindings) else positions[0]
+        return ends_of(self.positions)[0]
 
     @property
     def last(self) -> Numbers:
         """The position of the last event of each."""
-        positions = self.positions
-        return positions.last if isinstance(positions, Bindings) else positions[-1]
+        return ends_of(self.positions)[1]
+
+    @property
+    def matrix(self) -> Numbers:
+        """The positions by level, where each component binds one event."""
+        assert not isinstance(self.positions, Bindings)
+        return self.positions
 
     def moved(self, change: Callable[[Numbers], Numbers]) -> Results:
         """The same at other positions."""
         positions = self.positions
-        is_series = isinstance(positions, Bindings)
-        return replace(self, positions=positions.mapped(change) if is_series else change(positions))
+        if isinstance(positions, Bindings):
+            return replace(self, positions=positions.mapped(change))
+        return replace(self, positions=change(positions))
 
     def __len__(self) -> int:
         return int(self.positions.shape[1])
@@ -120,7 +126,7 @@ class TransformationState:
         """The results that time shows."""
         yield from self._results(self._having.advance(clock, below) if self._having else below)
 
-    def _results(self, below: Iterator[Sequences]) -> Iterator[Results]:
+    def _results(self, below: Iterator[Any]) -> Iterator[Results]:
         if self._apart is not None:
             below = self._apart.passing(below)
         for sequences in below:
@@ -148,7 +154,7 @@ class TransformationState:
         is_kept = self._store.is_needed  # else there may be columns all the same, of constants
         if not is_kept:
             return numbers.copy()
-        return self._store.numbers("position")[numbers & self._store.mask]
+        return np.asarray(self._store.numbers("position")[numbers & self._store.mask])
 
     def horizon(self) -> int | None:
         """The events of the last time that results ended at, if they are to be apart."""

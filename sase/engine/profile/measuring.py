@@ -38,7 +38,8 @@ def measured(
         return Statistics(0, source="all events")
     rng = np.random.default_rng(seed)
     tests = plan.scan.tests if tests is None else tuple(tests)
-    texts = {each.attribute for c in conjuncts(plan) for each in references(c.condition)}
+    named = (each.attribute for c in conjuncts(plan) for each in references(c.condition))
+    texts = {name for name in named if name is not None}
     rows = drawn(events, window_of(plan.operators), sample, rng, texts)
     population = Population(plan, rows, tests)
     return Statistics(

@@ -111,7 +111,7 @@ class NearMisses:
             f"by {span_text(int(each), window, self.search.schema)}" if each else EXACTLY
             for each in by
         ]
-        return Misses(part, relaxed, found.positions, by / size, tuple(text))
+        return Misses(part, relaxed, found.matrix, by / size, tuple(text))
 
     def _forbidden(self, part: Part, relaxed: BoundQuery) -> Misses:
         # With its event in the match those of other negative components in the same gap would have
@@ -122,7 +122,7 @@ class NearMisses:
         level = [each.index for each in query.positives].index(part.number)
         found, count = np.empty((len(query.positives), 0), np.int64), 0
         for results in self.search.results(query):
-            positions = results.positions
+            positions = results.matrix
             if allowed is not None:
                 rows = _as_rows(np.delete(positions, level, axis=0))
                 positions = positions[:, np.isin(rows, allowed)]
@@ -152,7 +152,7 @@ class NearMisses:
         """The first matches of a query as rows to be looked up."""
         found, count = [np.empty((len(query.positives), 0), np.int64)], 0
         for results in self.search.results(query):
-            found.append(results.positions)
+            found.append(results.matrix)
             count += len(results)
             if count >= LOOKED_UP:
                 break
@@ -170,13 +170,13 @@ class NearMisses:
             query, of_each = relaxed, self.attributes.codes([test])
 
             def rate(results: Results) -> tuple[Mask, Reals, Reals]:
-                codes, (_, shares, by) = of_each[results.positions], _unmeasured(results)
+                codes, (_, shares, by) = of_each[results.matrix], _unmeasured(results)
                 known = np.where(codes >= 0, codes, codes.max(axis=0))
                 return (codes == NOTHING).any(axis=0) | (np.ptp(known, axis=0) > 0), shares, by
 
             found, _ = self._nearest(query, rate, is_measured=False)
         text = self._values(list(keys_of(test, self.query)), found)
-        return Misses(part, query, found.positions, np.full(len(found), np.nan), tuple(text))
+        return Misses(part, query, found.matrix, np.full(len(found), np.nan), tuple(text))
 
     def _failing(self, part: Part, relaxed: BoundQuery, condition: Condition) -> Misses:
         values = compared(condition)
@@ -200,7 +200,7 @@ class NearMisses:
         if values:
             ends = [self._by(each, values[0].type.kind) for each in by]
             text = [f"{each}{end}" for each, end in zip(text, ends, strict=True)]
-        return Misses(part, replace(asked, columns=None), found.positions, shares, tuple(text))
+        return Misses(part, replace(asked, columns=None), found.matrix, shares, tuple(text))
 
     # ------------------------------------------------------------ what they share
 
@@ -249,9 +249,7 @@ class NearMisses:
     def _values(self, read: Sequence[Reference], found: Results) -> list[str]:
         """What events have instead, as text."""
         levels = [each.index for each in self.query.positives]
-        columns = [
-            self._texts(each, found.positions[levels.index(each.component)]) for each in read
-        ]
+        columns = [self._texts(each, found.matrix[levels.index(each.component)]) for each in read]
         return [
             ", ".join(
                 f"{self._names[each.component]}.{each.attribute} is {column[row]}"
