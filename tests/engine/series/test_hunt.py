@@ -35,15 +35,15 @@ def wrong(example: SeriesExample, way: Way) -> Found:
 
 def test_no_fault_is_found_in_what_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hunt, "run", right)
-    assert hunt.hunt(0, 50) == {}
+    assert hunt.hunt(0, 30) == {}
 
 
 def test_a_fault_is_shown_with_few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hunt, "run", wrong)
-    failing = [case(number) for number in range(40)]
+    failing = [case(number) for number in range(25)]
     failing = [one for one in failing if hunt.fault(*one) is not None]
-    assert len(failing) > 5
-    for one in failing[:5]:
+    assert len(failing) > 3
+    for one in failing[:3]:
         example, _ = hunt.shrunk(*one)
         assert 2 <= len(example.rows) <= 3
         assert hunt.fault(example, one[1]).startswith("rows: ")
