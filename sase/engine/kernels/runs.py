@@ -38,7 +38,7 @@ from sase.engine.kernels.series import (
     may_pass,
     may_proceed,
 )
-from sase.engine.kernels.stacks import ANY_SPAN, NOTHING
+from sase.engine.kernels.stacks import NOTHING, oldest
 
 # What a run may ignore. Of a contiguous partition either the ranks are known, or every event comes.
 ANY, NEXT_MATCH, STRICT, RANKED, WATCHED = range(5)
@@ -199,7 +199,7 @@ def is_over(
 ) -> bool:
     """Whether a run can bind nothing any more, from this event on."""
     cells, strategy = runs.cells, rules.strategy
-    if rules.prunes == 1 and incoming.measures[i] - cells[node, START] > rules.span:
+    if rules.prunes == 1 and cells[node, START] < oldest(incoming.measures[i], rules.span):
         return True
     if strategy == STRICT:
         return bool(incoming.spots[i] != cells[node, SPOT] + 1)
@@ -243,6 +243,7 @@ def step(
     cells, state, key = runs.cells, runs.state, incoming.keys[i]
     if incoming.begins[i] & rules.first:
         born(machine, pattern, runs, incoming, i)
+    bound = oldest(incoming.measures[i], rules.span)
     ahead, node, group, begin = NOTHING, runs.heads[key], NOTHING, state[FRESH]
     while node != NOTHING:
         after = cells[node, NEXT]
@@ -255,9 +256,7 @@ def step(
                 group, begin = cells[node, GROUP], state[FRESH]
                 state[GROUPS] += 1
             own = False
-            outside = rules.span != ANY_SPAN and (
-                incoming.measures[i] - cells[node, START] > rules.span
-            )
+            outside = cells[node, START] < bound
             if (incoming.begins[i] | incoming.takes[i]) != 0 and not outside:
                 own = go_on(machine, pattern, runs, incoming, i, node)
             stays = ignores(machine, rules, runs, incoming, i, node, own)

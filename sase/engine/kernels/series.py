@@ -14,7 +14,7 @@ Node 0 is the root: nothing is bound. Node `n` is row `n` of the cells.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -349,6 +349,3 @@ def is_match(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int) -
         if not may_pass(machine, pattern, cells, node, level):
             return False
     return True
-
-
-ZERO = cast(int, np.int64(0))

@@ -11,11 +11,13 @@ from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
 from sase.planning.rewrites.evaluate_runs import evaluate_runs, evaluate_runs_again
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
+from sase.planning.rewrites.filter_early import filter_early
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
 from sase.planning.rewrites.negate_before_window import negate_before_window
 from sase.planning.rewrites.partition_on_every_attribute import partition_on_every_attribute
 from sase.planning.rewrites.partition_stacks import partition_stacks
+from sase.planning.rewrites.postpone_conditions import postpone_conditions
 from sase.planning.rewrites.prune_columns import prune_columns
 from sase.planning.rewrites.push_conditions_into_construction import (
     push_conditions_into_construction,
@@ -52,6 +54,8 @@ _RULES = (
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
     Rewrite(push_limit),  # when all that decides is in construction
+    Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
+    Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
     Rewrite(prune_columns, of_runs=prune_columns_of_runs),
 )
 REWRITES: dict[str, Rewrite] = {rule.name: rule for rule in _RULES}

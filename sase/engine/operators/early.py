@@ -1,0 +1,155 @@
+"""Conditions that a walk decides on its way back, as its kernel reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sase.binding.bound import Conjunct, Part, Reference
+from sase.engine.expressions import Layout, lower_terms, make_stack
+from sase.engine.expressions.layout import references
+from sase.engine.kernels.collapsed import BEHIND, CHOSEN, ENTER, EXTEND, LAST_OF, LOOP
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.series import Machine
+from sase.engine.operators.contract import Context
+
+
+@dataclass
+class _Fills:
+    """Where the rows of one program come from, and the levels that it ranges over.
+
+    `own` is the earliest component that it mentions, of which the event chosen last is one.
+    """
+
+    levels: dict[int, int]
+    own: int
+    has_previous: bool
+    rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    loops: list[tuple[int, int]] = field(default_factory=list)
+
+    def place(self, reference: Reference) -> int:
+        """The place of the row of an event."""
+        row = self._source(reference)
+        for known in self.rows:
+            if known[:2] == row:
+                return known[4]
+        self.rows.append((*row, 0, 0, len(self.rows) + 1))
+        return len(self.rows)
+
+    def _source(self, reference: Reference) -> tuple[int, int]:
+        part, level = reference.part, self.levels[reference.component]
+        if part is Part.LAST:
+            return LAST_OF, level
+        if reference.component == self.own:
+            is_behind = part is Part.CURRENT and self.has_previous
+            return (BEHIND, 0) if is_behind else (CHOSEN, 0)
+        if part is Part.EVENT:
+            return LAST_OF, level
+        if (level, 0) not in self.loops:
+            self.loops.append((level, 0))
+        return LOOP, self.loops.index((level, 0))
+
+
+@dataclass(frozen=True)
+class _EarlyLayout(Layout):
+    fills: _Fills | None = None
+
+    def row(self, reference: Reference) -> int:
+        """The place of the row of an event that is referred to."""
+        assert self.fills is not None
+        return self.fills.place(reference)
+
+    def row_of_arithmetic(self, operation: object) -> int:
+        """The event chosen last."""
+        return 0
+
+
+class EarlyProgram:
+    """The conditions by the level of the earliest event that they mention, and the moment."""
+
+    def __init__(self, context: Context, conjuncts: Sequence[Conjunct]) -> None:
+        self._context = context
+        base = context.layout([conjunct.condition for conjunct in conjuncts])
+        levels = {each.index: context.level_of(each.index) for each in context.components}
+        found = sorted(_at_moments(conjuncts, levels), key=lambda each: each[0])
+        fills = [_fills(conjunct, levels) for _, conjunct in found]
+        layouts = [
+            _EarlyLayout(
+                base.places, base.type_codes, base.interner, base.positions, base.strangers,
+                base.stranger, each,
+            )
+            for each in fills
+        ]  # fmt: skip
+        terms = [
+            (conjunct.condition, layout)
+            for (_, conjunct), layout in zip(found, layouts, strict=True)
+        ]
+        lowered, starts = lower_terms(terms)
+        self._program = lowered.program
+        self._stack = make_stack(lowered.depth)
+        context.watch(dict(lowered.arithmetic), self._stack)
+        counts = np.bincount([moment for moment, _ in found], minlength=2 * context.levels)
+        self._moments = frozen(np.append(0, np.cumsum(counts)).astype(np.int64))
+        self._tables = _tables(starts, fills)
+        self._rows = np.zeros(1 + max([len(each.rows) for each in fills], default=0), np.int64)
+        self._cursors = np.zeros(1 + max([len(each.loops) for each in fills], default=0), np.int64)
+
+    def machine(self) -> Machine:
+        """The arrays as they are now."""
+        store = self._context.store
+        nothing = frozen(np.zeros(0, np.int64))
+        checks, loops, fills = self._tables
+        return Machine(
+            store.mask,
+            nothing,
+            frozen(store.codes),
+            frozen(np.zeros((0, 4), np.int64)),
+            nothing,
+            frozen(np.zeros((0, 0), np.uint8)),
+            self._moments,
+            checks,
+            loops,
+            fills,
+            self._program,
+            store.columns(self._context.coding.texts.tables()),
+            self._stack,
+            self._rows,
+            self._cursors,
+        )
+
+
+def _at_moments(
+    conjuncts: Sequence[Conjunct], levels: dict[int, int]
+) -> Iterator[tuple[int, Conjunct]]:
+    """Each condition when it is decided: as a series is entered, at a further event, or at both."""
+    for conjunct in conjuncts:
+        found = list(references(conjunct.condition))
+        own = min(reference.component for reference in found)
+        parts = {reference.part for reference in found if reference.component == own}
+        if Part.PREVIOUS not in parts:
+            yield 2 * levels[own] + ENTER, conjunct
+        if parts & {Part.CURRENT, Part.PREVIOUS}:
+            yield 2 * levels[own] + EXTEND, conjunct
+
+
+def _fills(conjunct: Conjunct, levels: dict[int, int]) -> _Fills:
+    found = list(references(conjunct.condition))
+    own = min(reference.component for reference in found)
+    parts = {reference.part for reference in found if reference.component == own}
+    return _Fills(levels, own, Part.PREVIOUS in parts)
+
+
+def _tables(starts: list[int], fills: list[_Fills]) -> tuple[np.typing.NDArray[np.int64], ...]:
+    checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
+    for start, each in zip(starts, fills, strict=True):
+        begin, first = len(loops), len(rows)
+        loops += each.loops
+        rows += each.rows
+        checks.append([start, begin, len(loops), first, len(rows)])
+    return (
+        frozen(np.array(checks, np.int64).reshape(-1, 5)),
+        frozen(np.array(loops, np.int64).reshape(-1, 2)),
+        frozen(np.array(rows, np.int64).reshape(-1, 5)),
+    )

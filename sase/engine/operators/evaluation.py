@@ -1,0 +1,155 @@
+"""What both ways of evaluating runs have in common: conditions, incoming events, and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sase.binding.bound import Condition, Conjunct, ConjunctClass, EquivalenceTest, When, WindowKind
+from sase.engine.bindings import Bindings
+from sase.engine.block import Block, Clock
+from sase.engine.expressions.series import Term
+from sase.engine.kernels.runs import Incoming, Written
+from sase.engine.kernels.series import BEGIN, FINISH, MOMENTS, TAKE
+from sase.engine.kernels.stacks import EARLIEST
+from sase.engine.operators.contract import Context, Counters, measures_of
+from sase.engine.operators.series import SeriesProgram, pattern_of
+from sase.engine.operators.simple_conditions import SimpleConditions
+from sase.planning.nodes import RunEvaluation
+
+# The events that a chunk of results has room for, for each match that it has room for.
+EVENTS_A_MATCH = 16
+
+
+class Evaluation:
+    """The conditions of a run evaluation, and the room for its results."""
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        self.node, self._context, self._window = node, context, node.window
+        self._always, self._first = _simple(node, context)
+        # One event alone agrees with itself, NULL or not.
+        is_alone = context.is_alone and context.components[0].is_single
+        self._rest = [] if is_alone else _decided_singly(node)
+        self._key = context.coding.key(() if is_alone else node.partitions)
+        self._pattern = pattern_of(context)
+        terms = list(_terms(node))
+        self._program = SeriesProgram(context, self._rest, terms, MOMENTS * context.levels)
+        # Whether there is anything to decide that is not of one event alone.
+        self._binds = bool(terms or self._rest)
+        options = context.options
+        self._written = Written(
+            np.empty(options.chunk * EVENTS_A_MATCH, np.int64),
+            np.empty(options.chunk, np.int64),
+            np.empty((context.levels, options.chunk), np.int64),
+            np.zeros(2, np.int64),
+        )
+        self._seen = self._built = 0
+        self._clock = Clock(EARLIEST, 0)
+
+    def _prunes(self) -> bool:
+        """Whether an event that is outside of a window ends it, and all later ones are too."""
+        if self._window is None:
+            return False
+        return not self._rest or self._window.kind is not WindowKind.PARTITION_EVENTS
+
+    def _incoming(self, block: Block, spots: np.typing.NDArray[np.int64]) -> Incoming:
+        states = self._always.states(block)
+        takes = states & ((1 << self._context.levels) - 1)
+        begins = self._first.of(block, takes)
+        keys, measures = block.codes(self._key), measures_of(block, self._window)
+        return Incoming(block.numbers, begins, takes, keys, measures, block.ties, spots)
+
+    def _results(self) -> Iterator[Bindings]:
+        """What was written, if anything was."""
+        written = self._written
+        matches, events = (int(size) for size in written.sizes)
+        written.sizes[:] = 0
+        if matches:
+            self._built += matches
+            yield Bindings(
+                written.events[:events].copy(),
+                written.ends[:matches].copy(),
+                written.lengths[:, :matches].copy(),
+            )
+
+    def _make_room_for_match(self) -> None:
+        """Room for a match that is longer than all that was written at once."""
+        self._written = self._written._replace(
+            events=np.empty(2 * len(self._written.events), np.int64)
+        )
+
+    def advance(self, clock: Clock, below: Iterator[Bindings]) -> Iterator[Bindings]:
+        """Time completes no match."""
+        self._clock = clock
+        return iter(())
+
+    def _counted(self, bytes_held: int) -> Counters:
+        """What is counted for ANALYZE only."""
+        if not self._context.options.analyze:
+            return {}
+        return {
+            "rejected_events": {**self._always.rejected, **self._first.rejected},
+            "most_bytes": bytes_held + self._written.events.nbytes,
+            "most_stored_bytes": self._context.store.size,
+        }
+
+
+def beginnings(context: Context) -> Iterator[int]:
+    """The levels at which a match may begin: those before may stay empty."""
+    for level, component in enumerate(context.components):
+        yield level
+        if component.minimum > 0:
+            return
+
+
+def _decided_singly(node: RunEvaluation) -> list[EquivalenceTest]:
+    """The tests that are decided event by event: those by which runs are not partitioned.
+
+    Where a test fixes the value, that is a condition; contiguity goes by it all the same.
+    """
+    counts = node.window is not None and node.window.kind is WindowKind.PARTITION_EVENTS
+    goes_by_it = node.is_ranked or node.is_watched or counts
+    written = [test for test in node.equivalences if test.value is None or goes_by_it]
+    return [test for test in written if test not in node.partitions]
+
+
+def _simple(node: RunEvaluation, context: Context) -> tuple[SimpleConditions, SimpleConditions]:
+    """The conditions on one event: on each of a component, and on its first alone."""
+    always: list[tuple[int, Condition]] = []
+    first: list[tuple[int, Condition]] = []
+    for conjunct in node.simple:
+        assert conjunct.component is not None
+        among = first if conjunct.when is When.FIRST else always
+        among.append((conjunct.component, conjunct.condition))
+    for test in node.equivalences:
+        if test.value is not None:
+            always += context.values(test, node.components)
+    return SimpleConditions(context, always), SimpleConditions(context, first)
+
+
+def _terms(node: RunEvaluation) -> Iterator[Term]:
+    """The conditions by moment."""
+    levels = {component.index: level for level, component in enumerate(node.components)}
+    for edge in node.conditions:
+        conjunct = edge.conjunct
+        if conjunct.kind is ConjunctClass.CONSTANT or conjunct.component is None:
+            for level in range(len(levels)):
+                yield Term(conjunct.condition, MOMENTS * level + BEGIN)
+        else:
+            yield from _at(conjunct, MOMENTS * levels[conjunct.component])
+
+
+def _at(conjunct: Conjunct, level: int) -> Iterator[Term]:
+    """A condition at the moments at which it is checked."""
+    condition, own = conjunct.condition, conjunct.component
+    match conjunct.when:
+        case When.WHOLE:
+            yield Term(condition, level + FINISH)
+        case When.FIRST | When.EVENT:
+            yield Term(condition, level + BEGIN)
+        case When.EVERY:
+            yield Term(condition, level + BEGIN, own=own)
+            yield Term(condition, level + TAKE, own=own)
+        case When.FURTHER:
+            yield Term(condition, level + TAKE, own=own)

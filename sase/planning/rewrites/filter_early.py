@@ -1,0 +1,23 @@
+"""(SASE++) Decide on the way back what the events chosen so far decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.planning.early import is_early
+from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
+from sase.planning.rewrites.contract import Declined, Outcome
+
+
+def filter_early(plan: Operator) -> Outcome:
+    """A walk that fails on what it has chosen goes no further back."""
+    runs = find(plan, RunEvaluation)
+    if runs is None or runs.evaluation is not Evaluation.POSTPONED:
+        return Declined("nothing is postponed")
+    early = tuple(
+        edge.conjunct for edge in runs.conditions if is_early(edge.conjunct, runs.components)
+    )
+    if not early:
+        return Declined("no condition is decided before all events of a match are known")
+    left = tuple(edge for edge in runs.conditions if edge.conjunct not in early)
+    return exchanged(plan, replace(runs, conditions=left, early=runs.early + early))

@@ -1,0 +1,25 @@
+"""(SASE++) Remember events without looking at conditions on several, and walk matches back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.binding.bound import WindowKind
+from sase.lang.ast import StrategyName
+from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
+from sase.planning.rewrites.contract import Declined, Outcome
+
+
+def postpone_conditions(plan: Operator) -> Outcome:
+    """Where every run may ignore every event, runs need not be kept: the events are enough."""
+    runs = find(plan, RunEvaluation)
+    if runs is None:
+        return Declined("the plan has no runs")
+    if runs.evaluation is Evaluation.POSTPONED:
+        return Declined("evaluation is postponed already")
+    if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
+        return Declined(f"under {runs.strategy.value} conditions decide what is taken")
+    is_ranked = runs.window is not None and runs.window.kind is WindowKind.PARTITION_EVENTS
+    if is_ranked and any(test not in runs.partitions for test in runs.equivalences):
+        return Declined("the window counts in partitions, and runs are not kept apart by them")
+    return exchanged(plan, replace(runs, evaluation=Evaluation.POSTPONED))
