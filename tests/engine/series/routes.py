@@ -27,7 +27,7 @@ from tests.engine.series.comparing import Found, found, joined
 from tests.engine.series.examples import SeriesExample, drawn, examples
 
 # The recipes that have rules of their own for series or strategies.
-RECIPES = ("optimized", "basic", "pais", "nfab")
+RECIPES = ("optimized", "basic", "pais", "nfab", "postponed", "postponed_filters")
 MANNERS = ("match", "records", "table", "chunks", "threads", "push", "push", "restored")
 
 ways = st.builds(
