@@ -89,10 +89,10 @@ def _pushed(example: SeriesExample, way: Way) -> Iterator[Found]:
     plan = plan_of(example, way, example.table)
     matcher, clock = plan.open(), example.setting.clock
     times = [clock.shown(row[example.setting.time]) for row in example.rows]
-    pushed = told = 0
+    pushed, told, now = 0, 0, None
     for part, piece in cut(example.table, way.pieces):
         pushed += len(part)
-        now = times[pushed - 1] if pushed else None
+        now = times[pushed - 1] if len(part) else now
         got = [found(matcher.push(given(part, piece.form)))]
         if way.manner == "restored":
             matcher = plan.restore(matcher.snapshot())
