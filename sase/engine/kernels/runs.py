@@ -332,7 +332,9 @@ def advance_runs(
         key = incoming.keys[i]
         is_watched = rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
         is_needed = key >= 0 and is_watched
-        if is_needed and (runs.heads[key] != NOTHING or incoming.begins[i] & rules.first):
+        # With fresh nodes it goes on where it was full: there may be no other runs any more.
+        is_met = state[FRESH] > 0 or runs.heads[key] != NOTHING
+        if is_needed and (is_met or incoming.begins[i] & rules.first):
             if state[FRESH] == 0:
                 needed = (runs.counts[key] + 1) * levels
                 room = cells.shape[0] - state[USED] + state[SPARE]

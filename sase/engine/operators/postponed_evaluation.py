@@ -39,7 +39,7 @@ class PostponedEvaluationState(Evaluation):
             _unknown(16 * levels),
             np.zeros((size, of.STEP), np.int64),
             np.zeros((2 * size + levels, of.WAY + levels), np.int64),
-            self._program.cells(size),
+            self._program.cells(size + 1),  # the root, and the first event of a walk
             np.zeros(of.STATE, np.int64),
         )
 

@@ -74,13 +74,14 @@ def negated(component: Component) -> str:
 def queries(draw: st.DrawFn, setting: Setting) -> Query:
     components = draw(_components(setting))
     writer = Writer(draw, setting, components)
-    tests = _tests(writer)
+    tests = equivalence_tests(writer)
     count = draw(st.sampled_from([0, 1, 1, 1, 2, 2, 3]))
     equalities = writer.equalities() if writer.chance(25) else ()
     conditions = equalities + tuple(writer.conjunct() for _ in range(count))
     most = writer.one_of(2, 1, 3, 5, 0)
     limit = writer.parameter(str(most), most) if draw(st.integers(0, 9)) == 9 else ""
-    window = _window(writer, bool(tests))
+    edges = components[0].negated, components[-1].negated
+    window = within(writer, bool(tests), *edges)
     returned = writer.returned() if draw(st.integers(0, 3)) == 3 else ""
     return Query(
         components, tests, conditions, window, returned, f"LIMIT {limit}" if limit else "",
@@ -121,7 +122,7 @@ def _component(draw: st.DrawFn, setting: Setting, variable: str, negative: bool)
 # ---------------------------------------------------------------- equivalence tests
 
 
-def _tests(writer: Writer) -> tuple[str, ...]:
+def equivalence_tests(writer: Writer) -> tuple[str, ...]:
     setting = writer.setting
     known = {
         attribute: setting.kind(name, attribute)
@@ -149,15 +150,14 @@ def _tests(writer: Writer) -> tuple[str, ...]:
 # ---------------------------------------------------------------- WITHIN
 
 
-def _window(writer: Writer, has_tests: bool) -> str:
-    components = writer.components
-    at_start, at_end = components[0].negated, components[-1].negated
+def within(writer: Writer, has_tests: bool, at_start: bool, at_end: bool) -> str:
+    """A window that a pattern may have in which an absence stands at the start or the end."""
     kinds = ["time"] * 5
     if not at_end:
         kinds += ["events"] * 2 + ["partition"] * (2 if has_tests else 0)
     if not (at_start or at_end):
         kinds += ["none"] * 3
-    wanted = sum(not component.negated for component in components)
+    wanted = sum(not component.negated for component in writer.components)
     match writer.one_of(*kinds):
         case "none":
             return ""

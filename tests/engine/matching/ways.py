@@ -141,7 +141,7 @@ class Found(NamedTuple):
 
 def plan_of(example: Example, way: Way, events: Any) -> Any:
     """By a recipe, with all its rewrites or without one, or by all rewrites in any order."""
-    text, keywords = example.query.text, _keywords(example)
+    text, keywords = example.query.text, keywords_of(example)
     if not way.order and way.off is None:
         plan = sase.compile(text, events, **keywords, plan=way.recipe)
         return replace(plan, options=way.options)
@@ -156,7 +156,7 @@ def plan_of(example: Example, way: Way, events: Any) -> Any:
     return replace(basic, operators=operators, options=way.options)
 
 
-def _keywords(example: Example) -> dict[str, Any]:
+def keywords_of(example: Example) -> dict[str, Any]:
     left_out = ("type", "types") if example.setting.layout == TABLES else ()
     return {name: each for name, each in example.keywords.items() if name not in left_out}
 
@@ -166,7 +166,7 @@ def run(example: Example, way: Way) -> Found:
     table = example.table
     match way.manner:
         case "match":
-            keywords = _keywords(example)
+            keywords = keywords_of(example)
             return found(sase.match(example.query.text, table, **keywords, plan=way.recipe))
         case "records":
             return found(plan_of(example, way, example.records).run(example.records))
@@ -274,12 +274,12 @@ def check(example: Example, expected: list[naive.Match], got: Found) -> None:
 def _payload(example: Example, match: naive.Match, result: Row) -> Row:
     """The attributes of the events, under the variables."""
     return {
-        name: _attributes(example, example.rows[row], result.get(name, {}))
+        name: attributes_of(example, example.rows[row], result.get(name, {}))
         for name, (row,) in zip(match.names, match.events, strict=True)
     }
 
 
-def _attributes(example: Example, row: Row, shown: Row) -> Row:
+def attributes_of(example: Example, row: Row, shown: Row) -> Row:
     """Those of the event's type. ANY shows what other types declare, too: here that is NULL."""
     setting = example.setting
     names = {setting.time: None} | ({setting.seq: None} if setting.seq else {})
