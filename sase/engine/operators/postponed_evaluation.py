@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sase.binding.bound import WindowKind
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block
 from sase.engine.kernels import collapsed as of
@@ -27,7 +28,7 @@ class PostponedEvaluationState(Evaluation):
         levels = context.levels
         self._bounds = of.Bounds(
             span_of(node.window),
-            int(self._prunes()),
+            int(self._prunes() and not _counts_partition(node)),
             sum(1 << level for level in beginnings(context)),
             _ends(context),
             int(self._binds),
@@ -138,6 +139,11 @@ class PostponedEvaluationState(Evaluation):
         cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
         known = np.array(saved["known"], np.int64)
         self._collapsed = self._collapsed._replace(cells=cells, known=known, state=state)
+
+
+def _counts_partition(node: RunEvaluation) -> bool:
+    """Whether measures are ranks: of another partition they say nothing."""
+    return node.window is not None and node.window.kind is WindowKind.PARTITION_EVENTS
 
 
 def _unknown(rows: int) -> np.typing.NDArray[np.int64]:
