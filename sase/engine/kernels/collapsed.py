@@ -192,7 +192,9 @@ def before(collapsed: Collapsed, levels: int, number: int, wanted: int) -> int:
 
 
 @part
-def begun(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int) -> bool:
+def begun(
+    early: Machine, pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int
+) -> bool:
     """Begin a walk at the last instance, if it may be the last event of a match."""
     state, levels = collapsed.state, pattern.least.shape[0]
     cell = collapsed.cells[number & (collapsed.cells.shape[0] - 1)]
@@ -203,7 +205,8 @@ def begun(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int) -
             way[WAY_LEVEL], way[WAY_LENGTH], way[WAY_ON] = level, 1, NOTHING
             way[WAY_AT] = number
             way[WAY + level] = cell[ROW]
-            state[WAYS] += 1
+            if allowed(early, collapsed, state[WAYS], ENTER):
+                state[WAYS] += 1
     if state[WAYS] == 0:
         return False
     state[WALKS] += 1
@@ -476,7 +479,7 @@ def advance_collapsed(
             if is_of_any and state[COUNT] - state[TAIL] >= collapsed.cells.shape[0]:
                 return CROWDED
             is_new = is_of_any and remembered(pattern, bounds, collapsed, incoming, i)
-            if not is_new or not begun(pattern, bounds, collapsed, state[COUNT] - 1):
+            if not is_new or not begun(early, pattern, bounds, collapsed, state[COUNT] - 1):
                 state[AT] += 1
                 continue
         why = walked(machine, early, pattern, bounds, collapsed, written)
