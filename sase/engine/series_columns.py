@@ -49,8 +49,8 @@ def _offsets(sizes: Numbers) -> pa.Array:
     ends = np.append(0, np.cumsum(sizes))
     if ends[-1] > MOST_EVENTS:
         raise BudgetError(
-            f"these matches hold {int(ends[-1]):,} events of one component, and a table has room for"
-            f" {MOST_EVENTS:,}: read them one batch after the other with to_reader(), or name in"
-            " RETURN what is needed of them"
+            f"these matches hold {int(ends[-1]):,} events of one component, more than the"
+            f" {MOST_EVENTS:,} that a table has room for: read them one batch after the other with"
+            " to_reader(), or name in RETURN what is needed of them"
         )
     return pa.array(ends.astype(np.int32))

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import sase
 from sase.errors import SaseError
 from tests.engine.matching.examples import Example, examples
+from tests.engine.matching.streams import DEFINED, FLOAT, INTEGER, SINGLE, TABLES, Row
 from tests.engine.series.examples import SeriesExample
 from tests.engine.series.examples import examples as series_examples
-from tests.engine.matching.streams import DEFINED, FLOAT, INTEGER, SINGLE, TABLES, Row
 
 Tables: TypeAlias = dict[str, pa.Table]
 # A name under which one table that holds all types is kept.

@@ -10,9 +10,9 @@ import numpy as np
 from sase.binding.bound import Conjunct, Part, Reference
 from sase.engine.expressions import Layout, lower_terms, make_stack
 from sase.engine.expressions.layout import references
-from sase.engine.kernels.collapsed import BEHIND, CHOSEN, ENTER, EXTEND, LAST_OF, LOOP
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.series import Machine
+from sase.engine.kernels.walking import BEHIND, CHOSEN, ENTER, EXTEND, LAST_OF, LOOP
 from sase.engine.operators.contract import Context
 from sase.engine.operators.series import conditions_of, packed
 
