@@ -26,6 +26,8 @@ from sase.planning.nodes import (
     the,
 )
 
+DETECTED = "matches wait for an absence at their end, and only time tells which are first"
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -67,6 +69,9 @@ def split_of(plan: Operator) -> Split:
     tests = scan.tests if is_ranked else (*scan.tests, *scan.inferred)
     keys = _keys(tests, scan, negations)
     apart = the(plan, Transformation).apart
+    has_end = any(negation.before is None for negation in negations)
+    if apart is not None and has_end:
+        return Split(reason=DETECTED)
     if apart is not None:
         keys = tuple(test for test in keys if test in apart)
     if window is None or is_ranked or apart is not None:
@@ -74,7 +79,6 @@ def split_of(plan: Operator) -> Split:
         if apart is not None and not keys:
             why = "whether a match overlaps depends on those before it"
         return Split(keys, reason=why)
-    has_end = any(negation.before is None for negation in negations)
     return Split(keys, before=window, after=window if has_end else None)
 
 
@@ -90,8 +94,8 @@ def _split_of_runs(plan: Operator, runs: RunEvaluation) -> Split:
         keys = ()
     ends = [all(c.minimum == 0 for c in _behind(runs, negation)) for negation in negations]
     always = [negation.before is None for negation in negations]
-    if ends != always:
-        return Split(reason="only some matches wait for an absence, and time tells which are first")
+    if ends != always or (any(ends) and apart is not None):
+        return Split(reason=DETECTED)
     is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
     if window is None or is_ranked or apart is not None:
         why = "" if keys else _why_whole(runs, apart)
