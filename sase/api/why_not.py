@@ -17,6 +17,12 @@ from sase.errors import PlanError
 if TYPE_CHECKING:
     from sase.engine.why.why_not import WhyNot
 
+OF_SEQUENCES = (
+    "why looks at sequences of single events under skip_till_any_match, and this query has Kleene"
+    " closure or another strategy: ask of the query with one event in the place of each series, look"
+    " with  sase explain --analyze  at what its operators counted, or with  sase compare  at what"
+    " other strategies find"
+)
 # Near misses that are shown, partial matches of each search, and seconds for all of them.
 NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
 
@@ -67,6 +73,8 @@ def why(
         limit=None,
         on_bad_row=on_bad_row,
     )
+    if known.has_runs:
+        raise PlanError(OF_SEQUENCES)
     schema, given = known.schema, dict(params or {})
     restrictions = _between(schema, from_, to)
     if where is not None:
