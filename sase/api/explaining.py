@@ -89,12 +89,7 @@ def assumed_schema(query: str, **columns: Any) -> Schema:
 
 
 def measured(known: Compiled, inputs: Files | Inputs) -> Statistics | None:
-    """Statistics of events: of a sample, or of footers where they are too many to be held.
-
-    Of runs they say nothing yet.
-    """
-    if known.has_runs:
-        return None
+    """Statistics of events: of a sample, or of footers where they are too many to be held."""
     from sase.engine.files import Files
     from sase.engine.profile import from_footers
     from sase.engine.running import held
