@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import (
     EdgeCondition,
-    Evaluation,
     Negation,
     Operator,
     RunEvaluation,
     Selection,
     SequenceConstruction,
     SequenceScan,
-    Stacks,
     Transformation,
     chain,
-    exchanged,
     find,
     rebuilt,
     the,
@@ -30,7 +25,7 @@ def evaluate_runs(plan: Operator) -> Outcome:
     """Of the basic plan of a query of level 1: a sequence is a run that takes one event a level."""
     scan, construction = the(plan, SequenceScan), the(plan, SequenceConstruction)
     is_basic = scan == SequenceScan(scan.components, scan.tests)
-    if not is_basic or scan.stacks is not Stacks.NFA or construction.negations:
+    if not is_basic or construction != SequenceConstruction(scan):
         return Declined("only the basic plan is made one of runs")
     selection = find(plan, Selection)
     conditions = () if selection is None else selection.conditions
@@ -43,11 +38,3 @@ def evaluate_runs(plan: Operator) -> Outcome:
     )
     above = [each for each in chain(plan) if isinstance(each, Transformation | Negation)]
     return rebuilt([*above, runs])
-
-
-def evaluate_runs_again(plan: Operator) -> Outcome:
-    """Of a plan of runs: none of its evaluation is postponed."""
-    runs = the(plan, RunEvaluation)
-    if runs.evaluation is Evaluation.NFAB:
-        return Declined("runs are evaluated event by event already")
-    return exchanged(plan, replace(runs, evaluation=Evaluation.NFAB, early=()))
