@@ -79,8 +79,7 @@ def why(
         raise PlanError(OF_SEQUENCES)
     restrictions = _between(known.schema, from_, to)
     if where is not None:
-        given = dict(params or {})
-        restrictions.append(bind_where(where, known.schema, name="where", parameters=given))
+        restrictions.append(bind_where(where, known.schema, name="where", parameters=params or {}))
     return explain(
         known.bound,
         query,
