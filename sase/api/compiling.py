@@ -84,12 +84,14 @@ class Compiled:
 
     @property
     def has_runs(self) -> bool:
-        """Whether it is of level 2, of which statistics say nothing yet."""
+        """Whether it is of level 2."""
         return find(self.basic, RunEvaluation) is not None
 
     @property
     def may_explode(self) -> bool:
-        """Whether nothing keeps events apart of which a match has several."""
+        """Whether a match has several events that nothing keeps apart, or a part of many."""
+        if self.has_runs:
+            return self.bound.strategy is StrategyName.SKIP_TILL_ANY_MATCH
         return len(self.bound.positives) > 1 and not tests_of(self._prepared.plan)
 
     @cached_property

@@ -13,7 +13,7 @@ from sase.binding.types import UNKNOWN
 from sase.errors import PlanError
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.value import Measured
-from sase.planning.nodes import Negation, Operator, SequenceScan, find, the
+from sase.planning.nodes import Negation, Operator, find, reading
 from sase.planning.optimizer import Optimized
 from sase.planning.reading import attributes_read
 from sase.planning.statistics import Statistics
@@ -89,12 +89,7 @@ def assumed_schema(query: str, **columns: Any) -> Schema:
 
 
 def measured(known: Compiled, inputs: Files | Inputs) -> Statistics | None:
-    """Statistics of events: of a sample, or of footers where they are too many to be held.
-
-    Of runs they say nothing yet.
-    """
-    if known.has_runs:
-        return None
+    """Statistics of events: of a sample, or of footers where they are too many to be held."""
     from sase.engine.files import Files
     from sase.engine.profile import from_footers
     from sase.engine.running import held
@@ -136,17 +131,21 @@ def analyzed(
 _FLOWS = {
     "SequenceScan": ("rows", "pushed"),
     "SequenceConstruction": ("visited", "sequences"),
+    "RunEvaluation": ("rows", "matches"),
 }
 
 
 def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
     """What each operator did, by its name; what it counted by level under the variables."""
-    positives = [component.variable for component in the(plan, SequenceScan).components]
+    positives = [component.variable for component in reading(plan).components]
     negation = find(plan, Negation)
     negatives = [] if negation is None else [n.component.variable for n in negation.negations]
     times, found = dict(report.timings), {}
     for name, counters in report.counters:
-        counters = _of_scan(counters, report.rows) if name == "SequenceScan" else counters
+        if name == "SequenceScan":
+            counters = _of_scan(counters, report.rows)
+        elif name == "RunEvaluation":
+            counters = _of_runs(counters, report.rows)
         into, out = _FLOWS.get(name, ("in", "out"))
         variables = negatives if name == "Negation" else positives
         found[name] = Measured(
@@ -171,6 +170,12 @@ def _of_scan(counters: Mapping[str, Any], rows: int) -> dict[str, Any]:
     rest = {key: each for key, each in counters.items() if key != "events"}
     pushed = {} if "pushed" in rest else {"pushed": rest.pop("cells")}
     return {"rows": rows, "admitted": counters["events"], **pushed, **rest}
+
+
+def _of_runs(counters: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """The counters of run evaluation, with all rows that were read."""
+    rest = {key: each for key, each in counters.items() if key != "events"}
+    return {"rows": rows, "admitted": counters["events"], **rest}
 
 
 def _by_variable(count: Any, variables: Sequence[str]) -> Any:

@@ -41,8 +41,6 @@ def run(
 
     def choose(plan: EnginePlan, loaded: Events) -> EnginePlan:
         statistics, best = given, made
-        if known.has_runs:
-            return plan
         if statistics is None:
             sample = sample_that_pays(known, len(loaded))
             if not sample:
@@ -59,7 +57,12 @@ def run(
 
 
 def sample_that_pays(known: Compiled, events: int) -> int:
-    """How many of so many events to sample; 0 if that would cost more than it can save."""
+    """How many of so many events to sample; 0 if that would cost more than it can save.
+
+    Of runs nothing is chosen but under skip till any match.
+    """
+    if known.has_runs and not known.may_explode:
+        return 0
     sample = min(events // EVENTS_PER_SAMPLED, MOST_SAMPLE)
     if sample >= LEAST_SAMPLE:
         return sample

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clocks
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,18 @@ from sase.binding import Schema
 from sase.binding.bound import Condition
 from sase.binding.where import bind_where
 from sase.errors import PlanError
+from sase.planning.driver import Call
+from sase.planning.recipes import Recipe
 
 if TYPE_CHECKING:
     from sase.engine.why.why_not import WhyNot
 
+OF_SEQUENCES = (
+    "why looks at sequences of single events under skip_till_any_match, and this query has Kleene"
+    " closure or another strategy: ask of the query with one event in the place of each series,"
+    " look with  sase explain --analyze  at what its operators counted, or with  sase compare  at"
+    " what other strategies find"
+)
 # Near misses that are shown, partial matches of each search, and seconds for all of them.
 NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
 
@@ -51,8 +60,7 @@ def why(
     from sase.engine.why.budget import Budget
     from sase.engine.why.explaining import explain
 
-    if min(near, most, seconds) < 0:
-        raise PlanError("near, most and seconds are not negative")
+    _check(near, most, seconds)
     inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
     known = compiled(
         query,
@@ -67,20 +75,36 @@ def why(
         limit=None,
         on_bad_row=on_bad_row,
     )
-    schema, given = known.schema, dict(params or {})
-    restrictions = _between(schema, from_, to)
+    if known.has_runs:
+        raise PlanError(OF_SEQUENCES)
+    restrictions = _between(known.schema, from_, to)
     if where is not None:
-        restrictions.append(bind_where(where, schema, name="where", parameters=given))
+        restrictions.append(bind_where(where, known.schema, name="where", parameters=params or {}))
     return explain(
         known.bound,
         query,
         known.unoptimized,
         inputs,
         restrictions,
-        recipe=known.recipe,
+        recipe=_without_runs(known.recipe),
         near=near,
         budget=Budget(most, seconds, clock),
     )
+
+
+def _check(*bounds: float) -> None:
+    if min(bounds) < 0:
+        raise PlanError("near, most and seconds are not negative")
+
+
+def _without_runs(recipe: Recipe) -> Recipe:
+    """The recipe, where it is one of runs, for sequences: every plan finds the same."""
+    kept = tuple(
+        entry
+        for entry in recipe.entries
+        if not (isinstance(entry, Call) and entry.rewrite == "evaluate_runs")
+    )
+    return replace(recipe, entries=kept)
 
 
 def _between(schema: Schema, first: object, last: object) -> list[Condition]:

@@ -25,7 +25,7 @@ from sase.binding.bound import (
 )
 
 Names = Mapping[int, str]
-_INDEX = {Part.EVENT: "", Part.ALL: "[]", Part.LAST: "[a.len]"}
+_INDEX = {Part.EVENT: "", Part.ALL: "[]"}
 
 
 def condition_text(condition: Condition, names: Names) -> str:
@@ -85,6 +85,8 @@ def test_text(test: EquivalenceTest) -> str:
 
 def _series(component: int, part: Part, names: Names) -> str:
     name = names.get(component, f"#{component}")
+    if part is Part.LAST:
+        return f"{name}[{name}.len]"
     return name + _INDEX.get(part, f"[{part.value[0]}]")
 
 

@@ -144,7 +144,8 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     seconds = progress.seconds
     found = counted(progress.matches, "match")
     if not progress.matches and arguments.limit != 0:
-        say(["sase why  with the same query and events says what stopped the matches"])
+        tool = "sase explain --analyze" if known.has_runs else "sase why"
+        say([f"{tool}  with the same query and events says what stopped the matches"])
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
     return 0

@@ -35,6 +35,7 @@ from sase.engine.report import Report, together
 from sase.engine.stopwatch import Stopwatch
 from sase.engine.store import Store
 from sase.errors import SaseError
+from sase.planning.nodes import chain
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 Numbers: TypeAlias = NDArray[np.int64]
@@ -256,7 +257,8 @@ class Matcher:
 
     @property
     def _names(self) -> list[str]:
-        return [type(operator).__name__.removesuffix("State") for operator in self._operators]
+        """Those of the nodes of the plan, whatever runs them."""
+        return [type(node).__name__ for node in reversed(chain(self._plan.operators))]
 
     # ------------------------------------------------------------ the loop
 

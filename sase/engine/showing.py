@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from sase.engine.matches import Matches
 
 ROWS, WIDTH = 10, 100
+# So many events of a series are shown, and how many more there are.
+SHOWN = 3
 
 
 def as_text(matches: Matches) -> str:
@@ -89,6 +91,10 @@ def _cell(value: Any, type_column: str | None) -> str:
         case dict():
             shown = {name: v for name, v in value.items() if name != type_column}
             return " ".join(f"{name}={_cell(v, type_column)}" for name, v in shown.items())
+        case list():
+            shown_here = [_cell(each, type_column) for each in value[:SHOWN]]
+            more = [f"… {len(value) - SHOWN:,} more"] if len(value) > SHOWN else []
+            return f"[{', '.join([*shown_here, *more])}]"
         case datetime():
             precision = "milliseconds" if value.microsecond else "seconds"
             return value.isoformat(" ", precision).replace("+00:00", "Z")

@@ -108,7 +108,10 @@ def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
 
 
 class CsvWriter:
-    """Rows as CSV; the attributes of an event are columns of their own, such as `a.id`."""
+    """Rows as CSV; the attributes of an event are columns of their own, such as `a.id`.
+
+    The events of a series, and lists of values, are JSON in one field.
+    """
 
     def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
         self._schema = flat(pa.Table.from_batches([], schema)).schema
@@ -133,8 +136,7 @@ class JsonWriter:
         """Add rows."""
         for first in range(0, batch.num_rows, JSON_ROWS):  # as Python objects they are large
             rows = batch.slice(first, JSON_ROWS).to_pylist()
-            lines = (json.dumps(row, default=_as_text, ensure_ascii=False) for row in rows)
-            self._file.write("".join(f"{line}\n" for line in lines).encode())
+            self._file.write("".join(f"{_json(row)}\n" for row in rows).encode())
 
     def close(self) -> None:
         """Write what is still to be written."""
@@ -146,12 +148,16 @@ def text_writer(format: str, file: IO[bytes], schema: pa.Schema) -> Writer:
     return CsvWriter(file, schema) if format == "csv" else JsonWriter(file, schema)
 
 
+def _json(value: Any) -> str:
+    return json.dumps(value, default=_as_text, ensure_ascii=False)
+
+
 def _as_text(value: Any) -> str | float:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """Structs as columns of their own; dictionaries as the values they stand for."""
+    """Structs as columns of their own, lists as JSON, dictionaries as what they stand for."""
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
     columns = {name: _plain(column) for name, column in _columns(table)}
@@ -168,4 +174,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(kind.value_type)
     if pa.types.is_duration(kind):
         return pc.cast(column, pa.int64())
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        texts = [None if each is None else _json(each) for each in column.to_pylist()]
+        return pa.chunked_array([pa.array(texts, pa.string())])
     return column

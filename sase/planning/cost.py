@@ -115,10 +115,12 @@ class Cost:
 
 
 def cost_of(plan: Operator, statistics: Statistics) -> Cost:
-    """The cost of a plan of sequences; a plan of runs has none yet."""
+    """The cost of a plan."""
     operators = list(reversed(chain(plan)))
     if not isinstance(operators[0], SequenceScan):
-        return Cost(())
+        from sase.planning.cost_of_runs import cost_of_runs
+
+        return cost_of_runs(plan, statistics)
     figures, found, flow = Figures(plan, statistics), list[OperatorCost](), 0.0
     for operator in operators:
         found.append(_of(operator, flow, figures))
@@ -142,7 +144,7 @@ def _of(operator: Operator, flow: float, figures: Figures) -> OperatorCost:
             return _negation(operator, flow, figures)
         case Transformation():
             return _transformation(operator, flow)
-    raise AssertionError("plans of runs have no cost yet")
+    raise AssertionError("the cost of runs is in a file of its own")
 
 
 def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:

@@ -239,6 +239,13 @@ def the(root: Operator, kind: type[OperatorT]) -> OperatorT:
     return found
 
 
+def reading(root: Operator) -> SequenceScan | RunEvaluation:
+    """The operator at the bottom, which takes in events."""
+    bottom = chain(root)[-1]
+    assert isinstance(bottom, SequenceScan | RunEvaluation), "a plan reads events"
+    return bottom
+
+
 def exchanged(root: Operator, *new: Operator) -> Operator:
     """The plan with each new operator in the place of the one of its kind."""
     by_kind = {type(operator): operator for operator in new}

@@ -18,6 +18,8 @@ from sase.planning.statistics import Statistics
 
 # `on = "each"` stands for every equivalence test in turn.
 _EACH = "each"
+# More state than this a plan does not take if another one takes less: runs may be more than fit.
+MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,9 @@ def _made(
     if len(begun) == 1:
         return begun[0], ()
     costs = [cost_of(each.after(usual, statistics, off).plan, statistics) for each in begun]
-    best = min(range(len(costs)), key=lambda place: costs[place].nanoseconds)
+    # Time is nothing where the state does not fit.
+    judged = [(cost.bytes > MOST_BYTES, cost.nanoseconds) for cost in costs]
+    best = judged.index(min(judged))
     made = tuple(
         Alternative(_applied(each.steps[len(trace.steps) :]), cost, place == best)
         for place, (each, cost) in enumerate(zip(begun, costs, strict=True))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import BoundWindow
+from sase.lang.ast import StrategyName
 from sase.planning.cost import cost_of
 from sase.planning.explain.numbers import counted, size
 from sase.planning.figures import Figures
-from sase.planning.nodes import Operator, SequenceScan, Transformation, find, the
+from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Transformation, find, the
 from sase.planning.split import window_of
 from sase.planning.statistics import Statistics
 
@@ -19,7 +20,7 @@ _EVENT, _COLUMN = 8, 16
 def foreseen(plan: Operator, statistics: Statistics, most: int | None, memory: int) -> str | None:
     """What to say of a run that is expected to find more than `most`, or than memory can hold."""
     if find(plan, SequenceScan) is None:
-        return None
+        return _foreseen_of_runs(plan, statistics, most, memory)
     figures, expected = Figures(plan, statistics), cost_of(plan, statistics).results
     if expected <= (memory // _width(plan) if most is None else most):
         return None
@@ -27,6 +28,34 @@ def foreseen(plan: Operator, statistics: Statistics, most: int | None, memory: i
     return (
         f"about {counted(expected)} matches are expected, more than {too_many}:"
         f" {_cause(figures)}; {_help(figures, expected, most)}"
+    )
+
+
+def _foreseen_of_runs(
+    plan: Operator, statistics: Statistics, most: int | None, memory: int
+) -> str | None:
+    """The same of a query with Kleene closure or a strategy."""
+    runs, expected = the(plan, RunEvaluation), cost_of(plan, statistics).results
+    width = _EVENT * (1 + len(runs.components)) + _COLUMN * len(
+        the(plan, Transformation).columns or ()
+    )
+    if expected <= (memory // width if most is None else most):
+        return None
+    too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
+    series = [each.variable for each in runs.components if each.is_series and each.maximum is None]
+    is_any = runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH
+    cause = "each event of which may be the last of many"
+    ways = []
+    if series and is_any:
+        cause = f"of the events that fit {' and '.join(series)} takes any part"
+        ways.append('output="compressed" or --output count holds and counts them without a list')
+    if is_any:
+        ways.append("skip_till_next_match takes of a series all that fits")
+    ways.append("give it a window" if runs.window is None else "give it a smaller window")
+    ways += ["set LIMIT", "read them batch after batch with to_reader()"]
+    return (
+        f"about {counted(expected)} matches are expected, more than {too_many}: {cause};"
+        f" {', '.join(ways[:-1])}, or {ways[-1]}"
     )
 
 

@@ -293,11 +293,6 @@ def test_a_file_that_holds_no_statistics(tmp_path: Path) -> None:
         sase.explain(QUERY, EVENTS, stats=path)
 
 
-def test_level_2_waits() -> None:
-    with pytest.raises(PlanError, match="this version cannot run them yet"):
-        sase.explain("EVENT SEQ(A a, C+ c[]) WITHIN 5", EVENTS)
-
-
 # ---------------------------------------------------------------- forms
 
 

@@ -83,7 +83,9 @@ def test_with_events_what_each_is_expected_to_take(capsys: pytest.CaptureFixture
     assert plans("-q", QUERY, "--events", "events.parquet") == 0
     shapes, lines = compared(capsys.readouterr().out)
     assert [line[0] for line in lines] == list(shapes)
-    assert len({line[2] for line in lines}) == 1, "every plan has the same results"
+    results = [float(line[2]) for line in lines]
+    # Those of runs are estimated event by event, and not by the volume of sequences.
+    assert max(results) < 1.2 * min(results), "every plan has the same results"
     for names, expected, results in lines:
         first = names.split(", ")[0]
         explanation = sase.explain(QUERY, EVENTS, plan=first)

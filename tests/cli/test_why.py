@@ -51,6 +51,26 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found == sase.why(QUERY, EVENTS.drop_columns(["s"]), near=1).to_dict()
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["EVENT SEQ(A a, B+ b[], C c) WITHIN 9", "EVENT SEQ(A a, C c) WHERE strict_contiguity"],
+)
+def test_series_and_strategies_are_refused(query: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert why("-q", query) == 2
+    err = capsys.readouterr().err
+    assert "this query has Kleene closure or another strategy: ask of the query with" in err
+    assert "sase explain --analyze" in err
+
+
+def test_any_recipe_explains_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also one that evaluates runs."""
+    told = []
+    for recipe in ("optimized", "nfab", "postponed"):
+        assert why("-q", QUERY, "--plan", recipe) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1] == told[2]
+
+
 def test_some_of_the_events(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--where", "id >= 5", "--from", "18", "--to", "29", "--format", "json"]
     assert why("-q", QUERY, *given) == 0

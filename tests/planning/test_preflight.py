@@ -7,7 +7,7 @@ import pytest
 from sase.planning.cost import cost_of
 from sase.planning.preflight import foreseen
 from sase.planning.statistics import Statistics
-from tests.planning.plans import basic, known, made
+from tests.planning.plans import known, made
 
 MANY = known(span=100_000, A=1_000, B=2_000, C=30, values={"many": 100})
 MEMORY = 1 << 30
@@ -99,7 +99,3 @@ def test_half_the_window_leaves_what_it_says() -> None:
     message = said("EVENT SEQ(A a, B b) WITHIN 5000") or ""
     half = cost_of(made("EVENT SEQ(A a, B b) WITHIN 2500", MANY).plan, MANY).results
     assert f"would leave about {float(f'{half:.3g}'):,.0f}," in message
-
-
-def test_of_runs_nothing_is_foreseen_yet() -> None:
-    assert foreseen(basic("EVENT SEQ(A+ a[], B b)"), MANY, 0, 0) is None

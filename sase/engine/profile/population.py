@@ -13,7 +13,9 @@ from sase.binding.bound import (
     BoundWindow,
     Condition,
     Conjunct,
+    ConjunctClass,
     EquivalenceTest,
+    When,
     WindowKind,
 )
 from sase.engine.coding import KnownTypes, PlanCoding
@@ -34,8 +36,12 @@ Tests = tuple[EquivalenceTest, ...]
 
 def conjuncts(plan: EnginePlan) -> tuple[Conjunct, ...]:
     """The conditions of the query, wherever they are decided."""
-    operators = chain(plan.operators)
-    positive = [c for each in operators for c in getattr(each, "conditions", ())]
+    if plan.runs is not None:
+        edges = (edge.conjunct for edge in plan.runs.conditions)
+        positive = [*plan.runs.simple, *plan.runs.early, *edges]
+    else:
+        operators = chain(plan.operators)
+        positive = [c for each in operators for c in getattr(each, "conditions", ())]
     return (*positive, *(c for each in negations_of(plan.operators) for c in each.conditions))
 
 
@@ -81,7 +87,9 @@ class Population:
     def _alone(self, tests: Tests) -> Iterator[tuple[int, Condition]]:
         """The conditions on one component, and the values that tests fix, with the component."""
         for conjunct in self.conjuncts:
-            if len(set(conjunct.references)) == 1:
+            # Of a series that is not what is said of several of its events, nor of its first one.
+            is_several = conjunct.kind is ConjunctClass.SEVERAL or conjunct.when is When.FIRST
+            if len(set(conjunct.references)) == 1 and not is_several:
                 yield conjunct.references[0], conjunct.condition
         for test in tests:
             if test.value is not None:

@@ -11,7 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import BoundComponent, Condition, Conjunct, ConjunctClass
+from sase.binding.bound import (
+    BoundComponent,
+    Condition,
+    Conjunct,
+    ConjunctClass,
+    Part,
+    Reference,
+)
+from sase.binding.conjuncts import references
 from sase.binding.text import condition_text
 from sase.engine.operators.checking import Checking
 from sase.engine.profile.chains import Chains, Numbers
@@ -32,7 +40,7 @@ def selectivities(
     And of all together that are on positive ones: they need not be independent.
     """
     names = {each.index: each.variable for each in population.components}
-    several = [each for each in population.conjuncts if len(set(each.references)) > 1]
+    several = [each for each in population.conjuncts if _is_of_one_each(each)]
     positive = [each for each in several if each.kind is ConjunctClass.SEVERAL]
     several += together([each for each in positive if not implied(each, tests)], names)
     # What is kept of rows is known when all conditions have asked for it.
@@ -46,6 +54,18 @@ def selectivities(
             text = condition_text(conjunct.condition, names)
             found[text] = Selectivity(text, _share(population, condition, *chains, rng))
     return list(found.values())
+
+
+def _is_of_one_each(conjunct: Conjunct) -> bool:
+    """Whether a condition is on several components, of each of which it reads one event at a time.
+
+    What it says of the events of a series before, of its first or last one, or of all of them, no
+    chain of single events tells.
+    """
+    return len(set(conjunct.references)) > 1 and all(
+        isinstance(each, Reference) and each.part in (Part.EVENT, Part.CURRENT)
+        for each in references(conjunct.condition)
+    )
 
 
 def _share(

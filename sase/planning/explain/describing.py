@@ -21,13 +21,10 @@ from sase.planning.explain.value import (
 from sase.planning.nodes import (
     Negation,
     Operator,
-    RunEvaluation,
     Selection,
-    SequenceScan,
     Window,
     chain,
-    find,
-    the,
+    reading,
 )
 from sase.planning.optimizer import Optimized
 from sase.planning.recipes import Recipe
@@ -77,8 +74,7 @@ def described(
 
 
 def _words(plan: Operator) -> Words:
-    scan = find(plan, SequenceScan)
-    levels = the(plan, RunEvaluation).components if scan is None else scan.components
+    levels = reading(plan).components
     every = [*levels, *(negative.component for negative in negations_of(plan))]
     return Words({component.index: component.variable for component in every}, levels)
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from math import floor, log10
 
+# From here on all digits but the number of them would mean nothing to anyone.
+_MOST_DIGITS = 1e15
+
 
 def counted(number: float) -> str:
     """A count: exact as an integer, else to three digits."""
-    if isinstance(number, int) or (number < 1000 and number == int(number)):
+    if number < _MOST_DIGITS and isinstance(number, int):
+        return f"{number:,}"
+    if number < 1000 and number == int(number):
         return f"{int(number):,}"
     return _digits(number)
 
@@ -29,7 +34,9 @@ def size(amount: float) -> str:
 
 
 def _digits(number: float) -> str:
-    """Three digits, and never a power of ten for what is large."""
+    """Three digits, and a power of ten for what is astronomical alone."""
+    if number >= _MOST_DIGITS:
+        return f"10^{log10(number):.0f}"
     return f"{float(f'{number:.3g}'):,.0f}" if number >= 100 else f"{number:.3g}"
 
 

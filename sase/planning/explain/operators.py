@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, Placeholder
 from sase.binding.text import Names, condition_text, test_text, value_text
 from sase.planning.basic import decided_at
+from sase.planning.explain.runs import admitted, algorithm_of, details_of
 from sase.planning.nodes import (
-    EdgeCondition,
     Negation,
     NegativeComponent,
     Operator,
@@ -56,8 +56,8 @@ class Words:
             case SequenceConstruction(input=scan):
                 walked = "pointers of the runtime stack" if scan.stacks is Stacks.NFA else "stacks"
                 return f"walk back from each {self.levels[-1].variable} through the {walked}"
-            case RunEvaluation(strategy=strategy):
-                return f"runs of the automaton, {strategy.value}"
+            case RunEvaluation():
+                return algorithm_of(operator)
             case Selection():
                 return "selection"
             case Window():
@@ -75,10 +75,9 @@ class Words:
             case SequenceConstruction():
                 yield from self._construction(operator)
             case RunEvaluation():
-                yield from map(self.component, operator.components)
-                yield from map(self._condition, operator.conditions)
-                yield from _tests(operator.equivalences)
+                yield from details_of(operator, self.names)
                 yield from _within(operator.window)
+                yield from _read(operator.columns)
             case Selection():
                 yield from map(self._condition, operator.conditions)
                 yield from _tests(operator.equivalences)
@@ -90,9 +89,8 @@ class Words:
                 yield from self._transformation(operator)
 
     def component(self, component: BoundComponent) -> str:
-        """Whom it admits."""
-        types = "any type" if component.types is None else " or ".join(component.types)
-        return f"{component.variable}: {types}"
+        """Whom it admits, and how many."""
+        return admitted(component)
 
     def negative(self, negative: NegativeComponent) -> str:
         """Where no event may lie that it admits, and which ones do not matter."""
@@ -122,8 +120,7 @@ class Words:
             yield f"equal by the conditions: {test.attribute}"
         if scan.window is not None:
             yield f"drops instances older than {window_text(scan.window)}"
-        if scan.columns is not None:
-            yield f"reads {', '.join(scan.columns) or 'no column'} beside time and type"
+        yield from _read(scan.columns)
 
     def _construction(self, construction: SequenceConstruction) -> Iterator[str]:
         yield from _within(construction.window)
@@ -149,12 +146,14 @@ class Words:
             )
         if top.type_name is not None:
             yield f"as events of type {top.type_name}"
+        if top.apart is not None:
+            agreeing = f" of the same {_listed(top.apart)}" if top.apart else ""
+            yield f"non_overlap: of matches{agreeing} that overlap, the first alone"
         if top.limit is not None:
             limit = f":{top.limit.name}" if isinstance(top.limit, Placeholder) else f"{top.limit:,}"
             yield f"LIMIT {limit}"
 
-    def _condition(self, checked: Conjunct | EdgeCondition) -> str:
-        conjunct = checked.conjunct if isinstance(checked, EdgeCondition) else checked
+    def _condition(self, conjunct: Conjunct) -> str:
         text = condition_text(conjunct.condition, self.names)
         return f"{text} (derived)" if conjunct.derived else text
 
@@ -171,6 +170,11 @@ def window_text(window: BoundWindow) -> str:
 def _within(window: BoundWindow | None) -> Iterator[str]:
     if window is not None:
         yield f"within {window_text(window)}"
+
+
+def _read(columns: tuple[str, ...] | None) -> Iterator[str]:
+    if columns is not None:
+        yield f"reads {', '.join(columns) or 'no column'} beside time and type"
 
 
 def _tests(tests: Iterable[EquivalenceTest]) -> Iterator[str]:

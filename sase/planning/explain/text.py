@@ -8,13 +8,17 @@ from typing import Any
 
 from sase.planning.explain.numbers import counted, duration, size
 from sase.planning.explain.value import ExplainedOperator, Explanation
+from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN
+
+# Nothing was passed over where a rewrite is for the other kind of plans; None is one that applied.
+_OF_OTHER_PLANS = (None, NO_SCAN.reason, NO_RUNS.reason)
 
 
 def as_text(explanation: Explanation, *, verbose: bool = False) -> str:
     """The plan; `verbose` adds the rewrites and the alternatives."""
     lines = [f"plan {explanation.recipe}: {explanation.summary}", *_heading(explanation), ""]
     lines += [*tree(explanation), "", f"may be cut {explanation.split}"]
-    declined = [step for step in explanation.steps if step.declined is not None]
+    declined = [step for step in explanation.steps if step.declined not in _OF_OTHER_PLANS]
     if verbose:
         lines += ["", *_rewrites(explanation), *_choices(explanation)]
     elif declined:

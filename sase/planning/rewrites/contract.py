@@ -21,6 +21,9 @@ class Declined:
     reason: str
 
 
+# Why rewrites decline that are for the other kind of plans.
+NO_SCAN = Declined("the plan evaluates runs, and has no sequence scan")
+NO_RUNS = Declined("the plan has no runs")
 Outcome: TypeAlias = Operator | Declined
 # Where conditions only choose among the sequences; under the other strategies, and with Kleene
 # closure, they define what is taken and what is skipped.
@@ -70,7 +73,7 @@ class Rewrite:
         if runs is not None and runs.strategy not in self.legal:
             return Declined(f"it does not keep the result under {runs.strategy.value}")
         if find(plan, SequenceScan) is None:
-            return Declined("the plan evaluates runs, and has no sequence scan")
+            return NO_SCAN
         keywords: dict[str, object] = dict(parameters)
         if "statistics" in self._keywords:
             keywords["statistics"] = statistics

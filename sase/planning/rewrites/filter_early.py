@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from sase.planning.early import early
 from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
 
 
 def filter_early(plan: Operator) -> Outcome:
     """A walk that fails on what it has chosen goes no further back."""
     runs = find(plan, RunEvaluation)
-    if runs is None or runs.evaluation is not Evaluation.POSTPONED:
+    if runs is None:
+        return NO_RUNS
+    if runs.evaluation is not Evaluation.POSTPONED:
         return Declined("nothing is postponed")
     every = [edge.conjunct for edge in runs.conditions]
     found = tuple(each for each in every if early(each, runs.components) is not None)

@@ -8,12 +8,14 @@ from sase.binding.bound import EquivalenceTest
 from sase.nearest import did_you_mean
 from sase.planning.nodes import (
     Operator,
+    RunEvaluation,
     Selection,
     SequenceConstruction,
     SequenceScan,
     Stacks,
     exchanged,
     find,
+    reading,
     the,
     without_empty,
 )
@@ -41,8 +43,8 @@ def partition_stacks(
 
 def tests_of(plan: Operator) -> tuple[EquivalenceTest, ...]:
     """The tests that are written and those that were inferred."""
-    scan = the(plan, SequenceScan)
-    return (*scan.tests, *scan.inferred)
+    scan = reading(plan)
+    return scan.tests if isinstance(scan, RunEvaluation) else (*scan.tests, *scan.inferred)
 
 
 def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from sase.binding.bound import WindowKind
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
 
 
 def postpone_conditions(plan: Operator) -> Outcome:
     """Where every run may ignore every event, runs need not be kept: the events are enough."""
     runs = find(plan, RunEvaluation)
     if runs is None:
-        return Declined("the plan has no runs")
+        return NO_RUNS
     if runs.evaluation is Evaluation.POSTPONED:
         return Declined("evaluation is postponed already")
     if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:

@@ -9,17 +9,42 @@ from sase.planning.nodes import SequenceConstruction, find
 
 def check_account(plan: Any, matches: Any) -> None:
     """Nothing goes in that does not come out, or is counted under what turned it away."""
-    (_, scan), (_, construction), *filters = matches.report.counters
-    check_scan(scan)
-    check_construction(construction, find(plan.operators, SequenceConstruction).negations)
-    if matches.report.is_complete and "pushed" in scan:
-        assert construction["walks"] == scan["pushed"][-1]
-    below = construction["sequences"]
+    (name, first), *filters = matches.report.counters
+    if name == "RunEvaluation":
+        below = check_runs(first)
+    else:
+        (_, construction), *filters = filters
+        below = check_sequences(plan, matches, first, construction)
     for name, counted in filters:
         assert counted["in"] == below, name
         below = counted["out"]
         assert counted["in"] - below == turned_away(counted), name
     assert below == len(matches)
+
+
+def check_sequences(
+    plan: Any, matches: Any, scan: dict[str, Any], construction: dict[str, Any]
+) -> int:
+    check_scan(scan)
+    check_construction(construction, find(plan.operators, SequenceConstruction).negations)
+    if matches.report.is_complete and "pushed" in scan:
+        assert construction["walks"] == scan["pushed"][-1]
+    return int(construction["sequences"])
+
+
+def check_runs(counted: dict[str, Any]) -> int:
+    assert counted["most_bytes"] > 0
+    if "runs" in counted:
+        assert counted["alive"] + counted["expired"] <= counted["runs"]
+        assert counted["alive"] <= counted["most_alive"] <= counted["runs"]
+    else:
+        assert counted["alive"] <= counted["instances"] <= counted["events"]
+        assert counted["walks"] <= counted["instances"]
+        assert counted["failed"] <= counted["bound"]
+        if counted["bound"]:
+            # What a full chunk has no room for is bound once more.
+            assert counted["bound"] - counted["failed"] >= counted["matches"]
+    return int(counted["matches"])
 
 
 def turned_away(counted: dict[str, Any]) -> int:

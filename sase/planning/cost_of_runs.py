@@ -1,0 +1,78 @@
+"""What a plan of runs costs, event by event or postponed; see `figures_of_runs` for the counts."""
+
+from __future__ import annotations
+
+from math import exp
+
+from sase.planning.cost import Cost, OperatorCost
+from sase.planning.figures_of_runs import FiguresOfRuns
+from sase.planning.nodes import Evaluation, Negation, Operator, Transformation, chain
+from sase.planning.selectivity import assumed, effort
+from sase.planning.statistics import Statistics
+
+# Numbers of a run, and bytes of each; beyond this exponent counts are all the same.
+_NUMBERS, _NUMBER, _MOST = 8, 8, 650.0
+
+
+def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
+    """The cost of a plan of runs; what negation lets pass is not known, and taken for all."""
+    figures = FiguresOfRuns(plan, statistics)
+    found = [_evaluation(figures)]
+    for operator in reversed(chain(plan)[:-1]):
+        flow = found[-1].rows_out
+        if isinstance(operator, Negation):
+            probed = flow * len(operator.negations)
+            work = (("probed", probed), ("checked", flow))
+            found.append(OperatorCost("Negation", flow, flow, work))
+        elif isinstance(operator, Transformation):
+            out = flow if operator.having is None else flow * assumed(operator.having)
+            if isinstance(operator.limit, int):
+                out = min(out, float(operator.limit))
+            found.append(OperatorCost("Transformation", flow, out, (("returned", flow),)))
+    return Cost(tuple(found))
+
+
+def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
+    runs, rows = figures.runs, float(figures.statistics.rows)
+    matches = _number(figures.expected.matches)
+    components = runs.components
+    admitted = min(sum(map(figures.admitted, components)) / figures.agreement, 1.0) * figures.events
+    effort_of_rest = sum(effort(edge.conjunct.condition) for edge in runs.conditions)
+    left = sum(test not in runs.partitions for test in runs.equivalences)
+    work = {
+        "run": 1.0,
+        "event": rows,
+        "admitted": admitted,
+        "simple": admitted * sum(effort(each.condition) for each in runs.simple),
+        "key": admitted * len(runs.partitions),
+        "built": matches,
+        "bound": matches * len(components),
+    }
+    if runs.evaluation is Evaluation.POSTPONED:
+        walk = FiguresOfRuns(figures.plan, figures.statistics, is_walk=True).expected
+        chosen, whole = _number(walk.made), _number(walk.matches)
+        work |= {
+            "visited": chosen,
+            "tried": chosen * bool(runs.early) + whole * bool(runs.conditions or left),
+            "tested": whole * left * len(components),
+            "decided": chosen * sum(effort(each.condition) for each in runs.early)
+            + whole * effort_of_rest,
+        }
+        alive = admitted * figures.reach
+    else:
+        made, alive = _number(figures.expected.made), _number(figures.expected.alive)
+        # Each event is shown to all runs of its partition.
+        shown = admitted * alive * figures.agreement_on(runs.partitions)
+        work |= {
+            "visited": shown,
+            "tested": shown * left,
+            "tried": made,
+            "stored": made * _NUMBERS,
+            "decided": shown * effort_of_rest,
+        }
+    size = alive * _NUMBER * (_NUMBERS + len(components))
+    return OperatorCost("RunEvaluation", rows, matches, tuple(work.items()), size, alive=(alive,))
+
+
+def _number(logarithm: float) -> float:
+    return exp(min(logarithm, _MOST))

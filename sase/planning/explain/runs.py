@@ -1,0 +1,148 @@
+"""What run evaluation does, in words: how it finds matches, and where it decides conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, When
+from sase.binding.conjuncts import references
+from sase.binding.text import Names, condition_text, test_text
+from sase.lang.ast import StrategyName
+from sase.planning.nodes import EdgeCondition, Evaluation, RunEvaluation
+
+# What a run does with an event that it does not take.
+_LEFT = {
+    StrategyName.SKIP_TILL_ANY_MATCH: "a run may ignore any event",
+    StrategyName.SKIP_TILL_NEXT_MATCH: "a run ignores what it can neither begin with nor take",
+    StrategyName.STRICT_CONTIGUITY: "a run ends at the first event that it does not take",
+    StrategyName.PARTITION_CONTIGUITY: (
+        "a run ends at the first event of its partition that it does not take"
+    ),
+}
+
+
+def algorithm_of(runs: RunEvaluation) -> str:
+    """How it finds matches."""
+    keys = ", ".join(map(test_text, runs.partitions))
+    apart = f", partitioned on {keys}" if keys else ""
+    if runs.evaluation is Evaluation.POSTPONED:
+        last = runs.components[-1]
+        name = last.variable if last.is_single else "event that may be the last"
+        return f"walk back from each {name} through remembered events{apart} (postponed)"
+    return f"runs of the automaton, event by event{apart}"
+
+
+def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
+    """What it admits, under which strategy, and what it decides where."""
+    if runs.nothing is not None:
+        yield f"no event can take part: {runs.nothing}"
+    for component in runs.components:
+        yield from _component(component, runs, names)
+    yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
+    decided = _walked if runs.evaluation is Evaluation.POSTPONED else _on_edges
+    yield from decided(runs, names)
+    for test in runs.equivalences:
+        if test.value is not None:
+            yield f"[{test_text(test)}]"
+        elif test not in runs.partitions:
+            yield f"all agree on {test_text(test)}"
+
+
+def admitted(component: BoundComponent) -> str:
+    """Whom a component admits, and how many of them it binds."""
+    types = "any type" if component.types is None else " or ".join(component.types)
+    times = _times(component)
+    if times and (component.types is None or len(component.types) > 1):
+        types = f"({types})"
+    return f"{component.variable}: {types}{times}"
+
+
+def _times(component: BoundComponent) -> str:
+    """How many events, as a pattern says it."""
+    if component.is_single:
+        return ""
+    match (component.minimum, component.maximum):
+        case (0, 1) if component.is_optional:
+            return "?"
+        case (0, None):
+            return "*"
+        case (1, None):
+            return "+"
+        case (least, None):
+            return f"{{{least},}}"
+        case (least, most) if least == most:
+            return f"{{{least}}}"
+        case (least, most):
+            return f"{{{least},{most}}}"
+
+
+def _component(component: BoundComponent, runs: RunEvaluation, names: Names) -> Iterator[str]:
+    """A component with the conditions that are decided once for each event."""
+    own = [c for c in runs.simple if c.component == component.index]
+    always = [_text(c, names) for c in own if c.when is not When.FIRST]
+    first = [_text(c, names) for c in own if c.when is When.FIRST]
+    yield admitted(component) + (f" WHERE {' AND '.join(always)}" if always else "")
+    if first:
+        yield f"{component.variable}, the first event: WHERE {' AND '.join(first)}"
+
+
+def _on_edges(runs: RunEvaluation, names: Names) -> Iterator[str]:
+    """The conditions, each with the edges of the automaton on which it is decided."""
+    variables = {component.index: component for component in runs.components}
+    for edge in runs.conditions:
+        conjunct = edge.conjunct
+        text = _text(conjunct, names)
+        if conjunct.component is None or conjunct.kind is ConjunctClass.CONSTANT:
+            yield f"on begin: {text}"
+            continue
+        component = variables[conjunct.component]
+        where = f"{_edge(conjunct.when)} {component.variable}"
+        yield f"{where}{_ranges(edge, component, names)}: {text}"
+
+
+def _edge(when: When) -> str:
+    return {
+        When.EVENT: "on begin",
+        When.FIRST: "on begin",
+        When.EVERY: "on begin and take",
+        When.FURTHER: "on take",
+        When.WHOLE: "on proceed from",
+    }[when]
+
+
+def _ranges(edge: EdgeCondition, own: BoundComponent, names: Names) -> str:
+    """The other series over which a condition ranges."""
+    others = [each for each in edge.ranges if each.component != own.index]
+    if not others:
+        return ""
+    told = [
+        f"each {names[each.component]}" + (" but the first" if each.but_first else "")
+        for each in others
+    ]
+    return f", for {' and '.join(told)}"
+
+
+def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
+    """The conditions, each with the place of the walk at which it is decided."""
+    variables = {component.index: component for component in runs.components}
+    for conjunct in runs.early:
+        found = list(references(conjunct.condition))
+        earliest = variables[min(each.component for each in found)]
+        parts = {each.part for each in found if each.component == earliest.index}
+        yield f"on the way back, {_chosen(earliest, parts)}: {_text(conjunct, names)}"
+    for edge in runs.conditions:
+        yield f"when a match is whole: {_text(edge.conjunct, names)}"
+
+
+def _chosen(component: BoundComponent, parts: set[Part]) -> str:
+    name = component.variable
+    if Part.PREVIOUS in parts:
+        return f"when a {name} before another is chosen"
+    if Part.CURRENT in parts and component.is_series:
+        return f"when any {name} is chosen"
+    return f"when the last {name} is chosen" if component.is_series else f"when {name} is chosen"
+
+
+def _text(conjunct: Conjunct, names: Names) -> str:
+    text = condition_text(conjunct.condition, names)
+    return f"{text} (derived)" if conjunct.derived else text

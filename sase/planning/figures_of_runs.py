@@ -1,0 +1,328 @@
+"""How many runs and matches a plan of runs meets, as statistics let one expect.
+
+Of each event it is taken to be of a partition, and a component's, with some probability, whatever
+the others are. Then the expected runs by state grow by the same linear step with every event:
+
+    waiting  --begin-->  inside b  --take-->  inside b  --begin-->  …
+
+so after N events they are a power of a small matrix, which is computed by squaring. Under skip till
+any match every run also stays as it is, and series make it grow exponentially; so vectors are kept
+with a logarithm apart. What is said of whole series counts as conditions of which nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, inf, log, prod
+
+from sase.binding.bound import (
+    BoundComponent,
+    Conjunct,
+    ConjunctClass,
+    EquivalenceTest,
+    Part,
+    When,
+    WindowKind,
+)
+from sase.binding.conjuncts import references
+from sase.lang.ast import StrategyName
+from sase.planning.figures import UNKNOWN_AGREEMENT
+from sase.planning.nodes import Operator, RunEvaluation, the
+from sase.planning.selectivity import assumed, selectivity
+from sase.planning.split import negations_of
+from sase.planning.statistics import Statistics
+
+# Beyond this a least or greatest number of events is taken for none: it would be a state each.
+MOST_COUNTED = 6
+_CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
+Matrix = list[list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Logarithms of what is expected in all: matches, runs that are made, and runs at a time."""
+
+    matches: float
+    made: float
+    alive: float
+
+
+@dataclass(frozen=True)
+class FiguresOfRuns:
+    """What is expected of a plan of runs over events of which statistics are known."""
+
+    plan: Operator
+    statistics: Statistics
+    # Whether it is the walk back of a postponed evaluation, under its early conditions alone.
+    is_walk: bool = False
+
+    @cached_property
+    def components(self) -> tuple[BoundComponent, ...]:
+        """The components in the order in which their events are chosen."""
+        return self.runs.components[::-1] if self.is_walk else self.runs.components
+
+    @cached_property
+    def runs(self) -> RunEvaluation:
+        """The evaluation."""
+        return the(self.plan, RunEvaluation)
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """The variables of components by their index."""
+        negatives = [each.component for each in negations_of(self.plan)]
+        return {each.index: each.variable for each in (*self.runs.components, *negatives)}
+
+    # ------------------------------------------------------------ events
+
+    @cached_property
+    def events(self) -> float:
+        """The events that a run may meet: under contiguity all, else those of its types."""
+        rows = float(self.statistics.rows)
+        types = [component.types for component in self.runs.components]
+        if self.runs.strategy in _CONTIGUOUS or None in types or not self.statistics.types:
+            return rows
+        known = map(self.statistics.type, {name for each in types for name in each or ()})
+        return float(sum(each.rows for each in known if each is not None))
+
+    @cached_property
+    def agreement(self) -> float:
+        """How likely two events are to agree on all tests; walking back, on those of the key."""
+        return self.agreement_on(self.runs.partitions if self.is_walk else self.runs.equivalences)
+
+    def agreement_on(self, tests: Sequence[EquivalenceTest]) -> float:
+        """How likely two events are to agree on tests."""
+        found = 1.0
+        for test in tests:
+            if test.value is None:
+                known = self.statistics.attributes(test.attribute)
+                shares = [each.agreement for each in known if each.agreement is not None]
+                found *= max(shares, default=UNKNOWN_AGREEMENT)
+        return max(found, 1e-12)
+
+    @cached_property
+    def reach(self) -> float:
+        """The share of the stream that a window spans."""
+        window, rows = self.runs.window, max(self.statistics.rows, 1)
+        if window is None or window.size is None:
+            return 1.0
+        whole = float(rows)
+        if window.kind is WindowKind.TIME:
+            whole = float(self.statistics.span or rows)
+        elif window.kind is WindowKind.PARTITION_EVENTS:
+            whole = max(rows * self.agreement, 1.0)
+        return min(window.size / whole, 1.0)
+
+    def admitted(self, component: BoundComponent) -> float:
+        """The share of those events that a component of some partition admits."""
+        rows = float(self.statistics.rows)
+        if component.types is not None and self.statistics.types:
+            known = map(self.statistics.type, component.types)
+            rows = float(sum(each.rows for each in known if each is not None))
+        share = self.statistics.admission(component.variable)
+        if share is None:
+            own = [c for c in self._conditions if c.kind is ConjunctClass.SINGLE]
+            share = prod(assumed(c.condition) for c in own if c.component == component.index)
+        return min(rows * share / max(self.events, 1.0), 1.0) * self.agreement
+
+    # ------------------------------------------------------------ conditions
+
+    @cached_property
+    def _conditions(self) -> tuple[Conjunct, ...]:
+        runs = self.runs
+        return (*runs.simple, *runs.early, *(edge.conjunct for edge in runs.conditions))
+
+    def passing(self, component: BoundComponent, *when: When) -> float:
+        """What conditions on several events let pass that are decided at some moments."""
+        decided = (
+            self._early(component, when)
+            if self.is_walk
+            else [
+                each
+                for each in self._conditions
+                if each.component == component.index
+                and each.when in when
+                and each.kind is ConjunctClass.SEVERAL
+            ]
+        )
+        return prod(selectivity(each, self.names, self.statistics) for each in decided)
+
+    def _early(self, component: BoundComponent, when: Sequence[When]) -> list[Conjunct]:
+        """The early conditions that an event of a component decides, the last or an earlier one."""
+        found = []
+        for each in self.runs.early:
+            own = [r for r in references(each.condition) if r.component == component.index]
+            if each.kind is ConjunctClass.SINGLE or min(each.references) != component.index:
+                continue
+            is_of_each = any(r.part in (Part.CURRENT, Part.PREVIOUS) for r in own)
+            is_of_further = any(r.part is Part.PREVIOUS for r in own)
+            if (When.FURTHER in when and is_of_each) or (When.FIRST in when and not is_of_further):
+                found.append(each)
+        return found
+
+    # ------------------------------------------------------------ runs
+
+    @cached_property
+    def expected(self) -> Expectation:
+        """What is expected of all partitions together."""
+        events, partitions = max(self.events, 1.0), 1 / self.agreement
+        if self.runs.nothing is not None or not self.statistics.rows:
+            return Expectation(-inf, -inf, -inf)
+        steps = _Steps.of(self)
+        span = max(round(events * self.reach), 1)
+        ramp, scale = steps.after(span)
+        matches, made, alive = steps.counted(ramp)
+        grown, offset = steps.after(span - 1)
+        more, more_made, _ = steps.by_one(grown)
+        left = max(events - span, 0.0) * partitions
+        return Expectation(
+            _log_sum(_log(matches * partitions) + scale, _log(more * left) + offset),
+            _log_sum(_log(made * partitions) + scale, _log(more_made * left) + offset),
+            _log(alive * partitions) + scale,
+        )
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The step of one event: states are the start, runs by component and count, and two sums."""
+
+    matrix: Matrix
+
+    @classmethod
+    def of(cls, figures: FiguresOfRuns) -> _Steps:
+        """The step of a plan."""
+        states = [(-1, 0)]
+        for level, component in enumerate(figures.components):
+            states += [(level, count) for count in range(1, _counted(component) + 1)]
+        size = len(states) + 2
+        matrix = [[0.0] * size for _ in range(size)]
+        matrix[0][0] = matrix[-1][-1] = matrix[-2][-2] = 1.0
+        for place, (level, count) in enumerate(states):
+            moves = _moves(figures, level, count)
+            for (to, reached), share, finished in moves:
+                matrix[place][states.index((to, reached))] += share
+                matrix[place][-2] += share
+                matrix[place][-1] += share * finished
+            if level >= 0:
+                matrix[place][place] += _stays(figures, level, count, moves)
+        return cls(matrix)
+
+    def after(self, events: int) -> tuple[list[float], float]:
+        """What there is after so many events, divided by a number whose logarithm is beside it."""
+        vector, scale = [1.0] + [0.0] * (len(self.matrix) - 1), 0.0
+        power, power_scale = self.matrix, 0.0
+        while events:
+            if events & 1:
+                vector, more = _scaled_vector(_times_vector(vector, power))
+                scale += power_scale + more
+            events >>= 1
+            if events:
+                power, more = _scaled(_product(power, power))
+                power_scale = 2 * power_scale + more
+        return vector, scale
+
+    def counted(self, vector: list[float]) -> tuple[float, float, float]:
+        """Matches, runs made, and runs that there are."""
+        return vector[-1], vector[-2], sum(vector[1:-2])
+
+    def by_one(self, vector: list[float]) -> tuple[float, float, float]:
+        """The same that one more event adds."""
+        bare = [*vector[:-2], 0.0, 0.0]
+        return self.counted(_times_vector(bare, self.matrix))
+
+
+def _counted(component: BoundComponent) -> int:
+    """How many counts of a component are told apart; the last is also of all that are more."""
+    least = max(component.minimum, 1)
+    known = least if component.maximum is None else component.maximum
+    return min(known, MOST_COUNTED)
+
+
+def _moves(
+    figures: FiguresOfRuns, level: int, count: int
+) -> list[tuple[tuple[int, int], float, float]]:
+    """Where a run may go with an event, how likely, and the chance that it is a match then."""
+    components, found = figures.components, []
+    if level >= 0 and (components[level].maximum is None or count < _counted(components[level])):
+        own = components[level]
+        share = figures.admitted(own) * figures.passing(own, When.EVERY, When.FURTHER)
+        target = (level, min(count + 1, _counted(own)))
+        found.append((target, share, _finished(figures, *target)))
+    leaves = _leaves(figures, level, count)
+    for further in range(level + 1, len(components)):
+        own = components[further]
+        share = figures.admitted(own) * leaves
+        share *= figures.passing(own, When.EVENT, When.FIRST, When.EVERY)
+        found.append(((further, 1), share, _finished(figures, further, 1)))
+        if own.minimum:
+            break
+    return [each for each in found if each[1] > 0]
+
+
+def _leaves(figures: FiguresOfRuns, level: int, count: int) -> float:
+    """How likely a run may leave a component."""
+    if level < 0:
+        return 1.0
+    own = figures.components[level]
+    if count < min(own.minimum, MOST_COUNTED):
+        return 0.0
+    return figures.passing(own, When.WHOLE)
+
+
+def _finished(figures: FiguresOfRuns, level: int, count: int) -> float:
+    rest: Sequence[BoundComponent] = figures.components[level + 1 :]
+    is_end = all(each.minimum == 0 for each in rest)
+    return _leaves(figures, level, count) if is_end else 0.0
+
+
+def _stays(
+    figures: FiguresOfRuns,
+    level: int,
+    count: int,
+    moves: Sequence[tuple[tuple[int, int], float, float]],
+) -> float:
+    """How likely a run goes on as it is: under the strategies it may not ignore all events."""
+    strategy = figures.runs.strategy
+    if strategy is StrategyName.SKIP_TILL_ANY_MATCH:
+        return 1.0
+    if strategy in _CONTIGUOUS:
+        is_strict = strategy is StrategyName.STRICT_CONTIGUITY
+        return 0.0 if is_strict else 1.0 - figures.agreement
+    taken = [share for (to, _), share, _ in moves if to == level]
+    begun = [share for (to, _), share, _ in moves if to == level + 1]
+    waits = taken or begun  # inside a series for its next event, else for the next component
+    return max(1.0 - sum(waits), 0.0)
+
+
+# ---------------------------------------------------------------- numbers of any size
+
+
+def _times_vector(vector: list[float], matrix: Matrix) -> list[float]:
+    return [
+        sum(each * row[place] for each, row in zip(vector, matrix, strict=True))
+        for place in range(len(matrix))
+    ]
+
+
+def _product(one: Matrix, other: Matrix) -> Matrix:
+    return [_times_vector(row, other) for row in one]
+
+
+def _scaled(matrix: Matrix) -> tuple[Matrix, float]:
+    most = max(max(row) for row in matrix)
+    return [[each / most for each in row] for row in matrix], log(most)
+
+
+def _scaled_vector(vector: list[float]) -> tuple[list[float], float]:
+    most = max(vector)
+    return [each / most for each in vector], log(most)
+
+
+def _log(number: float) -> float:
+    return log(number) if number > 0 else -inf
+
+
+def _log_sum(one: float, other: float) -> float:
+    high, low = max(one, other), min(one, other)
+    return high if low == -inf else high + log(1 + exp(low - high))

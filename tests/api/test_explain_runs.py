@@ -1,0 +1,66 @@
+"""`sase.explain` of queries with Kleene closure and strategies: what their operators counted."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+import sase
+from sase.planning.explain import Explanation
+from sase.planning.explain.value import Measured
+
+ROWS = 240
+RANDOM = Random(5)
+EVENTS: list[dict[str, Any]] = [
+    {"ts": n, "type": RANDOM.choice("ABCD"), "id": n % 3, "v": RANDOM.randrange(20)}
+    for n in range(ROWS)
+]
+QUERY = (
+    "EVENT SEQ(A a, B+ b[], !(D n), C c) WHERE {strategy} {{ [id] AND a.v > 3 AND n.v > 14"
+    " AND b[i].v > a.v }} WITHIN 40 HAVING b.len < 3"
+)
+
+
+def measured(explanation: Explanation) -> dict[str, Measured]:
+    return {e.name: e.measured for e in explanation.operators if e.measured is not None}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "plan"),
+    [
+        ("skip_till_any_match", "postponed_filters"),
+        ("skip_till_any_match", "nfab"),
+        ("skip_till_next_match", "optimized"),
+    ],
+)
+def test_every_operator_is_measured(strategy: str, plan: str) -> None:
+    query = QUERY.format(strategy=strategy)
+    explanation = sase.explain(query, EVENTS, analyze=True, plan=plan)
+    found = measured(explanation)
+    assert list(found) == ["RunEvaluation", "Negation", "Transformation"]
+    runs, negation, top = found.values()
+    assert explanation.results == top.rows_out == len(sase.match(query, EVENTS)) > 0
+    assert runs.rows_in == ROWS
+    assert runs.rows_out == negation.rows_in > negation.rows_out == top.rows_in > top.rows_out
+    assert runs.bytes is not None
+    assert negation.bytes is not None
+    counters = dict(runs.counters)
+    assert counters["admitted"] == ROWS
+    assert counters["rejected_events"]["a.v > 3"] > 0
+    assert "events" not in counters
+    assert dict(top.counters)["rejected"] == {"HAVING": top.rows_in - top.rows_out}
+    assert dict(negation.counters)["probed"] == {"n": negation.rows_in}
+    is_walked = plan == "postponed_filters"
+    assert ("walks" in counters, "runs" in counters) == (is_walked, not is_walked)
+    assert explanation.to_html().startswith("<!doctype html>")
+    assert "NFAb" in explanation.to_dot()
+
+
+def test_counters_have_the_name_of_the_node_whatever_runs_it() -> None:
+    query = QUERY.format(strategy="skip_till_any_match")
+    for plan in ("nfab", "postponed"):
+        report = sase.match(query, EVENTS, plan=plan).report
+        names = [name for name, _ in report.counters]
+        assert names == ["RunEvaluation", "Negation", "Transformation"]

@@ -1,0 +1,156 @@
+"""Estimates of runs and matches beside what there are, and what follows from them."""
+
+from __future__ import annotations
+
+from math import exp, log
+from random import Random
+from typing import Any
+
+import pytest
+
+import sase
+from sase.binding import bind_text
+from sase.binding.schema_file import schema_from
+from sase.planning.basic import basic_plan
+from sase.planning.cost import cost_of
+from sase.planning.explain.numbers import counted, duration
+from sase.planning.figures_of_runs import FiguresOfRuns
+from sase.planning.optimizer import MOST_BYTES
+from sase.planning.preflight import foreseen
+from sase.planning.statistics import AttributeStatistics, Statistics, TypeStatistics
+
+ROWS = 1_500
+RANDOM = Random(7)
+EVENTS: list[dict[str, Any]] = [
+    {"ts": n, "type": RANDOM.choice("ABC"), "id": RANDOM.randrange(3), "v": RANDOM.randrange(20)}
+    for n in range(ROWS)
+]
+SCHEMA = schema_from({"columns": dict.fromkeys(["ts", "id", "v"], "integer")})
+ONE_TYPE = Statistics(60, 0, 59, (TypeStatistics("A", 60),))
+
+
+def runs_counted(query: str) -> tuple[int, int]:
+    """The matches and the runs of a query, event by event."""
+    matches = sase.match(query, EVENTS, plan="nfab")
+    return len(matches), dict(matches.report.counters)["RunEvaluation"]["runs"]
+
+
+@pytest.mark.parametrize("strategy", ["skip_till_any_match", "skip_till_next_match"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "A a, B+ b[], C c",
+        "A a, B+ b[]",
+        "A a, B* b[], C c",
+        "A+ a[], B{2,3} b[], C? c",
+    ],
+)
+def test_estimates_come_near(strategy: str, pattern: str) -> None:
+    query = f"EVENT SEQ({pattern}) WHERE {strategy} {{ [id] }} WITHIN 20"
+    plan = basic_plan(bind_text(query, SCHEMA))
+    statistics = sase.explain(query, EVENTS).statistics
+    assert statistics is not None
+    expected = FiguresOfRuns(plan, statistics).expected
+    matches, made = runs_counted(query)
+    assert exp(expected.matches) == pytest.approx(matches, rel=0.35)
+    assert exp(expected.made) == pytest.approx(made, rel=0.35)
+
+
+@pytest.mark.parametrize("strategy", ["partition_contiguity", "strict_contiguity"])
+def test_contiguity_counts_every_event(strategy: str) -> None:
+    test = "{ [id] }" if strategy == "partition_contiguity" else ""
+    query = f"EVENT SEQ(A a, B+ b[], C c) WHERE {strategy} {test} WITHIN 20"
+    statistics = sase.explain(query, EVENTS).statistics
+    assert statistics is not None
+    expected = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), statistics).expected
+    matches, made = runs_counted(query)
+    assert exp(expected.matches) == pytest.approx(matches, rel=0.5)
+    assert exp(expected.made) == pytest.approx(made, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matches"),
+    [
+        ("A+ a[]", 2**60 - 1),
+        ("A{2,} a[]", 2**60 - 1 - 60),
+        ("A{1,2} a[]", 60 + 60 * 59 // 2),
+        ("A a, A* b[]", 2**60 - 1),
+        ("A a, A? b", 60 + 60 * 59 // 2),
+    ],
+)
+def test_without_chance_it_is_exact(pattern: str, matches: int) -> None:
+    query = f"EVENT SEQ({pattern}) WHERE skip_till_any_match"
+    expected = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), ONE_TYPE).expected
+    assert expected.matches == pytest.approx(log(matches), abs=1e-9)
+
+
+def test_a_number_beyond_all_floats_is_a_logarithm() -> None:
+    many = Statistics(10**6, 0, 10**6 - 1, (TypeStatistics("A", 10**6),))
+    plan = basic_plan(bind_text("EVENT SEQ(A+ a[])", SCHEMA))
+    assert FiguresOfRuns(plan, many).expected.matches == pytest.approx(10**6 * log(2))
+    assert cost_of(plan, many).results > 1e200
+
+
+def test_a_tighter_condition_lets_one_expect_less() -> None:
+    found = []
+    for condition in ("b[i].v > 0", "b[i].v > 18", "b[i].v > 18 AND c.v > b[i].v"):
+        query = f"EVENT SEQ(A a, B+ b[], C c) WHERE [id] AND {condition} WITHIN 30"
+        found.append(sase.explain(query, EVENTS).expected_results)
+    assert found == sorted(found, key=lambda number: -(number or 0))
+    assert len(set(found)) == 3
+
+
+# ---------------------------------------------------------------- what follows
+
+
+def test_the_warning_names_the_compressed_form() -> None:
+    plan = basic_plan(bind_text("EVENT SEQ(A+ a[])", SCHEMA))
+    said = foreseen(plan, ONE_TYPE, None, 1 << 30)
+    assert said is not None
+    assert said.startswith("about 10^18 matches are expected, more than 1 GiB can hold: of the")
+    assert 'output="compressed" or --output count' in said
+    assert "skip_till_next_match" in said
+    assert "give it a window" in said
+    few = basic_plan(bind_text("EVENT SEQ(A+ a[]) WHERE skip_till_next_match WITHIN 3", SCHEMA))
+    assert foreseen(few, ONE_TYPE, None, 1 << 30) is None
+    assert "compressed" not in (foreseen(few, ONE_TYPE, 10, 1 << 30) or "compressed")
+
+
+def test_a_run_warns_before_it_begins() -> None:
+    with pytest.warns(sase.BudgetWarning, match=r"about 10\^\d+ matches.*output=\"compressed\""):
+        matches = sase.match("EVENT SEQ(A a, B+ b[], C c) WITHIN 300", EVENTS)
+    assert matches is not None
+
+
+def test_the_optimizer_keeps_runs_where_conditions_end_them_early() -> None:
+    """Going back, b[i].v > a.v is decided at a alone, and going forward at each b."""
+    query = "EVENT SEQ(A a, B+ b[], C c) WHERE [id] AND {} WITHIN 60"
+    (taken,) = _taken(query.format("b[i].v > a.v"))
+    assert taken == "none of them"
+    (taken,) = _taken(query.format("b[i].v < b[i-1].v"))
+    assert taken == "postpone_conditions, filter_early"
+    (taken,) = _taken(query.format("c.v > 18"))
+    assert taken == "postpone_conditions"
+
+
+def _taken(query: str) -> list[str]:
+    choices = sase.explain(query, EVENTS).choices
+    return [each.calls for choice in choices[-1:] for each in choice if each.is_taken]
+
+
+def test_runs_that_would_not_fit_are_not_kept() -> None:
+    statistics = Statistics(
+        2_000, 0, 1_999, (*(TypeStatistics(n, 600, (AttributeStatistics("v"),)) for n in "ABC"),)
+    )
+    query = "EVENT SEQ(A a, B+ b[], C c) WHERE b[i].v > a.v WITHIN 300"
+    explanation = sase.explain(query, stats=statistics)
+    nfab = sase.explain(query, stats=statistics, plan="nfab")
+    assert nfab.operators[0].expected is not None
+    assert nfab.operators[0].expected.bytes > MOST_BYTES
+    assert "(postponed)" in explanation.operators[0].algorithm
+
+
+def test_astronomical_numbers_are_powers_of_ten() -> None:
+    assert counted(1.2e18) == counted(10**18) == "10^18"
+    assert counted(9.0e14) == "900,000,000,000,000"
+    assert duration(1e30) == "10^21 s"
