@@ -44,6 +44,21 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"Spark tests are left out: {missing}", yellow=True)
 
 
+# What takes longest, in the order in which processes take it: Spark, which is in one of them from
+# beginning to end; meanwhile what needs no kernels, so that only one process compiles them at a
+# time; then the long files. The others follow, those of many tests first.
+EARLY = (
+    "spark",
+    "tests/properties/test_fuzz.py",
+    "tests/properties/test_round_trip.py",
+    "tests/planning/test_recipes.py",
+    "tests/test_cases.py",
+    "tests/engine/series/test_engine_is_naive.py",
+    "tests/engine/matching/test_other_modes.py",
+    "tests/engine/kernels/test_modes.py",
+)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A file of tests stays in one process, and all tests of Spark do: it is started once."""
@@ -52,6 +67,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Files(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return "spark" if nodeid.startswith("tests/spark/") else super()._split_scope(nodeid)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            early = next((name for name in EARLY if name in self.workqueue), None)
+            if early is not None:
+                self.workqueue.move_to_end(early, last=False)
+            super()._assign_work_unit(node)
 
     return Files(config, log) if config.getvalue("dist") == "loadfile" else None
 

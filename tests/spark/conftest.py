@@ -28,7 +28,11 @@ QUICK = {
 def spark() -> Iterator[SparkSession]:
     """The session."""
     from sase.spark.session import local_session
+    from tests.spark.known import REPLAYS, events, local
 
+    # Or each of Spark's processes would compile for itself the kernels that none has compiled yet.
+    for query, _ in REPLAYS.values():
+        local(query, events(50))
     session = local_session("local[2]", QUICK)
     session.sparkContext.setLogLevel("OFF")
     yield session

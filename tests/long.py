@@ -1,0 +1,5 @@
+"""Whether the suite may take its time, as in `make test-long`."""
+
+from hypothesis import settings
+
+LONG = settings().max_examples >= 1000
