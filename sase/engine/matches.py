@@ -142,6 +142,19 @@ class Matches(Sequence[dict[str, Any]]):
             watch(seen)
         return Matches.of(parts, self.report)
 
+    @property
+    def is_searched(self) -> bool:
+        """Whether they have been searched for, to the end."""
+        return self._last_report is not None
+
+    def found(self) -> Iterator[Part]:
+        """What is found, part by part, whatever its number; nothing is held here."""
+        return iter(self._parts) if self._parts is not None else self._found(None)
+
+    def hold(self, parts: Iterable[Part]) -> None:
+        """These are all parts of them, so that they need not be searched for again."""
+        self._parts = list(parts)
+
     def __repr__(self) -> str:
         from sase.engine.showing import as_text
 
