@@ -48,11 +48,11 @@ def search_by_key(
         _Part(unlimited, events, np.flatnonzero(of_part == number)) for number in range(threads)
     ]
     with _searching(parts):
-        for made in _merged([_Stream(part, history) for part in parts]):
+        for made, last in _merged([_Stream(part, history) for part in parts]):
             if left is not None:
                 made = made.between(0, left)
                 left -= len(made)
-            watch(int(made.from_rows.column(-1)[-1].as_py()) if len(made) else 0)
+            watch(last)
             yield made
             if left == 0:
                 break
@@ -112,12 +112,12 @@ class _Stream:
         return taken, last
 
 
-def _merged(streams: list[_Stream]) -> Iterator[Made]:
-    """All results up to the least of the last positions in hand: what is to come is behind."""
+def _merged(streams: list[_Stream]) -> Iterator[tuple[Made, int]]:
+    """All results up to the least of the last positions in hand, and that: the rest is behind."""
     live = [stream for stream in streams if stream.advance()]
     while live:
         bound = min(int(stream.last[-1]) for stream in live)
         taken = [stream.up_to(bound) for stream in live]
         live = [stream for stream in live if len(stream.last) or stream.advance()]
         order = np.argsort(np.concatenate([last for _, last in taken]), kind="stable")
-        yield Made.merged([made for made, _ in taken], order)
+        yield Made.merged([made for made, _ in taken], order), bound

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent
 from sase.engine.bindings import Bindings
+from sase.errors import BudgetError
 
 Numbers = NDArray[np.int64]
+# What the offsets of Arrow's lists can count.
+MOST_EVENTS = 2**31 - 1
 
 
 def row_column(rows: Bindings, level: int, component: BoundComponent) -> pa.Array:
@@ -32,7 +35,7 @@ def event_column(
     """The events that a component binds, as `struct` makes them of positions."""
     if component.is_series:
         events, sizes = positions.of_level(level)
-        return pa.LargeListArray.from_arrays(_large(sizes), struct(events))
+        return pa.ListArray.from_arrays(_offsets(sizes), struct(events))
     events, known = positions.one_of_level(level)
     if known.all():
         return struct(events)
@@ -42,8 +45,12 @@ def event_column(
 
 
 def _offsets(sizes: Numbers) -> pa.Array:
-    return pa.array(np.append(0, np.cumsum(sizes)).astype(np.int32))
-
-
-def _large(sizes: Numbers) -> pa.Array:
-    return pa.array(np.append(0, np.cumsum(sizes)))
+    """Where each list begins, and the last one ends."""
+    ends = np.append(0, np.cumsum(sizes))
+    if ends[-1] > MOST_EVENTS:
+        raise BudgetError(
+            f"these matches hold {int(ends[-1]):,} events of one component, more than the"
+            f" {MOST_EVENTS:,} that a table has room for: read them one batch after the other with"
+            " to_reader(), or name in RETURN what is needed of them"
+        )
+    return pa.array(ends.astype(np.int32))

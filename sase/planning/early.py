@@ -1,33 +1,30 @@
-"""Conditions that can be decided on the way back from a last event, before all of a match is known.
-
-Under skip till any match conditions only choose among the sequences, so the moment does not matter.
-Going back, the last event of a series is known when the walk enters it, and each event of it when
-it is chosen; its first one, its length and what is added up over it only at the end.
-"""
+"""Conditions that a walk back decides on its way, by the events that it has chosen (SASE++)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sase.binding.bound import Aggregate, BoundComponent, Conjunct, ConjunctClass, Part
+from sase.binding.bound import BoundComponent, Conjunct, Part, Reference
 from sase.binding.conjuncts import references
+from sase.planning.walking_back import Decided, Step, decided_walking_back
 
 
-def is_early(conjunct: Conjunct, components: Sequence[BoundComponent]) -> bool:
-    """Whether the events that it mentions decide it as soon as the earliest of them is chosen."""
-    if conjunct.kind is ConjunctClass.CONSTANT:
-        return False
-    by_index = {component.index: component for component in components}
-    found = list(references(conjunct.condition))
-    own = min(reference.component for reference in found)
-    for reference in found:
-        component, part = by_index[reference.component], reference.part
-        if isinstance(reference, Aggregate):
-            return False
-        if part is Part.PREVIOUS and reference.component != own:
-            return False
-        if part is Part.LAST and component.minimum == 0:
-            return False
-        if part not in (Part.EVENT, Part.CURRENT, Part.PREVIOUS, Part.LAST):
-            return False
-    return True
+def early(conjunct: Conjunct, components: Sequence[BoundComponent]) -> Decided | None:
+    """Where a walk decides it, if that is before the component is left that it is decided in.
+
+    Of later components it may name single events, each event of a series, and the last one of a
+    series that is not empty: those are what a walk knows without looking through all of it.
+    """
+    decided = decided_walking_back(conjunct, components)
+    if decided is None or decided.step is Step.LEAVING or decided.when_empty:
+        return None
+    for reference in references(conjunct.condition):
+        component = next(c for c in components if c.index == reference.component)
+        if not isinstance(reference, Reference):
+            return None
+        is_own = reference.component == decided.component
+        if reference.part is Part.LAST and component.minimum == 0:
+            return None
+        if not is_own and reference.part not in (Part.EVENT, Part.CURRENT, Part.LAST):
+            return None
+    return decided

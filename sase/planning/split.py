@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sase.binding.bound import BoundWindow, EquivalenceTest, WindowKind
+from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, WindowKind
+from sase.lang.ast import StrategyName
 from sase.planning.nodes import (
     Negation,
     NegativeComponent,
@@ -18,11 +19,14 @@ from sase.planning.nodes import (
     RunEvaluation,
     SequenceConstruction,
     SequenceScan,
+    Transformation,
     Window,
     chain,
     find,
     the,
 )
+
+DETECTED = "matches wait for an absence at their end, and only time tells which are first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +68,52 @@ def split_of(plan: Operator) -> Split:
     # A rank counts the events that agree on what is written.
     tests = scan.tests if is_ranked else (*scan.tests, *scan.inferred)
     keys = _keys(tests, scan, negations)
-    if window is None or is_ranked:
-        why = "" if keys else "it has neither a window nor an attribute that all events agree on"
-        return Split(keys, reason=why)
+    apart = the(plan, Transformation).apart
     has_end = any(negation.before is None for negation in negations)
+    if apart is not None and has_end:
+        return Split(reason=DETECTED)
+    if apart is not None:
+        keys = tuple(test for test in keys if test in apart)
+    if window is None or is_ranked or apart is not None:
+        why = "" if keys else "it has neither a window nor an attribute that all events agree on"
+        if apart is not None and not keys:
+            why = "whether a match overlaps depends on those before it"
+        return Split(keys, reason=why)
     return Split(keys, before=window, after=window if has_end else None)
 
 
 def _split_of_runs(plan: Operator, runs: RunEvaluation) -> Split:
-    return Split(reason="plans with runs are not cut yet")
+    """A run depends on the events from its first to its last alone, so it is cut like a sequence.
+
+    Strict contiguity counts all events, so keys do not part them; results that must not overlap
+    depend on those before them.
+    """
+    window, negations, apart = runs.window, negations_of(plan), the(plan, Transformation).apart
+    keys = _keys(runs.equivalences, runs, negations)
+    if runs.strategy is StrategyName.STRICT_CONTIGUITY or apart == ():
+        keys = ()
+    ends = [all(c.minimum == 0 for c in _behind(runs, negation)) for negation in negations]
+    always = [negation.before is None for negation in negations]
+    if ends != always or (any(ends) and apart is not None):
+        return Split(reason=DETECTED)
+    is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
+    if window is None or is_ranked or apart is not None:
+        why = "" if keys else _why_whole(runs, apart)
+        return Split(keys, reason=why)
+    return Split(keys, before=window, after=window if any(ends) else None)
+
+
+def _behind(runs: RunEvaluation, negation: NegativeComponent) -> tuple[BoundComponent, ...]:
+    after = -1 if negation.after is None else negation.after
+    return runs.components[after + 1 :]
+
+
+def _why_whole(runs: RunEvaluation, apart: tuple[EquivalenceTest, ...] | None) -> str:
+    if apart is not None:
+        return "whether a match overlaps depends on those before it"
+    if runs.strategy is StrategyName.STRICT_CONTIGUITY and runs.equivalences:
+        return "strict contiguity counts every event, and there is no window in time or events"
+    return "it has neither a window nor an attribute that all events agree on"
 
 
 def window_of(plan: Operator) -> BoundWindow | None:
@@ -93,7 +134,9 @@ def negations_of(plan: Operator) -> list[NegativeComponent]:
 
 
 def _keys(
-    tests: tuple[EquivalenceTest, ...], scan: SequenceScan, negations: list[NegativeComponent]
+    tests: tuple[EquivalenceTest, ...],
+    scan: SequenceScan | RunEvaluation,
+    negations: list[NegativeComponent],
 ) -> tuple[EquivalenceTest, ...]:
     """The tests that every type of every component declares: otherwise an event has no one key."""
     every = [*scan.components, *(negation.component for negation in negations)]

@@ -60,7 +60,7 @@ def decided_walking_back(
     """
     if conjunct.kind in (ConjunctClass.NEGATIVE, ConjunctClass.CONSTANT):
         return None
-    first = components[conjunct.references[0]]
+    first = next(each for each in components if each.index == conjunct.references[0])
     mentioned = [each for each in references(conjunct.condition) if each.component == first.index]
     step = max(map(_known, mentioned))
     # In an empty series there is no i; and of a[1] alone nothing is checked there.

@@ -23,9 +23,16 @@ def spark_schema(plan: EnginePlan, source: Source) -> st.StructType:
     for field in made:
         kind = from_arrow_type(field.type, prefer_timestamp_ntz=True)
         if plan.returned.columns is None and field.name in by_variable:
-            kind = _struct(field.type, by_variable[field.name], source)
+            kind = _events(field.type, by_variable[field.name], source)
         fields.append(st.StructField(field.name, kind))
     return st.StructType(fields)
+
+
+def _events(shown: pa.DataType, types: Collection[str] | None, source: Source) -> st.DataType:
+    """One event, or a list of them."""
+    if pa.types.is_list(shown):
+        return st.ArrayType(_struct(shown.value_type, types, source))
+    return _struct(shown, types, source)
 
 
 def _struct(shown: pa.StructType, types: Collection[str] | None, source: Source) -> st.StructType:

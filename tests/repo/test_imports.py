@@ -45,6 +45,7 @@ HOMES = {
         "sase.engine.late",
         "sase.engine.matches",
         "sase.engine.returned",
+        "sase.engine.series_columns",
         "sase.engine.running",
         "sase.engine.showing",
         "sase.engine.sinks",

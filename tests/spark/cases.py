@@ -18,6 +18,8 @@ import sase
 from sase.errors import SaseError
 from tests.engine.matching.examples import Example, examples
 from tests.engine.matching.streams import DEFINED, FLOAT, INTEGER, SINGLE, TABLES, Row
+from tests.engine.series.examples import SeriesExample
+from tests.engine.series.examples import examples as series_examples
 
 Tables: TypeAlias = dict[str, pa.Table]
 # A name under which one table that holds all types is kept.
@@ -163,6 +165,8 @@ class Case:
 
 def needs_order(example: Example) -> bool:
     """Whether what is found depends on the order of simultaneous events."""
+    if isinstance(example, SeriesExample):
+        return True  # by most strategies
     return "EVENTS" in example.query.window or bool(example.query.limit)
 
 
@@ -200,7 +204,9 @@ manners = st.builds(
 @st.composite
 def cases(draw: st.DrawFn, manners: st.SearchStrategy[Manner] = manners) -> Case:
     """A case on which the local engine has something to say."""
-    example = draw(examples())
+    example = draw(st.one_of(examples(), examples(), series_examples()))
+    if isinstance(example, SeriesExample):
+        example = replace(example, output="all")
     if needs_order(example):
         example = in_order(example)
     example, on_bad_row = _with_bad_rows(draw, example)

@@ -76,7 +76,7 @@ class Op(IntEnum):
     TRUTH = 45  # wanted
 
 
-LAST_FLOW, LAST_JOIN, LAST_CHANGE = 9, 29, 39
+LAST_FLOW, LAST_PUT, LAST_JOIN, LAST_CHANGE = 9, 19, 29, 39
 TIME = Op.TIME_ADD - Op.ADD
 # Of a type of NumPy, because Numba compiles anew for every literal argument.
 MULTIPLY, ZERO = cast(int, np.int64(Op.MULTIPLY)), cast(int, np.int64(0))

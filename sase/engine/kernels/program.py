@@ -16,7 +16,15 @@ from sase.engine.kernels.compiling import (
     part,
     spliced,
 )
-from sase.engine.kernels.operations import LAST_CHANGE, LAST_FLOW, LAST_JOIN, ZERO, Op, Value
+from sase.engine.kernels.operations import (
+    LAST_CHANGE,
+    LAST_FLOW,
+    LAST_JOIN,
+    LAST_PUT,
+    ZERO,
+    Op,
+    Value,
+)
 
 ARGUMENTS = 3  # the most that an operation has
 WORD = 63  # types in a word of a set
@@ -74,13 +82,8 @@ def evaluate_tuple(
                     values[0, 0] = first
                 return truth
             jumps = truth == (operation == Op.JUMP_IF_TRUE)
-            if operation == Op.UNDECLARED:
-                jumps = rows[second] >= 0 and is_among(
-                    code, code[at, 3], columns.types[rows[second]]
-                )
-                truth = truth or jumps
-            elif operation == Op.LACKING:
-                jumps = rows[second] != 0
+            if operation >= Op.UNDECLARED:
+                jumps = is_lacking(code, at, columns, rows[second])
                 truth = truth or jumps
             at = first if jumps else at + 1
             continue
@@ -91,14 +94,9 @@ def evaluate_tuple(
         elif operation == Op.CONSTANT:
             top += 1
             values[top, 0], values[top, 1] = first, second
-        elif operation == Op.VALUE:
+        elif operation <= LAST_PUT:
             top += 1
-            values[top, 0], values[top, 1] = rows[first], rows[first + 1]
-        elif operation == Op.CELL_IF_ANY:
-            top += 1
-            row = rows[first]
-            values[top, 0] = columns.tags[second, row] if row >= 0 else do.NULL
-            values[top, 1] = columns.cells[second, row] if row >= 0 else 0
+            values[top, 0], values[top, 1] = of_series(code, at, columns, rows)
         elif operation == Op.COMPARE:
             top -= 2
             truth = (first >> (side(values, top + 1) + 1)) & 1 == 1
@@ -155,6 +153,25 @@ def evaluate_values(
 def taken(values: IntRows, place: int) -> Value:
     """A value of the stack."""
     return int(values[place, 0]), int(values[place, 1])
+
+
+@part
+def is_lacking(code: IntRows, at: int, columns: Columns, row: int) -> bool:
+    """Whether an event, if there is one, is of a type in a set; or whether a flag says so."""
+    if code[at, 0] == Op.LACKING:
+        return row != 0
+    return row >= 0 and is_among(code, code[at, 3], columns.types[row])
+
+
+@part
+def of_series(code: IntRows, at: int, columns: Columns, rows: OutInts) -> Value:
+    """A value that stands among the rows, or an attribute of an event that there may not be."""
+    first, second = code[at, 1], code[at, 2]
+    if code[at, 0] == Op.VALUE:
+        return int(rows[first]), int(rows[first + 1])
+    if rows[first] < 0:
+        return do.NOTHING
+    return int(columns.tags[second, rows[first]]), int(columns.cells[second, rows[first]])
 
 
 @part

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sase.binding.bound import Conjunct, Part, Reference
 from sase.engine.expressions import Layout, lower_terms, make_stack
-from sase.engine.expressions.layout import references
-from sase.engine.kernels.collapsed import BEHIND, CHOSEN, ENTER, EXTEND, LAST_OF, LOOP
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.series import Machine
+from sase.engine.kernels.walking import BEHIND, CHOSEN, ENTER, EXTEND, LAST_OF, LOOP
 from sase.engine.operators.contract import Context
 from sase.engine.operators.series import conditions_of, packed
+from sase.planning.early import early
+from sase.planning.walking_back import Step
 
 
 @dataclass
@@ -74,8 +75,16 @@ class EarlyProgram:
         self._context = context
         base = context.layout([conjunct.condition for conjunct in conjuncts])
         levels = {each.index: context.level_of(each.index) for each in context.components}
-        found = sorted(_at_moments(conjuncts, levels), key=lambda each: each[0])
-        fills = [_fills(conjunct, levels) for _, conjunct in found]
+        found: list[tuple[int, Conjunct]] = []
+        fills: list[_Fills] = []
+        for conjunct in conjuncts:
+            decided = early(conjunct, context.components)
+            assert decided is not None, "the plan decides it later"
+            for moment in _moments(decided.step):
+                found.append((2 * levels[decided.component] + moment, conjunct))
+                fills.append(_Fills(levels, decided.component, decided.step is Step.FURTHER))
+        order = sorted(range(len(found)), key=lambda place: found[place][0])
+        found, fills = [found[place] for place in order], [fills[place] for place in order]
         layouts = [
             _EarlyLayout(
                 base.places, base.type_codes, base.interner, base.positions, base.strangers,
@@ -115,22 +124,8 @@ class EarlyProgram:
         )
 
 
-def _at_moments(
-    conjuncts: Sequence[Conjunct], levels: dict[int, int]
-) -> Iterator[tuple[int, Conjunct]]:
-    """Each condition when it is decided: as a series is entered, at a further event, or at both."""
-    for conjunct in conjuncts:
-        found = list(references(conjunct.condition))
-        own = min(reference.component for reference in found)
-        parts = {reference.part for reference in found if reference.component == own}
-        if Part.PREVIOUS not in parts:
-            yield 2 * levels[own] + ENTER, conjunct
-        if parts & {Part.CURRENT, Part.PREVIOUS}:
-            yield 2 * levels[own] + EXTEND, conjunct
-
-
-def _fills(conjunct: Conjunct, levels: dict[int, int]) -> _Fills:
-    found = list(references(conjunct.condition))
-    own = min(reference.component for reference in found)
-    parts = {reference.part for reference in found if reference.component == own}
-    return _Fills(levels, own, Part.PREVIOUS in parts)
+def _moments(step: Step) -> tuple[int, ...]:
+    """When a condition is decided: as its component is entered, at further events, or at both."""
+    if step is Step.ENTERING:
+        return (ENTER,)
+    return (EXTEND,) if step is Step.FURTHER else (ENTER, EXTEND)

@@ -13,6 +13,7 @@ from sase.engine.block import Block
 from sase.engine.kernels import collapsed as of
 from sase.engine.kernels.runs import CROWDED, DONE, FULL
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
+from sase.engine.kernels.walking import advance_collapsed
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
 from sase.engine.operators.early import EarlyProgram
 from sase.engine.operators.evaluation import Evaluation, beginnings
@@ -55,7 +56,7 @@ class PostponedEvaluationState(Evaluation):
         self._collapsed.state[of.AT] = 0
         why = NOTHING
         while why != DONE:
-            why = of.advance_collapsed(
+            why = advance_collapsed(
                 machine, early, self._pattern, self._bounds, self._collapsed, incoming,
                 self._written,
             )  # fmt: skip

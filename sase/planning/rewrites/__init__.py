@@ -9,7 +9,7 @@ from __future__ import annotations
 from sase.planning.rewrites.build_composite_key import build_composite_key
 from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
-from sase.planning.rewrites.evaluate_runs import evaluate_runs, evaluate_runs_again
+from sase.planning.rewrites.evaluate_runs import evaluate_runs
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
 from sase.planning.rewrites.filter_early import filter_early
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
@@ -40,7 +40,7 @@ __all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
 _RULES = (
     Rewrite(infer_equivalence_tests),  # before keys are chosen
     Rewrite(derive_conditions),  # of inferred tests too, and before conditions are pushed
-    Rewrite(evaluate_runs, of_runs=evaluate_runs_again),  # instead of all that is about stacks
+    Rewrite(evaluate_runs),  # instead of all that is about stacks
     Rewrite(use_active_instance_stacks),  # which all that follow need
     Rewrite(build_composite_key),  # one of these three partitions the stacks
     Rewrite(partition_on_every_attribute),

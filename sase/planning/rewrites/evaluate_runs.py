@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import (
     EdgeCondition,
-    Evaluation,
     Negation,
     Operator,
     RunEvaluation,
@@ -17,7 +14,6 @@ from sase.planning.nodes import (
     Stacks,
     Transformation,
     chain,
-    exchanged,
     find,
     rebuilt,
     the,
@@ -43,11 +39,3 @@ def evaluate_runs(plan: Operator) -> Outcome:
     )
     above = [each for each in chain(plan) if isinstance(each, Transformation | Negation)]
     return rebuilt([*above, runs])
-
-
-def evaluate_runs_again(plan: Operator) -> Outcome:
-    """Of a plan of runs: none of its evaluation is postponed."""
-    runs = the(plan, RunEvaluation)
-    if runs.evaluation is Evaluation.NFAB:
-        return Declined("runs are evaluated event by event already")
-    return exchanged(plan, replace(runs, evaluation=Evaluation.NFAB, early=()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.early import is_early
+from sase.planning.early import early
 from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
 from sase.planning.rewrites.contract import Declined, Outcome
 
@@ -14,10 +14,9 @@ def filter_early(plan: Operator) -> Outcome:
     runs = find(plan, RunEvaluation)
     if runs is None or runs.evaluation is not Evaluation.POSTPONED:
         return Declined("nothing is postponed")
-    early = tuple(
-        edge.conjunct for edge in runs.conditions if is_early(edge.conjunct, runs.components)
-    )
-    if not early:
+    every = [edge.conjunct for edge in runs.conditions]
+    found = tuple(each for each in every if early(each, runs.components) is not None)
+    if not found:
         return Declined("no condition is decided before all events of a match are known")
-    left = tuple(edge for edge in runs.conditions if edge.conjunct not in early)
-    return exchanged(plan, replace(runs, conditions=left, early=runs.early + early))
+    left = tuple(edge for edge in runs.conditions if edge.conjunct not in found)
+    return exchanged(plan, replace(runs, conditions=left, early=runs.early + found))

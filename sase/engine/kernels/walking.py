@@ -1,0 +1,391 @@
+"""Walks back from last events, through what is remembered (see `collapsed`), to matches.
+
+A walk goes from list to list of events, the most recent choice first. Of each list it knows all the
+ways in which its events may belong to the levels, in the order of results: the lower level first.
+Early conditions are decided as soon as the earliest event that they mention is chosen; the others
+are postponed until a walk is at its first event: then the match is bound from there on, as a run
+would.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from sase.engine.kernels.collapsed import (
+    AT,
+    BEGINS,
+    BOUND,
+    COUNT,
+    CURSOR,
+    DEPTH,
+    FAILED,
+    FIELDS,
+    HIGH,
+    INSTANCE,
+    LEVELS,
+    LOOKED,
+    LOW,
+    MEASURE,
+    ORDER,
+    ROW,
+    TAIL,
+    TAKES,
+    VISITED,
+    WALKS,
+    WAY,
+    WAY_AT,
+    WAY_LENGTH,
+    WAY_LEVEL,
+    WAY_ON,
+    WAYS,
+    Bounds,
+    Collapsed,
+    drop,
+    remembered,
+)
+from sase.engine.kernels.compiling import kernel, part, spliced
+from sase.engine.kernels.program import evaluate_tuple
+from sase.engine.kernels.runs import CROWDED, DONE, FULL, Incoming, Written
+from sase.engine.kernels.series import (
+    BEGIN,
+    CHECKS,
+    FILLS,
+    LEVEL,
+    LOOPS,
+    MOMENTS,
+    MOMENTS_AT,
+    NO_EVENT,
+    ROOT,
+    TAKE,
+    ZERO,
+    Machine,
+    Pattern,
+    bind,
+    entry,
+    fits,
+    hold,
+    is_match,
+    may_pass,
+    may_proceed,
+)
+from sase.engine.kernels.stacks import NOTHING, oldest
+
+# Where an early condition reads from: the event that is chosen, the one behind it, the last one of
+# a level, and the one that a loop is at.
+CHOSEN, BEHIND, LAST_OF, LOOP = range(4)
+# When: as the last event of its level, or as a further one.
+ENTER, EXTEND = (cast(int, np.int64(moment)) for moment in range(2))
+
+
+# ---------------------------------------------------------------- the walk
+
+
+@spliced
+def before(collapsed: Collapsed, levels: int, number: int, wanted: int) -> int:
+    """The last instance before one that may be of some levels."""
+    cell = collapsed.cells[number & (collapsed.cells.shape[0] - 1)]
+    found = NOTHING
+    for level in range(levels):
+        if (wanted >> level) & 1:
+            found = max(found, cell[FIELDS + level])
+    return int(found)
+
+
+@part
+def begun(
+    early: Machine, pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int
+) -> bool:
+    """Begin a walk at the last instance, if it may be the last event of a match."""
+    state, levels = collapsed.state, pattern.least.shape[0]
+    cell = collapsed.cells[number & (collapsed.cells.shape[0] - 1)]
+    state[DEPTH] = state[WAYS] = 0
+    for level in range(levels):
+        if (bounds.last >> level) & 1 and ((cell[BEGINS] | cell[TAKES]) >> level) & 1:
+            way = collapsed.ways[state[WAYS]]
+            way[WAY_LEVEL], way[WAY_LENGTH], way[WAY_ON] = level, 1, NOTHING
+            way[WAY_AT] = number
+            way[WAY + level] = cell[ROW]
+            if allowed(early, collapsed, state[WAYS], ENTER):
+                state[WAYS] += 1
+    if state[WAYS] == 0:
+        return False
+    state[WALKS] += 1
+    stepped(pattern, bounds, collapsed, number, ROOT)
+    return True
+
+
+@part
+def stepped(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int, low: int) -> None:
+    """A step to an instance, of which the ways are those from a place on."""
+    state, levels = collapsed.state, pattern.least.shape[0]
+    cell = collapsed.cells[number & (collapsed.cells.shape[0] - 1)]
+    step, wanted = collapsed.steps[state[DEPTH]], 0
+    for place in range(low, state[WAYS]):
+        way = collapsed.ways[place]
+        level, length = way[WAY_LEVEL], way[WAY_LENGTH]
+        most = pattern.most[level]
+        if (cell[TAKES] >> level) & 1 and (most < 0 or length < most):
+            wanted |= 1 << level
+        if (cell[BEGINS] >> level) & 1 and length >= pattern.least[level]:
+            wanted |= bounds.before[level]
+    step[INSTANCE], step[LOW], step[HIGH], step[LOOKED] = number, low, state[WAYS], low
+    step[LEVELS] = wanted
+    step[CURSOR] = before(collapsed, levels, number, wanted)
+    state[DEPTH] += 1
+
+
+@part
+def went_on(
+    early: Machine,
+    pattern: Pattern,
+    bounds: Bounds,
+    collapsed: Collapsed,
+    number: int,
+    bound: int,
+) -> None:
+    """Try an earlier instance in all ways of the last step, and step to it in those that it may."""
+    state, levels = collapsed.state, pattern.least.shape[0]
+    step = collapsed.steps[state[DEPTH] - 1]
+    mask = collapsed.cells.shape[0] - 1
+    cell, behind = collapsed.cells[number & mask], collapsed.cells[step[INSTANCE] & mask]
+    low = state[WAYS]
+    for place in range(step[LOW], step[HIGH]):
+        way = collapsed.ways[place]
+        level, length = way[WAY_LEVEL], way[WAY_LENGTH]
+        leaves = (behind[BEGINS] >> level) & 1 and length >= pattern.least[level]
+        most = pattern.most[level]
+        stays = (behind[TAKES] >> level) & 1 and (most < 0 or length < most)
+        for earlier in range(level + 1):
+            is_same = earlier == level
+            if is_same and not stays:
+                continue
+            if not is_same and not (leaves and (bounds.before[level] >> earlier) & 1):
+                continue
+            if not ((cell[BEGINS] | cell[TAKES]) >> earlier) & 1:
+                continue
+            if cell[FIELDS + levels + earlier] < bound:
+                continue
+            new = collapsed.ways[state[WAYS]]
+            for field in range(WAY, WAY + levels):
+                new[field] = way[field]
+            if not is_same:
+                new[WAY + earlier] = cell[ROW]
+            new[WAY_LEVEL], new[WAY_LENGTH] = earlier, length + 1 if is_same else 1
+            new[WAY_ON], new[WAY_AT] = place, number
+            if allowed(early, collapsed, state[WAYS], EXTEND if is_same else ENTER):
+                state[WAYS] += 1
+    if state[WAYS] > low:
+        stepped(pattern, bounds, collapsed, number, low)
+
+
+# ---------------------------------------------------------------- conditions
+
+
+@spliced
+def allowed(early: Machine, collapsed: Collapsed, place: int, moment: int) -> bool:
+    """Whether the early conditions on the event chosen last hold in a way."""
+    first = 2 * collapsed.ways[place, WAY_LEVEL] + moment
+    for condition in range(
+        entry(early, MOMENTS_AT, first, ZERO), entry(early, MOMENTS_AT, first + 1, ZERO)
+    ):
+        if not allows(early, collapsed, condition, place):
+            return False
+    return True
+
+
+@part
+def allows(machine: Machine, collapsed: Collapsed, condition: int, place: int) -> bool:
+    """Whether a condition holds for every choice of an event of each series it ranges over."""
+    cursors, ways = machine.cursors, collapsed.ways
+    check = machine.tables[machine.tables[0, CHECKS] + condition]
+    start, first, end = check[0], check[1], check[2]
+    for loop in range(first, end):
+        cursors[loop - first] = on_level(
+            collapsed, entry(machine, LOOPS, loop, ZERO), ways[place, WAY_ON]
+        )
+        if cursors[loop - first] == NOTHING:
+            return True
+    while True:
+        fill_early(machine, collapsed, condition, place)
+        if not evaluate_tuple(
+            machine.program, start, machine.columns, machine.rows, machine.stack, None
+        ):
+            return False
+        loop = first
+        while loop < end:
+            level, at = entry(machine, LOOPS, loop, ZERO), loop - first
+            following = ways[cursors[at], WAY_ON]
+            if following != NOTHING and ways[following, WAY_LEVEL] == level:
+                cursors[at] = following
+                break
+            cursors[at] = on_level(collapsed, level, ways[place, WAY_ON])
+            loop += 1
+        if loop == end:
+            return True
+
+
+@part
+def on_level(collapsed: Collapsed, level: int, place: int) -> int:
+    """The first step on along a way that is of a level."""
+    while place != NOTHING and collapsed.ways[place, WAY_LEVEL] < level:
+        place = collapsed.ways[place, WAY_ON]
+    if place != NOTHING and collapsed.ways[place, WAY_LEVEL] != level:
+        return NOTHING
+    return place
+
+
+@part
+def fill_early(machine: Machine, collapsed: Collapsed, condition: int, place: int) -> None:
+    """Put the events that a program reads where it reads them."""
+    cells, ways, mask = collapsed.cells, collapsed.ways, collapsed.cells.shape[0] - 1
+    chosen = cells[ways[place, WAY_AT] & mask, ROW]
+    machine.rows[0] = chosen & machine.mask
+    check = machine.tables[machine.tables[0, CHECKS] + condition]
+    for number in range(check[3], check[4]):
+        row = machine.tables[machine.tables[0, FILLS] + number]
+        source, which = row[0], row[1]
+        event = chosen
+        if source == BEHIND:
+            event = cells[ways[ways[place, WAY_ON], WAY_AT] & mask, ROW]
+        elif source == LAST_OF:
+            event = ways[place, WAY + which]
+        elif source == LOOP:
+            event = cells[ways[machine.cursors[which], WAY_AT] & mask, ROW]
+        machine.rows[row[4]] = event & machine.mask
+
+
+@part
+def is_bound(machine: Machine, pattern: Pattern, collapsed: Collapsed, place: int) -> bool:
+    """Whether the events of a way are a match, when they are bound from the first one on."""
+    nodes, ways, node = collapsed.nodes, collapsed.ways, ROOT
+    cells, mask = collapsed.cells, collapsed.cells.shape[0] - 1
+    collapsed.state[BOUND] += 1
+    while place != NOTHING:
+        level, event = ways[place, WAY_LEVEL], cells[ways[place, WAY_AT] & mask, ROW]
+        known = nodes[node, LEVEL]
+        if not fits(machine, nodes, node, event):
+            return False
+        if level != known:
+            if node != ROOT and not may_proceed(machine, pattern, nodes, node):
+                return False
+            for passed in range(known + 1, level):
+                if not may_pass(machine, pattern, nodes, node, passed):
+                    return False
+        bind(machine, nodes, node + 1, node, level, event)
+        moment = TAKE if level == known else BEGIN
+        node += 1
+        if not hold(machine, nodes, MOMENTS * level + moment, node, NO_EVENT):
+            return False
+        place = ways[place, WAY_ON]
+    return is_match(machine, pattern, nodes, node)
+
+
+@spliced
+def may_be_first(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, place: int) -> bool:
+    """Whether a match may begin with the event chosen last in a way."""
+    way = collapsed.ways[place]
+    level = way[WAY_LEVEL]
+    cell = collapsed.cells[way[WAY_AT] & (collapsed.cells.shape[0] - 1)]
+    return bool(
+        (bounds.first >> level) & 1
+        and (cell[BEGINS] >> level) & 1
+        and way[WAY_LENGTH] >= pattern.least[level]
+    )
+
+
+@part
+def wrote(collapsed: Collapsed, place: int, written: Written) -> bool:
+    """Write the match of a way, if there is room."""
+    count, at = written.sizes[0], written.sizes[1]
+    if count >= written.ends.shape[0] or at + collapsed.state[DEPTH] > written.events.shape[0]:
+        return False
+    for level in range(written.lengths.shape[0]):
+        written.lengths[level, count] = 0
+    cells, ways, mask = collapsed.cells, collapsed.ways, collapsed.cells.shape[0] - 1
+    while place != NOTHING:
+        written.events[at] = cells[ways[place, WAY_AT] & mask, ROW]
+        written.lengths[ways[place, WAY_LEVEL], count] += 1
+        at += 1
+        place = ways[place, WAY_ON]
+    written.ends[count] = at
+    written.sizes[0], written.sizes[1] = count + 1, at
+    return True
+
+
+# ---------------------------------------------------------------- event by event
+
+
+@part
+def walked(
+    machine: Machine,
+    early: Machine,
+    pattern: Pattern,
+    bounds: Bounds,
+    collapsed: Collapsed,
+    written: Written,
+) -> int:
+    """Go on with a walk, and write the matches that it meets; why it stops."""
+    state, cells, mask = collapsed.state, collapsed.cells, collapsed.cells.shape[0] - 1
+    levels = pattern.least.shape[0]
+    last = cells[collapsed.steps[0, INSTANCE] & mask, MEASURE]
+    bound = oldest(last, bounds.span)
+    while state[DEPTH] > 0:
+        step = collapsed.steps[state[DEPTH] - 1]
+        while step[LOOKED] < step[HIGH]:
+            place = step[LOOKED]
+            if may_be_first(pattern, bounds, collapsed, place):
+                if bounds.binds == 1 and not is_bound(machine, pattern, collapsed, place):
+                    state[FAILED] += 1
+                elif not wrote(collapsed, place, written):
+                    return FULL
+            step[LOOKED] += 1
+        number = step[CURSOR]
+        if number < state[TAIL] or cells[number & mask, MEASURE] < bound:
+            state[WAYS] = step[LOW]
+            state[DEPTH] -= 1
+            continue
+        room = (step[HIGH] - step[LOW]) * levels
+        if (
+            state[WAYS] + room > collapsed.ways.shape[0]
+            or state[DEPTH] + 1 >= collapsed.steps.shape[0]
+            or state[DEPTH] + 2 >= collapsed.nodes.shape[0]
+        ):
+            return CROWDED
+        step[CURSOR] = before(collapsed, levels, number, step[LEVELS])
+        state[VISITED] += 1
+        if cells[number & mask, ORDER] != cells[step[INSTANCE] & mask, ORDER]:
+            went_on(early, pattern, bounds, collapsed, number, bound)
+    return DONE
+
+
+@kernel
+def advance_collapsed(
+    machine: Machine,
+    early: Machine,
+    pattern: Pattern,
+    bounds: Bounds,
+    collapsed: Collapsed,
+    incoming: Incoming,
+    written: Written,
+) -> int:
+    """Take in events, on from where it stopped, and write the matches that they complete."""
+    state = collapsed.state
+    while state[AT] < incoming.numbers.shape[0]:
+        i = state[AT]
+        if state[DEPTH] == 0:
+            if bounds.prunes == 1:
+                drop(collapsed, oldest(incoming.measures[i], bounds.span))
+            is_of_any = incoming.keys[i] >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0
+            if is_of_any and state[COUNT] - state[TAIL] >= collapsed.cells.shape[0]:
+                return CROWDED
+            is_new = is_of_any and remembered(pattern, bounds, collapsed, incoming, i)
+            if not is_new or not begun(early, pattern, bounds, collapsed, state[COUNT] - 1):
+                state[AT] += 1
+                continue
+        why = walked(machine, early, pattern, bounds, collapsed, written)
+        if why != DONE:
+            return why
+        state[AT] += 1
+    return DONE
