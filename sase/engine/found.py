@@ -42,6 +42,8 @@ class Shape:
     has_series: bool
     schema: Schema
     texts: Interner
+    # Whether the matches can also be had as a set that lists none of them.
+    compresses: bool = False
 
     @classmethod
     def of(cls, plan: EnginePlan, texts: Interner) -> Shape:
@@ -56,6 +58,7 @@ class Shape:
             plan.has_series,
             plan.schema,
             texts,
+            plan.compresses,
         )
 
 

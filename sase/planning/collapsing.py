@@ -42,7 +42,7 @@ from sase.planning.rewrites.evaluate_runs import evaluate_runs
 from sase.planning.rewrites.runs import partition_runs, push_simple_conditions_to_runs
 
 # A graph has a slot for each number of events that a series must have: a greater one is tested.
-LONGEST = 16
+LONGEST = 64
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
