@@ -11,8 +11,6 @@ from sase.cli.signals import Ending
 from sase.cli.told import abandon, counted, say
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from sase.api.compiling import Compiled
     from sase.engine.forms import CompressedMatches
     from sase.engine.report import Report
@@ -85,7 +83,7 @@ def _deliver_set(
     return count, found.report
 
 
-def _summary(found: CompressedMatches, count: int, table: pa.Table) -> list[str]:
+def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
     lines = [f"{counted(count, 'match')}, {counted(table.num_rows, 'final event')}"]
     if not count:
         return lines
@@ -115,7 +113,7 @@ def _rows(rows: int | list[int] | None) -> str:
     return f"[{' '.join(shown)}]"
 
 
-def _write(table: pa.Table, path: str, ending: Ending) -> None:
+def _write(table: Any, path: str, ending: Ending) -> None:
     from sase.engine.sinks import FileSink
 
     sink = FileSink(path, table.schema)
