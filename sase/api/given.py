@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 DEFAULT_PLAN, TIME, TYPE = "optimized", "ts", "type"
 _ON_BAD_ROW = ("error", "quarantine")
-_OUTPUTS = ("all", "non_overlap", "compressed", "count")
+_LISTED = ("all", "non_overlap")
+_OUTPUTS = (*_LISTED, "compressed", "count")
 
 
 def schema_of(given: object, *, mends: bool, **keywords: Any) -> Schema:
@@ -70,8 +71,16 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
 def check_output(given: str) -> None:
     """Refuse a form of output that there is not."""
     check_is_one("output", given, _OUTPUTS)
-    if given in ("compressed", "count"):
-        raise PlanError(f'output={given!r} is not there yet: there are "all" and "non_overlap"')
+
+
+def check_is_listed(given: str) -> None:
+    """Refuse a form of output in which matches are not listed, as plans and matchers do."""
+    check_output(given)
+    if given not in _LISTED:
+        raise PlanError(
+            f'output="{given}" is of all events there are: give it to sase.match, or to sase run as'
+            f" --output {given}; a plan lists its matches"
+        )
 
 
 def check_on_bad_row(given: str) -> None:

@@ -3,18 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from sase.api.compiling import compiled, statistics_in
-from sase.api.given import DEFAULT_PLAN, TIME, TYPE, check_on_bad_row, check_output, readable
+from sase.api.compiling import Compiled, compiled, statistics_in
+from sase.api.forms import compressed, counted
+from sase.api.given import (
+    DEFAULT_PLAN,
+    TIME,
+    TYPE,
+    check_is_listed,
+    check_on_bad_row,
+    check_output,
+    readable,
+)
 from sase.api.plan import Plan
 from sase.api.running import run
 
 if TYPE_CHECKING:
+    from sase.engine.forms import CompressedMatches, MatchCount
     from sase.engine.matches import Matches
 
 
+@overload
 def match(
+    query: str, events: object, *, output: Literal["all", "non_overlap"] = "all", **rest: Any
+) -> Matches: ...
+
+
+@overload
+def match(
+    query: str, events: object, *, output: Literal["compressed"], **rest: Any
+) -> CompressedMatches: ...
+
+
+@overload
+def match(query: str, events: object, *, output: Literal["count"], **rest: Any) -> MatchCount: ...
+
+
+@overload
+def match(
+    query: str, events: object, *, output: str, **rest: Any
+) -> Matches | CompressedMatches | MatchCount: ...
+
+
+# The forms only tell apart what is returned: what else may be given stands here, once.
+def match(  # type: ignore[misc]
     query: str,
     events: object,
     *,
@@ -31,7 +64,7 @@ def match(
     max_matches: int | None = None,
     stats: object = None,
     threads: int | None = None,
-) -> Matches:
+) -> Matches | CompressedMatches | MatchCount:
     """The matches of a query in events: compile and run.
 
     `events` are the path of files (Parquet, CSV, JSON lines, Arrow; a file, a folder or a pattern),
@@ -42,25 +75,37 @@ def match(
     and put into `Matches.report.quarantined`. `stats` are statistics of the events, or the path of
     a file of them, by which the optimizer chooses; without any it measures them on a sample where
     there are enough events for that to pay.
+
+    `output` is "all", "non_overlap" (of each partition the first match, then the first behind it),
+    "compressed" for a set that can be counted and sampled where it cannot be listed, or "count" for
+    the number alone; `max_matches` then bounds how many may be looked at one by one.
     """
     check_output(output)
     check_on_bad_row(on_bad_row)
     inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
-    known = compiled(
-        query,
-        inputs,
-        time=time,
-        type=type,
-        seq=seq,
-        types=types,
-        time_unit=time_unit,
-        params=params,
-        plan=plan,
-        limit=limit,
-        output=output,
-        on_bad_row=on_bad_row,
-    )
-    return run(known, inputs, stats=stats, threads=threads, max_matches=max_matches)
+
+    def known(query: str) -> Compiled:
+        return compiled(
+            query,
+            inputs,
+            time=time,
+            type=type,
+            seq=seq,
+            types=types,
+            time_unit=time_unit,
+            params=params,
+            plan=plan,
+            limit=limit,
+            output=output,
+            on_bad_row=on_bad_row,
+        )
+
+    settings: dict[str, Any] = {"stats": stats, "threads": threads, "max_matches": max_matches}
+    if output == "count":
+        return counted(known(query), inputs, **settings)
+    if output == "compressed":
+        return compressed(known(query), inputs, known, **settings)
+    return run(known(query), inputs, **settings)
 
 
 def compile(
@@ -86,6 +131,7 @@ def compile(
     keywords say what its columns are. Where the plan is opened for a stream `lateness` says how
     late rows may come: raw units of the time column, a `timedelta`, or a text like "5 seconds".
     """
+    check_is_listed(output)
     known = compiled(
         query,
         schema,

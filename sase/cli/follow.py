@@ -28,6 +28,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
         rows.schema,
         limit=arguments.limit,
         on_bad_row=arguments.on_bad_row,
+        output=arguments.output,
         lateness=lateness_of(arguments.lateness),
         **keywords(arguments, rows.schema.names),
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sase.cli.failing import status_of
 from sase.cli.follow import follow, lateness_of
+from sase.cli.forms import FORMS, check_form, deliver_form
 from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
@@ -15,6 +16,7 @@ from sase.cli.signals import Ending
 from sase.cli.told import abandon, counted, say, say_late, told_warnings
 
 if TYPE_CHECKING:
+    from sase.api.compiling import Compiled
     from sase.engine.matches import Matches
     from sase.engine.report import Report
 
@@ -53,7 +55,9 @@ def configure(parser: ArgumentParser) -> None:
         "--output",
         choices=("all", "non_overlap", "compressed", "count"),
         default="all",
-        help="which form the matches have; all but the default wait for level 2 (default: all)",
+        help="all matches; those of each partition that do not overlap; a summary of all as a set,"
+        " which with -o FILE is written as a row for each final event; or their number alone"
+        " (default: all)",
     )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after so many matches")
     parser.add_argument("--max-matches", metavar="N", type=int, help="fail if there are more")
@@ -77,6 +81,8 @@ def run(arguments: Namespace) -> int:
 
         with Ending() as ending:
             check_output(arguments.output)
+            if arguments.output in FORMS:
+                check_form(arguments)
             if arguments.follow:
                 _check_follow(arguments)
                 return follow(arguments, ending)
@@ -89,6 +95,7 @@ def _check_follow(arguments: Namespace) -> None:
     """Some options need an end of the input."""
     given = {
         "--format table": arguments.format == "table",
+        f"--output {arguments.output}": arguments.output in FORMS,
         "--threads": arguments.threads is not None,
         "--max-matches": arguments.max_matches is not None,
         "--quarantine": arguments.quarantine is not None,
@@ -102,7 +109,6 @@ def _check_follow(arguments: Namespace) -> None:
 
 def _run(arguments: Namespace, ending: Ending) -> int:
     from sase.api.compiling import compiled
-    from sase.api.running import run as run_plan
     from sase.engine.files import Files
     from sase.engine.sinks import writer_for
 
@@ -118,22 +124,38 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         events,
         limit=arguments.limit,
         on_bad_row=on_bad_row,
+        output=arguments.output,
         lateness=lateness_of(arguments.lateness),
         **keywords(arguments, columns),
     )
     rows = events.rows() if isinstance(events, Files) else None
     with told_warnings(), Progress(rows) as progress:
-        matches = run_plan(
-            known,
-            events,
-            stats=arguments.stats,
-            threads=arguments.threads,
-            max_matches=arguments.max_matches,
-            watch=lambda rows: setattr(progress, "rows", rows),
-        )
-        where = _deliver(matches, arguments, progress, ending)
+        report, where = _searched(known, events, arguments, progress, ending)
     sys.stdout.flush()  # or the summary could overtake what it sums up
-    report = matches.report
+    _conclude(report, where, arguments, progress)
+    return 0
+
+
+def _searched(
+    known: Compiled, events: object, arguments: Namespace, progress: Progress, ending: Ending
+) -> tuple[Report, str]:
+    """Deliver what is found in the form that is asked for; where it is, for the summary."""
+    from sase.api.running import run as run_plan
+
+    names = ("stats", "threads", "max_matches")
+    settings = {name: getattr(arguments, name) for name in names}
+    if arguments.output in FORMS:
+        progress.matches, report = deliver_form(known, events, arguments, settings, ending)
+        return report, ""
+    matches = run_plan(
+        known, events, watch=lambda rows: setattr(progress, "rows", rows), **settings
+    )
+    where = _deliver(matches, arguments, progress, ending)
+    return matches.report, where
+
+
+def _conclude(report: Report, where: str, arguments: Namespace, progress: Progress) -> None:
+    """Say how the run went."""
     if report.bad:
         _put_aside(report, arguments.quarantine)
     say([f"warning: {warning}" for warning in report.warnings])
@@ -148,7 +170,6 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         say([f"{tool}  with the same query and events says what stopped the matches"])
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
-    return 0
 
 
 def _put_aside(report: Report, path: str | None) -> None:

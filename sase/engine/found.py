@@ -42,6 +42,8 @@ class Shape:
     has_series: bool
     schema: Schema
     texts: Interner
+    # Whether the matches can also be had as a set that lists none of them.
+    compresses: bool = False
 
     @classmethod
     def of(cls, plan: EnginePlan, texts: Interner) -> Shape:
@@ -56,6 +58,7 @@ class Shape:
             plan.has_series,
             plan.schema,
             texts,
+            plan.compresses,
         )
 
 
@@ -176,21 +179,21 @@ class Found:
         if isinstance(positions, Bindings):
             return {
                 component.variable: event_column(
-                    positions, level, component, partial(self._struct, component)
+                    positions, level, component, partial(self.events_of, component)
                 )
                 for level, component in enumerate(self.shape.components)
             }
         return {
-            component.variable: self._struct(component, positions[level])
+            component.variable: self.events_of(component, positions[level])
             for level, component in enumerate(self.shape.components)
         }
 
-    def _struct(self, component: BoundComponent, positions: Numbers) -> pa.Array:
-        places = self.history.places(positions)
+    def events_of(self, component: BoundComponent, positions: Numbers) -> pa.StructArray:
+        """Events of a component by position, with all attributes of its types."""
         names = [
             name for name in self.history.names(component.types) if self._shows(component, name)
         ]
-        values = [self._attribute(component, name, positions, places) for name in names]
+        values = [self.attribute(component, name, positions) for name in names]
         if not names:
             return pa.array([{}] * len(positions), pa.struct([]))
         return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
@@ -208,10 +211,11 @@ class Found:
                 found.append(type_name)
         return frozenset(found)
 
-    def _attribute(
-        self, component: BoundComponent, name: str, positions: Numbers, places: Numbers
+    def attribute(
+        self, component: BoundComponent, name: str, positions: Numbers
     ) -> pa.ChunkedArray:
-        """An attribute of events, NULL where their type does not declare it."""
+        """An attribute of events by position, NULL where their type does not declare it."""
+        places = self.history.places(positions)
         values = self.history.column(name, places, component.types)
         declaring = self._declaring(component, name)
         admitted = component.types or self.shape.schema.type_names

@@ -142,6 +142,19 @@ class Matches(Sequence[dict[str, Any]]):
             watch(seen)
         return Matches.of(parts, self.report)
 
+    @property
+    def is_searched(self) -> bool:
+        """Whether they have been searched for, to the end."""
+        return self._last_report is not None
+
+    def found(self) -> Iterator[Part]:
+        """What is found, part by part, whatever its number; nothing is held here."""
+        return iter(self._parts) if self._parts is not None else self._found(None)
+
+    def hold(self, parts: Iterable[Part]) -> None:
+        """These are all parts of them, so that they need not be searched for again."""
+        self._parts = list(parts)
+
     def __repr__(self) -> str:
         from sase.engine.showing import as_text
 
@@ -180,7 +193,7 @@ class Matches(Sequence[dict[str, Any]]):
                     within = _rows_of(part.between(left - 1, left))
                 if len(part) > left:
                     yield part.between(0, left)
-                    raise BudgetError(_too_many(most, within, self._most is not None))
+                    raise BudgetError(_too_many(most, within, self._most is not None, part))
             count += len(part)
             yield part
 
@@ -221,11 +234,15 @@ def _rows_of(match: Part) -> str:
     )  # fmt: skip
 
 
-def _too_many(most: int, within: str, is_asked_for: bool) -> str:
+def _too_many(most: int, within: str, is_asked_for: bool, part: Part) -> str:
     what = f"there are more than {most:,} matches, "
     what += "which is max_matches" if is_asked_for else "which is what memory can hold"
     if within:
         what += f"; match {most:,} {within}"
-    return f"{what}: narrow the query, set LIMIT, or read them one batch after the other with " + (
-        "a greater max_matches" if is_asked_for else "to_reader()"
-    )
+    batches = "a greater max_matches" if is_asked_for else "to_reader()"
+    ways = ["narrow the query", "set LIMIT", f"read them one batch after the other with {batches}"]
+    if part.shape.compresses:
+        ways.append(
+            'count and sample them without a list with output="compressed" (--output compressed)'
+        )
+    return f"{what}: {', '.join(ways[:-1])}, or {ways[-1]}"

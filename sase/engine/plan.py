@@ -77,6 +77,12 @@ class EnginePlan:
         """Whether matches are of any number of events."""
         return self.runs is not None
 
+    @property
+    def compresses(self) -> bool:
+        """Whether all matches of skip till any match are wanted, which can be too many to list."""
+        is_any = self.runs is None or self.runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH
+        return is_any and self.returned.apart is None
+
     @cached_property
     def positives(self) -> tuple[BoundComponent, ...]:
         """The positive components by level."""

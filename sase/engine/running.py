@@ -85,12 +85,16 @@ def run(
 
 def held(plan: EnginePlan, events: object) -> tuple[Inputs, Events] | None:
     """Events of any kind as the engine reads them; None of files that are too many to be held."""
+    if is_too_large(plan, events):
+        return None
     if isinstance(events, Files):
-        names = _columns(plan, events)
-        if events.weight(names) > MOST_HELD:
-            return None
-        events = _whole(plan, events, names)
+        events = _whole(plan, events, _columns(plan, events))
     return Matcher(plan, streaming=False).load(events)
+
+
+def is_too_large(plan: EnginePlan, events: object) -> bool:
+    """Whether events are files that go by in pieces."""
+    return isinstance(events, Files) and events.weight(_columns(plan, events)) > MOST_HELD
 
 
 def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:

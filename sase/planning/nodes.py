@@ -119,10 +119,14 @@ class EdgeCondition:
 
 
 class Evaluation(Enum):
-    """How run evaluation finds matches: run by run, or from each last event back."""
+    """How run evaluation finds matches: run by run, from each last event back, or not one by one.
+
+    Collapsed it collects the events of which a compressed set is made.
+    """
 
     NFAB = "NFAb"
     POSTPONED = "postponed"
+    COLLAPSED = "collapsed"
 
 
 @dataclass(frozen=True, slots=True)

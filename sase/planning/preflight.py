@@ -94,6 +94,8 @@ def _help(figures: Figures, expected: float, most: int | None) -> str:
     ways.append("set LIMIT")
     instead = "read them batch after batch with to_reader()"
     ways.append(instead if most is None else "allow more")
+    if the(figures.plan, Transformation).apart is None:
+        ways.append('count and sample them without a list with output="compressed"')
     return f"{', '.join(ways[:-1])}, or {ways[-1]}"
 
 

@@ -42,8 +42,9 @@ def test_a_reader_gives_what_is_allowed_and_then_the_events_it_reached(
     last = rows(PAIRS)[most - 1]
     assert message == (
         f"there are more than {most} matches, which is max_matches; match {most} begins with input"
-        f" row {last['a']} and ends with row {last['b']}: narrow the query, set LIMIT, or read them"
-        " one batch after the other with a greater max_matches"
+        f" row {last['a']} and ends with row {last['b']}: narrow the query, set LIMIT, read them"
+        " one batch after the other with a greater max_matches, or count and sample them without a"
+        ' list with output="compressed" (--output compressed)'
     )
 
 
@@ -78,7 +79,7 @@ def test_what_memory_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert message.startswith(
         "there are more than 10 matches, which is what memory can hold; match 10 begins with"
     )
-    assert message.endswith("or read them one batch after the other with to_reader()")
+    assert "read them one batch after the other with to_reader()" in message
     assert sase.match(PAIRS, EVENTS).to_reader().read_all().num_rows == count
 
 

@@ -159,8 +159,10 @@ def test_events_without_a_type_column(capsys: pytest.CaptureFixture[str]) -> Non
         (["-q", QUERY, "--types", "none.toml"], "none.toml cannot be read"),
         (["-q", QUERY, "--threads", "0"], "at least one thread"),
         (["-q", QUERY, "--limit", "-1"], "not negative"),
-        (["-q", QUERY, "--output", "count"], "output='count' waits for level 2"),
-        (["-q", QUERY, "--output", "non_overlap", "--follow"], "waits for level 2"),
+        (["-q", QUERY, "--output", "count", "-o", "n.csv"], "that prints a number"),
+        (["-q", QUERY, "--output", "count", "--format", "csv"], "--format jsonl as JSON"),
+        (["-q", QUERY, "--output", "compressed", "--format", "csv"], "-o FILE writes"),
+        (["-q", QUERY, "--output", "count", "--follow"], "--output count does not go with"),
         ([], "there is no query"),
         (["a.sase", "b.sase"], "cannot be read"),
     ],
@@ -186,11 +188,36 @@ def test_a_file_of_types_that_is_none(
     assert message in capsys.readouterr().err
 
 
-def test_the_form_of_the_output_is_known_or_waits() -> None:
-    assert len(sase.match(QUERY, EVENTS, output="all")) > 0
-    for given, message in (("compressed", "waits for level 2"), ("counts", "did you mean `count`")):
-        with pytest.raises(sase.PlanError, match=message):
-            sase.match(QUERY, EVENTS, output=given)
+def test_the_form_of_the_output_is_known() -> None:
+    with pytest.raises(sase.PlanError, match="did you mean `count`"):
+        sase.match(QUERY, EVENTS, output="counts")
+    with pytest.raises(sase.PlanError, match="give it to sase.match"):
+        sase.compile(QUERY, EVENTS, output="count")
+
+
+def test_the_number_of_matches(capsys: pytest.CaptureFixture[str]) -> None:
+    number = len(sase.match(QUERY, EVENTS))
+    assert run("-q", QUERY, "--output", "count") == 0
+    assert capsys.readouterr().out == f"{number}\n"
+    assert run("-q", QUERY, "--output", "count", "--format", "jsonl") == 0
+    assert json.loads(capsys.readouterr().out) == {"count": number}
+
+
+def test_a_summary_and_the_collapsed_form(capsys: pytest.CaptureFixture[str]) -> None:
+    number = len(sase.match(QUERY, EVENTS))
+    assert run("-q", QUERY, "--output", "compressed", "-o", "found.parquet") == 0
+    assert f"{number:,} matches" in capsys.readouterr().out
+    table = read("found.parquet")
+    assert sum(table["count"].to_pylist()) == number
+    assert table["rows"].type.names == ["a", "c"]
+
+
+def test_matches_that_do_not_overlap(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-q", QUERY, "--output", "non_overlap", "--format", "jsonl") == 0
+    apart = sase.match(QUERY, EVENTS, output="non_overlap")
+    assert (
+        0 < len(capsys.readouterr().out.splitlines()) == len(apart) < len(sase.match(QUERY, EVENTS))
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ def test_a_whole_message() -> None:
     assert said("EVENT SEQ(A a, B b) WITHIN 1000") == (
         "about 19,900 matches are expected, more than max_matches=10: there are about 9.95 a for"
         " each event that may follow; half the window would leave about 9,980, an equivalence test"
-        " [attribute] keeps apart what does not belong together, set LIMIT, or allow more"
+        " [attribute] keeps apart what does not belong together, set LIMIT, allow more, or count"
+        ' and sample them without a list with output="compressed"'
     )
 
 
@@ -88,7 +89,7 @@ def test_the_part_that_causes_it_is_named() -> None:
 def test_what_would_help(query: str, helps: list[str], not_helping: list[str]) -> None:
     message = said(query)
     assert message is not None
-    assert message.endswith("set LIMIT, or allow more")
+    assert "set LIMIT, allow more, or count and sample them" in message
     for each in helps:
         assert each in message
     for each in not_helping:

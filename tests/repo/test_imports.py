@@ -41,6 +41,7 @@ HOMES = {
         "sase.engine.events",
         "sase.engine.files",
         "sase.engine.history",
+        "sase.engine.forms",
         "sase.engine.found",
         "sase.engine.late",
         "sase.engine.matches",

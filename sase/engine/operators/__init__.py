@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sase.engine.operators.collapsed_evaluation import CollapsedEvaluationState
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.finished import SeriesNegationState
 from sase.engine.operators.negation import NegationState
@@ -62,5 +63,7 @@ def _opened(
             return TransformationState(node, context, of_series=of_series)
         case RunEvaluation(evaluation=Evaluation.POSTPONED):
             return PostponedEvaluationState(node, context)
+        case RunEvaluation(evaluation=Evaluation.COLLAPSED):
+            return CollapsedEvaluationState(node, context)
         case RunEvaluation():
             return RunEvaluationState(node, context)

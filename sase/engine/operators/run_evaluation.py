@@ -28,6 +28,11 @@ TOO_MANY = (
     "the runs of this query need more memory than there is: narrow its conditions, give it a"
     " smaller WITHIN, or a stricter strategy such as skip_till_next_match"
 )
+# Where every run may ignore every event, matches need not be found run by run.
+WITHOUT_RUNS = (
+    '; the default plan keeps no runs, and output="compressed" (--output compressed) counts matches'
+    " without a list of them"
+)
 
 
 class RunEvaluationState(Evaluation):
@@ -97,7 +102,8 @@ class RunEvaluationState(Evaluation):
         cells, fresh = runs.cells, runs.fresh
         if size > len(cells):
             if 8 * size * self._program.width > available_memory() // 2:
-                raise BudgetError(TOO_MANY)
+                is_any = self._rules.strategy == of.ANY
+                raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
             cells = np.zeros((size, self._program.width), np.int64)
             cells[: len(runs.cells)] = runs.cells
         if needed > len(fresh):

@@ -136,11 +136,12 @@ class TransformationState:
                 self._left -= sequences.shape[1]
             if sequences.size:
                 self._out += sequences.shape[1]
-                yield self._result(sequences)
+                yield self.result(sequences)
             if self.is_done:
                 return
 
-    def _result(self, sequences: Sequences | Bindings) -> Results:
+    def result(self, sequences: Sequences | Bindings) -> Results:
+        """What sequences are shown as."""
         if isinstance(sequences, Bindings):
             assert self._values is not None
             return Results(sequences.mapped(self._positions), self._values.of(sequences))

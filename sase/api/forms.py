@@ -1,0 +1,88 @@
+"""Running a compiled query for its number of matches, or for all of them as a set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sase.api.compiling import Compiled
+from sase.api.running import run
+from sase.errors import PlanError
+from sase.lang import ast
+from sase.lang.parser import parse_condition, parse_query
+from sase.lang.printer import to_text
+from sase.planning.collapsing import collapsed
+from sase.planning.optimizer import Optimized
+
+if TYPE_CHECKING:
+    from sase.engine.forms import CompressedMatches, MatchCount
+    from sase.engine.forms.compressed_matches import Source
+
+# What `run` takes beside a compiled query and events: any number of matches is fine.
+Settings = Mapping[str, Any]
+ANY_NUMBER = 2**63
+
+
+def compressed(
+    known: Compiled,
+    events: object,
+    again: Callable[[str], Compiled],
+    *,
+    max_matches: int | None = None,
+    **settings: Any,
+) -> CompressedMatches:
+    """All matches as a set; `again` compiles the query with another text."""
+    from sase.engine.forms import CompressedMatches
+
+    def narrowed(condition: str) -> CompressedMatches:
+        text = _with_having(known.query, condition)
+        return compressed(again(text), events, again, max_matches=max_matches, **settings)
+
+    keys = tuple(dict.fromkeys(test.attribute for test in known.bound.equivalences))
+    opened = partial(_source, known, events, settings, for_set=True)
+    return CompressedMatches(opened, narrowed, keys=keys, most=max_matches)
+
+
+def counted(
+    known: Compiled, events: object, *, max_matches: int | None = None, **settings: Any
+) -> MatchCount:
+    """The number of matches."""
+    from sase.engine.forms import MatchCount
+    from sase.engine.forms.compressed_matches import notes
+
+    source = _source(known, events, settings, for_set=False)
+    count = source.count(ANY_NUMBER if max_matches is None else max_matches)
+    report = source.report
+    report = replace(report, notes=(*report.notes, *notes(source.reasons)))
+    return MatchCount.of(count, report, is_counted=not source.reasons)
+
+
+def _source(known: Compiled, events: object, settings: Settings, *, for_set: bool) -> Source:
+    """A graph where the query allows it, and else a search."""
+    from sase.engine.forms import Counted, Listed
+    from sase.engine.running import held, is_too_large
+
+    form = collapsed(known.basic)
+    plan = known.plan(Optimized.of(form.plan)).engine
+    if for_set and is_too_large(plan, events):
+        raise PlanError(
+            'output="compressed" holds the events, and these files are too large for that:'
+            ' output="count" reads them in pieces'
+        )
+    whole = None if form.reasons else held(plan, events)
+    if whole is not None:
+        return Counted(plan, *whole)
+    reasons = form.reasons or ("the events are too many to be held",)
+    # Matches of a set show their events, which several threads do not hand over.
+    threads = 1 if for_set else settings.get("threads")
+    matches = run(known, events, max_matches=ANY_NUMBER, **{**settings, "threads": threads})
+    return Listed(matches, reasons, holds=for_set)
+
+
+def _with_having(query: str, condition: str) -> str:
+    """The query with one more condition on finished matches."""
+    tree, more = parse_query(query), parse_condition(condition, "where")
+    having = more if tree.having is None else ast.And((tree.having, more))
+    return to_text(replace(tree, having=having))

@@ -1,0 +1,128 @@
+"""`sase run --output count` and `--output compressed`: matches that are not listed."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from sase.cli.queries import ArgumentError
+from sase.cli.signals import Ending
+from sase.cli.told import abandon, counted, say
+
+if TYPE_CHECKING:
+    from sase.api.compiling import Compiled
+    from sase.engine.forms import CompressedMatches
+    from sase.engine.report import Report
+
+FORMS = ("compressed", "count")
+SAMPLES = 3
+
+
+def check_form(arguments: Namespace) -> None:
+    """Refuse options that a form has no use for."""
+    form, format = arguments.output, arguments.format
+    if form == "count" and arguments.out is not None:
+        raise ArgumentError("-o does not go with --output count: that prints a number")
+    if form == "count" and format not in (None, "jsonl"):
+        raise ArgumentError(
+            f"--format {format} does not go with --output count: that prints a number, with"
+            " --format jsonl as JSON"
+        )
+    if form == "compressed" and format is not None:
+        raise ArgumentError(
+            f"--format {format} does not go with --output compressed: that prints a summary, and"
+            " -o FILE writes the collapsed form"
+        )
+
+
+def deliver_form(
+    known: Compiled,
+    events: object,
+    arguments: Namespace,
+    settings: dict[str, Any],
+    ending: Ending,
+) -> tuple[int, Report]:
+    """Print the number of matches, or a summary of all; the number and the report."""
+    if arguments.output == "count":
+        return _deliver_count(known, events, arguments, settings)
+    return _deliver_set(known, events, arguments, settings, ending)
+
+
+def _deliver_count(
+    known: Compiled, events: object, arguments: Namespace, settings: dict[str, Any]
+) -> tuple[int, Report]:
+    """Print the number of matches."""
+    from sase.api.forms import counted as count_of
+
+    count = count_of(known, events, **settings)
+    print(json.dumps({"count": int(count)}) if arguments.format == "jsonl" else int(count))
+    return int(count), count.report
+
+
+def _deliver_set(
+    known: Compiled,
+    events: object,
+    arguments: Namespace,
+    settings: dict[str, Any],
+    ending: Ending,
+) -> tuple[int, Report]:
+    """Print a summary of all matches as a set; write their collapsed form to a file."""
+    from sase.api.forms import compressed
+
+    def again(query: str) -> Compiled:
+        raise AssertionError("the command line adds no condition")
+
+    found = compressed(known, events, again, **settings)
+    count = found.count()
+    table = found.to_arrow()
+    print("\n".join(_summary(found, count, table)))
+    if arguments.out is not None:
+        _write(table, arguments.out, ending)
+        say([f"the collapsed form: {counted(table.num_rows, 'row')} in {arguments.out}"])
+    return count, found.report
+
+
+def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
+    lines = [f"{counted(count, 'match')}, {counted(table.num_rows, 'final event')}"]
+    if not count:
+        return lines
+    counts = [int(each) for each in table["count"].to_pylist()]
+    largest = max(range(len(counts)), key=counts.__getitem__)
+    last = table.slice(largest, 1).to_pylist()[0]
+    of = ", ".join(f"{name} {value}" for name, value in last.get("key", {}).items())
+    lines.append(
+        f"most end at {last['ts_end']}{f' of {of}' if of else ''}: {counts[largest]:,}, of "
+        + " and ".join(f"{len(rows):,} {name}" for name, rows in last["rows"].items())
+    )
+    lines.append(f"{SAMPLES} of them by chance, as input rows:")
+    matches = found.sample(SAMPLES).rows.to_pylist()
+    return lines + [
+        "  " + "  ".join(f"{name} {_rows(rows)}" for name, rows in match.items())
+        for match in matches
+    ]
+
+
+def _rows(rows: int | list[int] | None) -> str:
+    """Rows of the input, not more than fit into a line."""
+    if not isinstance(rows, list):
+        return "–" if rows is None else f"{rows}"
+    shown = [str(row) for row in rows]
+    if len(shown) > 8:
+        shown = [*shown[:4], "…", *shown[-3:]]
+    return f"[{' '.join(shown)}]"
+
+
+def _write(table: Any, path: str, ending: Ending) -> None:
+    from sase.engine.sinks import FileSink
+
+    sink = FileSink(path, table.schema)
+    try:
+        for batch in table.to_batches():
+            with ending.whole():
+                sink.write_batch(batch)
+        with ending.whole():
+            sink.close()
+    except BaseException:
+        abandon(sink)
+        raise

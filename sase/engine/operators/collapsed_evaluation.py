@@ -1,0 +1,114 @@
+"""(SASE++) Collapsed evaluation: the events of which a compressed match set is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.bindings import Bindings
+from sase.engine.block import Block, Numbers
+from sase.engine.compressed import Binding, Candidates, Edge, Levels, MatchSet
+from sase.engine.kernels.stacks import ANY_SPAN
+from sase.engine.operators.contract import Context, Counters, Saved, span_of
+from sase.engine.operators.evaluation import Evaluation
+from sase.engine.operators.neighbours import Neighbours
+from sase.planning.nodes import RunEvaluation
+
+# What is known of an event: its number, position, key, tie, measure, and levels as bits.
+NUMBER, POSITION, KEY, TIE, MEASURE, BEGINS, TAKES = range(7)
+
+
+class CollapsedEvaluationState(Evaluation):
+    """A running evaluation that lists no match: all its events stay."""
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        super().__init__(node, context)
+        self._neighbours = Neighbours(context, node.early)
+        self._parts = [np.empty((7, 0), np.int64)]
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """No match; the events of a block that may take part in one are remembered."""
+        self._seen += len(block)
+        if self.node.nothing is None:
+            found = self._incoming(block, block.positions)
+            columns = (
+                found.numbers, found.spots, found.keys, found.ties, found.measures,
+                found.begins, found.takes,
+            )  # fmt: skip
+            events = np.stack([np.asarray(column, np.int64) for column in columns])
+            may = (events[KEY] >= 0) & ((events[BEGINS] | events[TAKES]) != 0)
+            self._parts.append(events[:, may])
+        return iter(())
+
+    def horizon(self) -> int | None:
+        """The first event of all."""
+        return next((int(part[NUMBER, 0]) for part in self._parts if part.shape[1]), None)
+
+    def counters(self) -> Counters:
+        """Events, and those that may take part in a match."""
+        kept = sum(part.shape[1] for part in self._parts)
+        bytes_held = sum(part.nbytes for part in self._parts)
+        return {"events": self._seen, "candidates": kept, **self._counted(bytes_held)}
+
+    def saved(self) -> Saved:
+        """The events."""
+        return {"seen": self._seen, "events": np.concatenate(self._parts, axis=1)}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self._seen, self._parts = saved["seen"], [np.array(saved["events"], np.int64)]
+
+    def collected(self) -> Collected:
+        """All matches of the events so far, as a set."""
+        events = np.concatenate(self._parts, axis=1)
+        events = events[:, np.argsort(events[KEY], kind="stable")]
+        cuts = np.flatnonzero(np.diff(events[KEY])) + 1
+        partitions = [part for part in np.split(events, cuts, axis=1) if part.shape[1]]
+        components = self._context.components
+        levels = Levels(
+            tuple(each.minimum for each in components), tuple(each.maximum for each in components)
+        )
+        span = None if self._window is None else span_of(self._window)
+        candidates = [self._candidates(part) for part in partitions]
+        found = MatchSet.over(levels, candidates, None if span == ANY_SPAN else span)
+        return Collected(
+            found,
+            [part[NUMBER] for part in partitions],
+            [part[POSITION] for part in partitions],
+        )
+
+    def _candidates(self, events: Numbers) -> Candidates:
+        edge: Edge | None = partial(self._holds, events[NUMBER]) if self._neighbours else None
+        rows = (POSITION, TIE, MEASURE, BEGINS, TAKES)
+        positions, ties, measures, begins, takes = (np.ascontiguousarray(events[r]) for r in rows)
+        return Candidates(positions, ties, measures, begins, takes, edge)
+
+    def _holds(
+        self, numbers: Numbers, earlier: Numbers, one: int, later: Numbers, other: int
+    ) -> NDArray[np.bool_]:
+        """Whether neighbours in a match may be at these places of a partition."""
+        return self._neighbours.hold(numbers[earlier], one, numbers[later], other)
+
+
+class Collected:
+    """A match set, and by partition and place the numbers of its events and their positions."""
+
+    def __init__(self, matches: MatchSet, numbers: list[Numbers], positions: list[Numbers]) -> None:
+        self.matches, self.numbers, self.positions = matches, numbers, positions
+        self.levels = len(matches.graph.slots.levels)
+
+    def bindings(self, matches: list[Binding]) -> Bindings:
+        """Some matches, with the numbers of their events."""
+        if not matches:
+            return Bindings.none(self.levels)
+        events = [self.numbers[each.partition][list(each.places)] for each in matches]
+        lengths = np.array([each.lengths for each in matches], np.int64).reshape(len(matches), -1)
+        return Bindings(
+            np.concatenate(events),
+            np.cumsum([len(each) for each in events], dtype=np.int64),
+            np.ascontiguousarray(lengths.T),
+        )
