@@ -13,6 +13,7 @@ from pyspark.sql import types as st
 
 from sase.api.compiling import Compiled, compiled, statistics_in
 from sase.api.given import check_is_one
+from sase.binding.bound import WindowKind
 from sase.engine.options import Options
 from sase.engine.plan import EnginePlan
 from sase.engine.threads import without_limit
@@ -240,8 +241,10 @@ def check_order(plan: EnginePlan) -> None:
     if plan.schema.seq is not None:
         return
     why = ""
-    if plan.counts_events:
+    if any(window.kind is not WindowKind.TIME for window in plan.windows):
         why = "a window in EVENTS counts them one by one"
+    elif plan.runs is not None and plan.counts_events:
+        why = f"what {plan.runs.strategy.value} takes goes by the order of events"
     elif plan.returned.limit:
         why = "LIMIT takes the first results in the order of events"
     if why:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
+from sase.lang.ast import StrategyName
 from sase.spark.shape import Shape
 
 
@@ -23,8 +24,12 @@ class Ties:
     def __init__(self, plan: EnginePlan, shape: Shape) -> None:
         self._shape = shape
         self._names = shape.order(plan.schema)
-        # Within partitions only events of the same one are counted.
+        # Within partitions only events of the same one are counted, or taken by a run.
+        runs = plan.runs
+        is_strict = runs is None or runs.strategy is StrategyName.STRICT_CONTIGUITY
         self._keys = [test.attribute for test in plan.ranked]
+        if not is_strict and runs is not None and not self._keys:
+            self._keys = [test.attribute for test in runs.partitions]
         # The rows that are equal to the last one.
         self._last: pa.Table | None = None
 
@@ -49,7 +54,7 @@ class Ties:
             if key in seen:
                 names = " and ".join(f"`{name}`" for name in self._names)
                 raise DataError(
-                    f"two events are equal in {names}, and the window counts one before the other:"
+                    f"two events are equal in {names}, and it matters which comes before the other:"
                     f" {seen[key]} and {row}; give a `seq` that numbers events without repeating"
                 )
             seen[key] = row

@@ -9,6 +9,7 @@ from sase.planning.nodes import (
     Negation,
     NegativeComponent,
     Operator,
+    RunEvaluation,
     SequenceConstruction,
     Window,
     find,
@@ -46,7 +47,9 @@ def rewritten(name: str, plan: Operator) -> Operator:
 
 def pushed(plan: Operator) -> tuple[NegativeComponent, ...]:
     construction = find(plan, SequenceConstruction)
-    assert construction is not None
+    if construction is None:
+        assert find(plan, RunEvaluation) is not None  # which leaves absences to negation
+        return ()
     return construction.negations
 
 

@@ -11,6 +11,7 @@ from sase.errors import PlanError
 from sase.planning.basic import basic_plan
 from sase.planning.driver import Call, Trace
 from sase.planning.nodes import (
+    Evaluation,
     Negation,
     Operator,
     RunEvaluation,
@@ -90,6 +91,11 @@ def checks(plan: Operator) -> tuple[set[object], set[str]]:
     """
     conjuncts: set[object] = set()
     attributes: set[str] = set()
+    if (runs := find(plan, RunEvaluation)) is not None:
+        every = [*(edge.conjunct for edge in runs.conditions), *runs.simple, *runs.early]
+        decided_after = find(plan, Negation)
+        assert decided_after is not None
+        return {c for c in every if not c.derived}, {test.attribute for test in runs.tests}
     written = {test.attribute for test in the(plan, SequenceScan).tests}
     for operator in chain(plan):
         conjuncts |= {c for c in getattr(operator, "conditions", ()) if not c.derived}
@@ -111,6 +117,9 @@ def test_a_recipe_loses_no_check(recipe: str) -> None:
     """What the basic plan checks is checked somewhere, the window too."""
     plan = plan_of(recipe)
     assert checks(plan) == checks(plan_of("basic"))
+    if (runs := find(plan, RunEvaluation)) is not None:
+        assert runs.window is not None
+        return
     construction = find(plan, SequenceConstruction)
     assert construction is not None
     assert (find(plan, Window) is None) == (construction.window is not None)
@@ -167,13 +176,23 @@ def test_a_window_in_events_of_a_partition_needs_its_partition() -> None:
     assert scan.window is None
 
 
-def test_a_kleene_query_is_left_alone() -> None:
-    """Its plan stands on run evaluation, where none of the rewrites is legal."""
+def test_of_a_kleene_query_runs_are_partitioned_and_what_is_simple_is_pushed() -> None:
+    """Its plan stands on run evaluation, where the rewrites of stacks are not legal."""
     text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [attr1] AND a[i].attr2 > 1 }"
     basic = basic_plan(bind_text(text, TABLE))
     assert find(basic, RunEvaluation) is not None
-    outcomes = [rewrite(basic) for rewrite in REWRITES.values()]
-    assert {"skip_till_next_match" in each.reason for each in outcomes} == {True}
+    outcomes = {name: rewrite(basic) for name, rewrite in REWRITES.items()}
+    declined = {name for name, each in outcomes.items() if isinstance(each, Declined)}
+    assert set(outcomes) - declined == {"partition_stacks", "push_simple_conditions"}
+    assert "skip_till_next_match" in outcomes["push_window_into_scan"].reason
+
+
+def test_skip_till_any_match_is_postponed() -> None:
+    """What the events of a walk decide is decided on the way; the rest waits."""
+    text = "EVENT SEQ(A+ a[], B b) WHERE a[i].attr2 > a[i-1].attr2 AND sum(a[].attr2) > b.attr2"
+    runs = the(plan_of("optimized", text), RunEvaluation)
+    assert runs.evaluation is Evaluation.POSTPONED
+    assert len(runs.early) == len(runs.conditions) == 1
 
 
 def test_a_plan_is_shown_as_a_list_from_the_top() -> None:

@@ -11,7 +11,6 @@ from sase.planning.nodes import (
     Selection,
     SequenceConstruction,
     SequenceScan,
-    Stacks,
     Transformation,
     chain,
     find,
@@ -26,7 +25,7 @@ def evaluate_runs(plan: Operator) -> Outcome:
     """Of the basic plan of a query of level 1: a sequence is a run that takes one event a level."""
     scan, construction = the(plan, SequenceScan), the(plan, SequenceConstruction)
     is_basic = scan == SequenceScan(scan.components, scan.tests)
-    if not is_basic or scan.stacks is not Stacks.NFA or construction.negations:
+    if not is_basic or construction != SequenceConstruction(scan):
         return Declined("only the basic plan is made one of runs")
     selection = find(plan, Selection)
     conditions = () if selection is None else selection.conditions
