@@ -63,7 +63,11 @@ WRONG = {
     "no such strategy": ("EVENT A a", {"strategy": "keys"}, PlanError),
     "a strategy that cannot be": ("EVENT SEQ(A a, B b)", {"strategy": "slice"}, PlanError),
     "order unknown": ("EVENT SEQ(A a, B b) WITHIN 5 EVENTS", {"seq": None}, PlanError),
-    "level 2": ("EVENT SEQ(A a, B+ b[]) WITHIN 5", {}, SaseError),
+    "the order of runs": (
+        "EVENT SEQ(A a, B+ b[]) WHERE skip_till_next_match WITHIN 5",
+        {"seq": None},
+        PlanError,
+    ),
     "an output": ("EVENT A a", {"output": "rows"}, SaseError),
     "no slice": ("EVENT SEQ(A a, B b) WITHIN 5", {"slices": 0}, PlanError),
 }

@@ -164,7 +164,7 @@ def test_events_whose_order_is_not_decided_are_an_error_where_it_matters() -> No
     twice = pa.concat_tables([events, events.slice(3, 1)])
     Simulated(bucket_of("a window", events, "n", None)).batch(twice, 0)
     counted = Simulated(bucket_of("positions", events, "n", None))
-    with pytest.raises(DataError, match="two events are equal in `ts` and `n`, and the window"):
+    with pytest.raises(DataError, match="two events are equal in `ts` and `n`, and it matters"):
         counted.batch(twice, 0)
 
 

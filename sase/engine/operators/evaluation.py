@@ -13,7 +13,7 @@ from sase.engine.expressions.series import Term
 from sase.engine.kernels.runs import Incoming, Written
 from sase.engine.kernels.series import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.stacks import EARLIEST
-from sase.engine.operators.contract import Context, Counters, measures_of
+from sase.engine.operators.contract import Context, Counters, Saved, measures_of
 from sase.engine.operators.series import SeriesProgram, pattern_of
 from sase.engine.operators.simple_conditions import SimpleConditions
 from sase.planning.nodes import RunEvaluation
@@ -83,6 +83,16 @@ class Evaluation:
         """Time completes no match."""
         self._clock = clock
         return iter(())
+
+    def _known(self) -> Saved:
+        """The counts, and how far time has come."""
+        clock = [self._clock.ts, self._clock.position]
+        return {"seen": self._seen, "built": self._built, "clock": clock}
+
+    def _know(self, saved: Saved) -> None:
+        """Go on from them."""
+        self._seen, self._built = saved["seen"], saved["built"]
+        self._clock = Clock(*saved["clock"])
 
     def _counted(self, bytes_held: int) -> Counters:
         """What is counted for ANALYZE only."""

@@ -122,8 +122,7 @@ class PostponedEvaluationState(Evaluation):
         found = self._collapsed
         numbers = np.arange(found.state[of.TAIL], found.state[of.COUNT])
         return {
-            "seen": self._seen,
-            "built": self._built,
+            **self._known(),
             "cells": found.cells[numbers & (len(found.cells) - 1)],
             "known": found.known,
             "state": found.state,
@@ -131,7 +130,7 @@ class PostponedEvaluationState(Evaluation):
 
     def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved."""
-        self._seen, self._built = saved["seen"], saved["built"]
+        self._know(saved)
         kept, state = np.array(saved["cells"], np.int64), np.array(saved["state"], np.int64)
         size = len(self._collapsed.cells)
         while size < len(kept):

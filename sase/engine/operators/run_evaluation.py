@@ -135,8 +135,7 @@ class RunEvaluationState(Evaluation):
         """The runs."""
         runs = self._runs
         return {
-            "seen": self._seen,
-            "built": self._built,
+            **self._known(),
             "cells": runs.cells[: int(runs.state[of.USED])],
             "heads": runs.heads,
             "counts": runs.counts,
@@ -145,7 +144,7 @@ class RunEvaluationState(Evaluation):
 
     def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved."""
-        self._seen, self._built = saved["seen"], saved["built"]
+        self._know(saved)
         kept = np.array(saved["cells"], np.int64)
         cells = self._program.cells(max(len(kept), len(self._runs.cells)))
         cells[: len(kept)] = kept
