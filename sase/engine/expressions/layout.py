@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Self
 
 from sase.binding.bound import (
     Aggregate,
@@ -46,6 +47,11 @@ class Layout:
     positions: Mapping[int, int] | None = None
     strangers: frozenset[Need] = frozenset()
     stranger: int = 0
+
+    @classmethod
+    def over(cls, base: Layout, **more: object) -> Self:
+        """A layout of this kind with all that another one has."""
+        return cls(**{each.name: getattr(base, each.name) for each in fields(Layout)} | more)
 
     def lacks(self, reference: Reference | Aggregate) -> bool:
         """Whether some type that the component admits does not declare the attribute.

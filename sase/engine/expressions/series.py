@@ -121,17 +121,14 @@ class Fills:
 
     def value(self, aggregate: Aggregate, kinds: tuple[int, int], table: int = NOTHING) -> int:
         """The place of tag and bits of an aggregate."""
-        part, component, name = aggregate.part, aggregate.component, aggregate.attribute
+        component, name = aggregate.component, aggregate.attribute
         column = 0 if name is None else self.base.places[(component, name)]
         word = self.words.word(self.levels[component], kinds[0], name, column, table)
-        source = of.VALUE_AT if part in AT else of.VALUE_BEFORE if part in BEFORE else None
-        if source is None:
-            return self._place((of.KNOWN_VALUE, 0, word, kinds[1]), 2)
-        return self._place((source, self._loop(component), word, kinds[1]), 2)
+        return self._value(aggregate, word, kinds[1])
 
     def flag(self, aggregate: Aggregate, lacking: frozenset[int]) -> int:
         """The place that says whether an event of the range lacks the attribute."""
-        part, component, name = aggregate.part, aggregate.component, aggregate.attribute
+        component, name = aggregate.component, aggregate.attribute
         assert name is not None
         level = self.levels[component]
         known = [each[:2] for each in self.words.lacking]
@@ -140,10 +137,14 @@ class Fills:
             known.append((level, name))
         row = known.index((level, name))
         word = self.words.word(level, of.LACKS, name, row, NOTHING)
-        source = of.VALUE_AT if part in AT else of.VALUE_BEFORE if part in BEFORE else None
-        if source is None:
-            return self._place((of.KNOWN_VALUE, 0, word, of.LACKS), 2) + 1
-        return self._place((source, self._loop(component), word, of.LACKS), 2) + 1
+        return self._value(aggregate, word, of.LACKS) + 1
+
+    def _value(self, aggregate: Aggregate, word: int, kind: int) -> int:
+        """The place of tag and bits of a word, as of the events over which an aggregate ranges."""
+        if aggregate.part not in (*AT, *BEFORE):
+            return self._place((of.KNOWN_VALUE, 0, word, kind), 2)
+        source = of.VALUE_AT if aggregate.part in AT else of.VALUE_BEFORE
+        return self._place((source, self._loop(aggregate.component), word, kind), 2)
 
     def _place(self, row: tuple[int, int, int, int], size: int = 1) -> int:
         if row not in self._places:
@@ -209,16 +210,4 @@ def laid_out(
     """A layout for each term, and what nodes must know for all; full once they are lowered."""
     words = Words(tests)
     fills = [Fills(term, levels, words, base) for term in terms]
-    layouts = [
-        SeriesLayout(
-            base.places,
-            base.type_codes,
-            base.interner,
-            base.positions,
-            base.strangers,
-            base.stranger,
-            each,
-        )
-        for each in fills
-    ]
-    return layouts, fills, words
+    return [SeriesLayout.over(base, fills=each) for each in fills], fills, words

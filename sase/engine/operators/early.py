@@ -85,16 +85,9 @@ class EarlyProgram:
                 fills.append(_Fills(levels, decided.component, decided.step is Step.FURTHER))
         order = sorted(range(len(found)), key=lambda place: found[place][0])
         found, fills = [found[place] for place in order], [fills[place] for place in order]
-        layouts = [
-            _EarlyLayout(
-                base.places, base.type_codes, base.interner, base.positions, base.strangers,
-                base.stranger, each,
-            )
-            for each in fills
-        ]  # fmt: skip
         terms = [
-            (conjunct.condition, layout)
-            for (_, conjunct), layout in zip(found, layouts, strict=True)
+            (conjunct.condition, _EarlyLayout.over(base, fills=each))
+            for (_, conjunct), each in zip(found, fills, strict=True)
         ]
         lowered, starts = lower_terms(terms)
         self._program = lowered.program

@@ -49,10 +49,8 @@ class Neighbours:
             assert levels is not None, "only conditions on neighbours are tested here"
             base = context.layout([conjunct.condition])
             is_of_two = levels[0] != levels[1]
-            layout = (_OfTwoLayout if is_of_two else _PairLayout)(
-                base.places, base.type_codes, base.interner, base.positions, base.strangers,
-                base.stranger, context.components[levels[0]].index,
-            )  # fmt: skip
+            kind = _OfTwoLayout if is_of_two else _PairLayout
+            layout = kind.over(base, earlier=context.components[levels[0]].index)
             lowered = lower(conjunct.condition, layout)
             stack = make_stack(lowered.depth)
             context.watch(dict(lowered.arithmetic), stack)
