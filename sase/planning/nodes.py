@@ -20,6 +20,7 @@ from sase.binding.bound import (
     EquivalenceTest,
     Placeholder,
     Quantified,
+    WindowKind,
 )
 from sase.binding.text import Names, condition_text, test_text, value_text
 from sase.lang.ast import StrategyName
@@ -159,6 +160,11 @@ class RunEvaluation:
     def is_alone(self) -> bool:
         """Whether a match is one event, so that there is nothing between its events."""
         return len(self.components) == 1 and self.components[0].is_single
+
+    @property
+    def counts_in_partitions(self) -> bool:
+        """Whether the window counts the events of a partition."""
+        return self.window is not None and self.window.kind is WindowKind.PARTITION_EVENTS
 
     @property
     def is_ranked(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sase.binding.bound import Condition, Conjunct, ConjunctClass, EquivalenceTest, When, WindowKind
+from sase.binding.bound import Condition, Conjunct, ConjunctClass, EquivalenceTest, When
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Clock
 from sase.engine.expressions.series import Term
@@ -51,7 +51,7 @@ class Evaluation:
         """Whether an event that is outside of a window ends it, and all later ones are too."""
         if self._window is None:
             return False
-        return not self._rest or self._window.kind is not WindowKind.PARTITION_EVENTS
+        return not self._rest or not self.node.counts_in_partitions
 
     def _incoming(self, block: Block, spots: np.typing.NDArray[np.int64]) -> Incoming:
         states = self._always.states(block)
@@ -118,8 +118,7 @@ def _decided_singly(node: RunEvaluation) -> list[EquivalenceTest]:
 
     Where a test fixes the value, that is a condition; contiguity goes by it all the same.
     """
-    counts = node.window is not None and node.window.kind is WindowKind.PARTITION_EVENTS
-    goes_by_it = node.is_ranked or node.is_watched or counts
+    goes_by_it = node.is_ranked or node.is_watched or node.counts_in_partitions
     written = [test for test in node.equivalences if test.value is None or goes_by_it]
     return [test for test in written if test not in node.partitions]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sase.binding.bound import WindowKind
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block
 from sase.engine.kernels import collapsed as of
@@ -29,7 +28,8 @@ class PostponedEvaluationState(Evaluation):
         levels = context.levels
         self._bounds = of.Bounds(
             span_of(node.window),
-            int(self._prunes() and not _counts_partition(node)),
+            # Ranks of another partition say nothing.
+            int(self._prunes() and not node.counts_in_partitions),
             sum(1 << level for level in beginnings(context)),
             _ends(context),
             int(self._binds),
@@ -139,11 +139,6 @@ class PostponedEvaluationState(Evaluation):
         cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
         known = np.array(saved["known"], np.int64)
         self._collapsed = self._collapsed._replace(cells=cells, known=known, state=state)
-
-
-def _counts_partition(node: RunEvaluation) -> bool:
-    """Whether measures are ranks: of another partition they say nothing."""
-    return node.window is not None and node.window.kind is WindowKind.PARTITION_EVENTS
 
 
 def _unknown(rows: int) -> np.typing.NDArray[np.int64]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.binding.bound import WindowKind
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
 from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
@@ -19,7 +18,6 @@ def postpone_conditions(plan: Operator) -> Outcome:
         return Declined("evaluation is postponed already")
     if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
         return Declined(f"under {runs.strategy.value} conditions decide what is taken")
-    is_ranked = runs.window is not None and runs.window.kind is WindowKind.PARTITION_EVENTS
-    if is_ranked and any(test not in runs.partitions for test in runs.equivalences):
+    if runs.counts_in_partitions and any(test not in runs.partitions for test in runs.equivalences):
         return Declined("the window counts in partitions, and runs are not kept apart by them")
     return exchanged(plan, replace(runs, evaluation=Evaluation.POSTPONED))
