@@ -29,7 +29,7 @@ from sase.planning.nodes import (
 )
 from sase.planning.reading import attributes_read, within
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
-from sase.planning.split import Split, negations_of, split_of
+from sase.planning.split import Split, may_end, negations_of, split_of
 
 
 @dataclass(frozen=True)
@@ -177,12 +177,8 @@ class EnginePlan:
     @cached_property
     def ends(self) -> tuple[int, ...]:
         """The levels behind which a negative component is an end if no event is bound there."""
-        found = []
-        for negation in negations_of(self.operators):
-            after = -1 if negation.after is None else negation.after
-            if all(each.minimum == 0 for each in self.positives[after + 1 :]):
-                found.append(after)
-        return tuple(found)
+        ends = (n for n in negations_of(self.operators) if may_end(self.positives, n))
+        return tuple(-1 if each.after is None else each.after for each in ends)
 
     @cached_property
     def returned(self) -> Transformation:

@@ -8,6 +8,7 @@ and looks ahead as well. Neither changes the result.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, WindowKind
@@ -59,59 +60,47 @@ class Split:
 
 
 def split_of(plan: Operator) -> Split:
-    """How a plan may be cut."""
+    """How a plan may be cut.
+
+    A run depends on the events from its first to its last alone, so it is cut like a sequence. But
+    strict contiguity counts all events, so keys do not part them, and results that must not overlap
+    depend on those before them.
+    """
     scan, window = find(plan, SequenceScan), window_of(plan)
-    if scan is None:
-        return _split_of_runs(plan, the(plan, RunEvaluation))
-    negations = negations_of(plan)
+    source, negations = scan or the(plan, RunEvaluation), negations_of(plan)
     is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
     # A rank counts the events that agree on what is written.
-    tests = scan.tests if is_ranked else (*scan.tests, *scan.inferred)
-    keys = _keys(tests, scan, negations)
+    inferred = () if scan is None or is_ranked else scan.inferred
+    keys = () if _is_strict(source) else _keys((*source.tests, *inferred), source, negations)
+    ends = [may_end(source.components, negation) for negation in negations]
+    always = [negation.before is None for negation in negations]
     apart = the(plan, Transformation).apart
-    has_end = any(negation.before is None for negation in negations)
-    if apart is not None and has_end:
+    if ends != always or (any(ends) and apart is not None):
         return Split(reason=DETECTED)
     if apart is not None:
         keys = tuple(test for test in keys if test in apart)
     if window is None or is_ranked or apart is not None:
-        why = "" if keys else "it has neither a window nor an attribute that all events agree on"
-        if apart is not None and not keys:
-            why = "whether a match overlaps depends on those before it"
-        return Split(keys, reason=why)
-    return Split(keys, before=window, after=window if has_end else None)
-
-
-def _split_of_runs(plan: Operator, runs: RunEvaluation) -> Split:
-    """A run depends on the events from its first to its last alone, so it is cut like a sequence.
-
-    Strict contiguity counts all events, so keys do not part them; results that must not overlap
-    depend on those before them.
-    """
-    window, negations, apart = runs.window, negations_of(plan), the(plan, Transformation).apart
-    keys = _keys(runs.equivalences, runs, negations)
-    if runs.strategy is StrategyName.STRICT_CONTIGUITY or apart == ():
-        keys = ()
-    ends = [all(c.minimum == 0 for c in _behind(runs, negation)) for negation in negations]
-    always = [negation.before is None for negation in negations]
-    if ends != always or (any(ends) and apart is not None):
-        return Split(reason=DETECTED)
-    is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
-    if window is None or is_ranked or apart is not None:
-        why = "" if keys else _why_whole(runs, apart)
-        return Split(keys, reason=why)
+        return Split(keys, reason="" if keys else _why_whole(source, apart))
     return Split(keys, before=window, after=window if any(ends) else None)
 
 
-def _behind(runs: RunEvaluation, negation: NegativeComponent) -> tuple[BoundComponent, ...]:
+def may_end(components: Sequence[BoundComponent], negation: NegativeComponent) -> bool:
+    """Whether a match may have no event behind a negative component."""
     after = -1 if negation.after is None else negation.after
-    return runs.components[after + 1 :]
+    return all(component.minimum == 0 for component in components[after + 1 :])
 
 
-def _why_whole(runs: RunEvaluation, apart: tuple[EquivalenceTest, ...] | None) -> str:
+def _is_strict(source: SequenceScan | RunEvaluation) -> bool:
+    strict = StrategyName.STRICT_CONTIGUITY
+    return isinstance(source, RunEvaluation) and source.strategy is strict
+
+
+def _why_whole(
+    source: SequenceScan | RunEvaluation, apart: tuple[EquivalenceTest, ...] | None
+) -> str:
     if apart is not None:
         return "whether a match overlaps depends on those before it"
-    if runs.strategy is StrategyName.STRICT_CONTIGUITY and runs.equivalences:
+    if _is_strict(source) and source.tests:
         return "strict contiguity counts every event, and there is no window in time or events"
     return "it has neither a window nor an attribute that all events agree on"
 

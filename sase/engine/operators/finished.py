@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Column, Condition, EquivalenceTest
 from sase.engine.bindings import Bindings
-from sase.engine.block import Block, Clock, Numbers
+from sase.engine.block import Numbers
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.bindings import (
     Matches,
@@ -17,12 +17,10 @@ from sase.engine.kernels.bindings import (
     forbid_matches,
     select_matches,
 )
-from sase.engine.operators.contract import Context, Counters, Saved, bound_of
+from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.filter import Filter
-from sase.engine.operators.negation import IndexedEvents, detected
-from sase.engine.operators.postponed import Postponed
+from sase.engine.operators.negation import IndexedEvents, Negating, detected
 from sase.engine.operators.series import SeriesProgram
-from sase.engine.operators.simple_conditions import SimpleConditions
 from sase.planning.nodes import Negation, NegativeComponent
 
 
@@ -120,57 +118,22 @@ class _Absence(IndexedEvents):
         return np.asarray(found.lengths[self.gap.levels[0] + 1 :].sum(axis=0) == 0)
 
 
-class SeriesNegationState:
+class SeriesNegationState(Negating):
     """A running negation (NG): the gap of a component depends on what a match has bound."""
 
     def __init__(self, node: Negation, context: Context) -> None:
-        self._window, self._store = node.window, context.store
-        simple = [each for n in node.negations for each in context.of_negative(n)]
-        self._conditions = SimpleConditions(context, simple)
         self._absences = [_Absence(negation, node, context) for negation in node.negations]
-        self._postponed = Postponed(context.levels, of_series=True)
-        behind = [context.components[each.gap.levels[0] + 1 :] for each in self._absences]
-        self._may_end = any(all(c.minimum == 0 for c in rest) for rest in behind)
-        self._seen = self._passed = self._most_waiting = 0
-        self._is_analyzed = context.options.analyze
-        context.store.keep("ts")
-
-    def push(self, block: Block, below: Iterator[Bindings]) -> Iterator[Bindings]:
-        """The matches of which it is known that no event forbids them."""
-        states = self._conditions.states(block)
-        for absence in self._absences:
-            absence.insert(block, states)
-        for found in below:
-            self._seen += found.size
-            passing = self._allowed(found, at_end=False)
-            if self._may_end and passing.size:
-                self._postponed.add(passing, self._due(passing))
-                self._most_waiting = max(self._most_waiting, len(self._postponed))
-            elif passing.size:
-                self._passed += passing.size
-                yield passing
-
-    def advance(self, clock: Clock, below: Iterator[Bindings]) -> Iterator[Bindings]:
-        """The matches whose window has passed without an event that forbids them."""
-        assert next(below, None) is None, "runs complete no match by time alone"
-        if self._window is not None:
-            due = self._postponed.released(clock, inclusive=self._window.inclusive)
-            if due.size:
-                passing = self._allowed(due, at_end=True)
-                self._passed += passing.size
-                if passing.size:
-                    yield passing
-        for absence in self._absences:
-            absence.evict(bound_of(clock, self._window))
+        super().__init__(node, context, self._absences, of_series=True)
 
     def _allowed(self, found: Bindings, *, at_end: bool) -> Bindings:
+        """The matches that no component forbids that stands at their end, or does not."""
         keep = np.ones(found.size, np.bool_)
         for absence in self._absences:
             absence.forbid(found, keep, at_end=at_end)
         return found if keep.all() else found[:, keep]
 
     def _due(self, found: Bindings) -> Numbers:
-        """When each match is detected: those without an absence at their end wait for the others.
+        """Those without an absence at their end wait for the others.
 
         Results are in the order of detection.
         """
@@ -179,47 +142,3 @@ class SeriesNegationState:
         known = detected(times[found.first & mask], self._window)
         waits = np.any([absence.is_at_end(found) for absence in self._absences], axis=0)
         return np.where(waits, known, times[found.last & mask])
-
-    def due(self) -> int | None:
-        """When the next of the matches that wait are known."""
-        if self._window is None:
-            return None
-        return self._postponed.due(inclusive=self._window.inclusive)
-
-    def horizon(self) -> int | None:
-        """The oldest event of an index, and of the matches that wait."""
-        oldest = [self._postponed.oldest(), *(each.oldest() for each in self._absences)]
-        return min((each for each in oldest if each is not None), default=None)
-
-    def counters(self) -> Counters:
-        """Matches in, out and waiting; events in each index."""
-        found = {
-            "in": self._seen,
-            "out": self._passed,
-            "waiting": len(self._postponed),
-            "indexed": [absence.alive for absence in self._absences],
-        }
-        if self._is_analyzed:
-            found["probed"] = [absence.probed for absence in self._absences]
-            found["hit"] = [absence.hit for absence in self._absences]
-            found["rejected_events"] = self._conditions.rejected
-            found["most_waiting"] = self._most_waiting
-            found["most_indexed"] = [absence.most for absence in self._absences]
-            found["most_bytes"] = sum(absence.size for absence in self._absences)
-        return found
-
-    def saved(self) -> Saved:
-        """The indexes and what waits."""
-        return {
-            "seen": self._seen,
-            "passed": self._passed,
-            "indexes": [absence.arrays._asdict() for absence in self._absences],
-            "postponed": self._postponed.saved(),
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved."""
-        self._seen, self._passed = saved["seen"], saved["passed"]
-        for absence, arrays in zip(self._absences, saved["indexes"], strict=True):
-            absence.arrays = type(absence.arrays)(**arrays)
-        self._postponed.restore(saved["postponed"])

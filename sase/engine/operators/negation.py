@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,89 +35,92 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.postponed import Postponed
 from sase.engine.operators.simple_conditions import SimpleConditions
 from sase.planning.nodes import Negation, NegativeComponent
+from sase.planning.split import may_end
 
 
-class NegationState:
-    """A running negation. What a negated end could forbid waits until the window has passed."""
+class Negating:
+    """The indexes of negative components, and what waits until the window has passed.
 
-    def __init__(self, node: Negation, context: Context) -> None:
+    What is in common where matches are sequences and where they are of any number of events.
+    """
+
+    def __init__(
+        self, node: Negation, context: Context, indexes: Sequence[IndexedEvents], *, of_series: bool
+    ) -> None:
         self._window, self._store = node.window, context.store
         simple = [each for n in node.negations for each in context.of_negative(n)]
         self._conditions = SimpleConditions(context, simple)
-        self._indexes = [_Index(negation, node.window, context) for negation in node.negations]
-        self._ends = [index for index in self._indexes if index.is_end]
-        self._others = [index for index in self._indexes if not index.is_end]
-        self._postponed = Postponed(context.levels)
+        self._every = indexes
+        self._postponed = Postponed(context.levels, of_series=of_series)
+        self._may_end = any(may_end(context.components, each) for each in node.negations)
         self._seen = self._passed = self._most_waiting = 0
         self._is_analyzed = context.options.analyze
-        if self._ends:
+        if self._may_end:
             context.store.keep("ts")
 
-    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
-        """The sequences of which it is known that no event forbids them."""
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
+        """The matches of which it is known that no event forbids them."""
         states = self._conditions.states(block)
-        for index in self._indexes:
+        for index in self._every:
             index.insert(block, states)
-        for sequences in below:
-            self._seen += sequences.shape[1]
-            passing = _allowed(np.ascontiguousarray(sequences), self._others)
-            if self._ends and passing.size:
+        for found in below:
+            self._seen += found.shape[1]
+            passing = self._allowed(found, at_end=False)
+            if self._may_end and passing.size:
                 self._postponed.add(passing, self._due(passing))
                 self._most_waiting = max(self._most_waiting, len(self._postponed))
             elif passing.size:
                 self._passed += passing.shape[1]
                 yield passing
 
-    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
-        """The sequences whose window has passed without an event that forbids them."""
-        if self._ends and self._window is not None:
+    def advance(self, clock: Clock, below: Iterator[Any]) -> Iterator[Any]:
+        """The matches whose window has passed without an event that forbids them."""
+        if self._may_end and self._window is not None:
             due = self._postponed.released(clock, inclusive=self._window.inclusive)
-            passing = _allowed(due, self._ends)
+            passing = self._allowed(due, at_end=True)
             self._passed += passing.shape[1]
             if passing.size:
                 yield passing
-        for index in self._indexes:
+        for index in self._every:
             index.evict(bound_of(clock, self._window))
 
-    def _due(self, sequences: Sequences) -> Numbers:
-        """When each sequence is detected: at ts(e1) + T, which saturates."""
-        assert self._window is not None
-        first = self._store.numbers("ts")[sequences[0] & self._store.mask]
-        return detected(first, self._window)
+    def _allowed(self, found: Any, *, at_end: bool) -> Any:
+        """The matches that no event forbids, at their end or elsewhere."""
+        raise NotImplementedError
+
+    def _due(self, found: Any) -> Numbers:
+        """When each match is detected."""
+        raise NotImplementedError
 
     def due(self) -> int | None:
-        """When the next of the sequences that wait are known."""
+        """When the next of the matches that wait are known."""
         if self._window is None:
             return None
         return self._postponed.due(inclusive=self._window.inclusive)
 
     def horizon(self) -> int | None:
-        """The oldest event of an index, and of the sequences that wait."""
-        oldest = [self._postponed.oldest(), *(index.oldest() for index in self._indexes)]
+        """The oldest event of an index, and of the matches that wait."""
+        oldest = [self._postponed.oldest(), *(index.oldest() for index in self._every)]
         return min((each for each in oldest if each is not None), default=None)
 
     def counters(self) -> Counters:
-        """Sequences in, out and waiting; events in each index."""
+        """Matches in, out and waiting; events in each index."""
         found = {
             "in": self._seen,
             "out": self._passed,
             "waiting": len(self._postponed),
-            "indexed": [index.alive for index in self._indexes],
+            "indexed": [index.alive for index in self._every],
         }
         return {**found, **self._analysis()} if self._is_analyzed else found
 
     def _analysis(self) -> Counters:
-        indexes = self._indexes
-        rejected = (each for index in indexes for each in index.rejected.items())
-        waiting = self._most_waiting * self._postponed.width
         return {
-            "probed": [index.probed for index in indexes],
-            "hit": [index.hit for index in indexes],
+            "probed": [index.probed for index in self._every],
+            "hit": [index.hit for index in self._every],
             "rejected_events": self._conditions.rejected,
-            "rejected": by_text(rejected),
             "most_waiting": self._most_waiting,
-            "most_indexed": [index.most for index in indexes],
-            "most_bytes": sum(index.size for index in indexes) + waiting,
+            "most_indexed": [index.most for index in self._every],
+            "most_bytes": sum(index.size for index in self._every),
         }
 
     def saved(self) -> Saved:
@@ -124,30 +128,51 @@ class NegationState:
         return {
             "seen": self._seen,
             "passed": self._passed,
-            "indexes": [index.arrays._asdict() for index in self._indexes],
+            "indexes": [index.arrays._asdict() for index in self._every],
             "postponed": self._postponed.saved(),
         }
 
     def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved."""
         self._seen, self._passed = saved["seen"], saved["passed"]
-        for index, arrays in zip(self._indexes, saved["indexes"], strict=True):
+        for index, arrays in zip(self._every, saved["indexes"], strict=True):
             index.arrays = NegativeIndex(**arrays)
         self._postponed.restore(saved["postponed"])
+
+
+class NegationState(Negating):
+    """A running negation. What a negated end could forbid waits until the window has passed."""
+
+    def __init__(self, node: Negation, context: Context) -> None:
+        self._indexes = [_Index(negation, node.window, context) for negation in node.negations]
+        super().__init__(node, context, self._indexes, of_series=False)
+
+    def _allowed(self, found: Sequences, *, at_end: bool) -> Sequences:
+        """The sequences that no index at the end, or no other one, forbids."""
+        found, keep = np.ascontiguousarray(found), np.ones(found.shape[1], np.bool_)
+        for index in self._indexes:
+            if index.is_end == at_end:
+                index.forbid(found, keep)
+        return found if keep.all() else found[:, keep]
+
+    def _due(self, found: Sequences) -> Numbers:
+        """At ts(e1) + T, which saturates."""
+        assert self._window is not None
+        first = self._store.numbers("ts")[found[0] & self._store.mask]
+        return detected(first, self._window)
+
+    def _analysis(self) -> Counters:
+        rejected = (each for index in self._indexes for each in index.rejected.items())
+        analysis = super()._analysis()
+        analysis["rejected"] = by_text(rejected)
+        analysis["most_bytes"] += self._most_waiting * self._postponed.width
+        return analysis
 
 
 def detected(first: Numbers, window: BoundWindow) -> Numbers:
     """The time of detection of a negated end, by the time of the first event."""
     size = size_of(window)
     return np.where(first > LATEST - size, LATEST, first + size)
-
-
-def _allowed(sequences: Sequences, indexes: list[_Index]) -> Sequences:
-    """The sequences that no index forbids."""
-    keep = np.ones(sequences.shape[1], np.bool_)
-    for index in indexes:
-        index.forbid(sequences, keep)
-    return sequences if keep.all() else sequences[:, keep]
 
 
 class IndexedEvents:
