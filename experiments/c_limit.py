@@ -14,10 +14,11 @@ from types import ModuleType
 import numpy as np
 import pyarrow as pa
 
-from experiments.cells import Cell
-from experiments.times import Times
+from experiments.cells import Cell, Series
+from experiments.core.times import Times
 
 COLUMNS = ("ts", "type", "attr1", "attr2")  # those that the program reads
+SERIES_COLUMNS = ("symbol", "price", "volume")
 REPEATS = 9
 PRINTED = re.compile(r"matches=(\d+) median=([\d.]+) min=([\d.]+) max=([\d.]+)")
 
@@ -33,23 +34,28 @@ class Limit:
         source = script.with_name("sase.c")
         subprocess.run(["cc", *flags, "-o", folder / "sase", source], check=True)
 
-    def prepare(self, cell: Cell, table: pa.Table) -> None:
+    def prepare(self, cell: Cell | Series, table: pa.Table) -> None:
         """Write the data of a cell, and see that they are those of the table."""
-        theirs = self._script.columns(cell.stream.name)
-        types = table["type"].combine_chunks().indices.to_numpy()
-        ours = {name: table[name].to_numpy() for name in ("ts", "attr1", "attr2")}
-        for name, values in {**ours, "type": types + 1}.items():
+        stream = cell.name.partition("/")[2]
+        if isinstance(cell, Series):
+            theirs = self._script.stock()
+            ours = {name: table[name].to_numpy() for name in SERIES_COLUMNS}
+        else:
+            theirs = self._script.columns(stream)
+            types = table["type"].combine_chunks().indices.to_numpy() + 1
+            ours = {"type": types} | {n: table[n].to_numpy() for n in COLUMNS if n != "type"}
+        for name, values in ours.items():
             if not np.array_equal(values, theirs[name]):
                 raise SystemExit(f"{cell.name}: {name} is not what limit.py makes")
-        for name in COLUMNS:
-            path = self._folder / f"{cell.stream.name}.{name}.bin"
+            path = self._folder / f"{stream}.{name}.bin"
             if not path.exists():
                 theirs[name].tofile(path)
 
-    def run(self, cell: Cell) -> Times:
+    def run(self, cell: Cell | Series) -> Times:
         """The times of the program, all tuples written, and its count checked."""
-        data = self._folder / cell.stream.name
-        command = [self._folder / "sase", data, cell.query.name.lower(), "mat", str(REPEATS)]
+        query, _, stream = cell.name.partition("/")
+        data = self._folder / stream
+        command = [self._folder / "sase", data, query.lower(), "mat", str(REPEATS)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         found = PRINTED.search(done.stdout)
         if found is None:

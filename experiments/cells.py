@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sase.generate import TypeLayout, uniform_events
+from sase.generate import TypeLayout, stock_events, uniform_events
 
 WINDOW = 10_000
 
@@ -83,3 +83,25 @@ Q3_D1 = Cell(Q3, D1, 49_918, 50_244_625_020)
 Q4_D2 = Cell(Q4, D2, 0, 0)
 Q4_D1 = Cell(Q4, D1, 1_266_182, 3_186_651_809_950)
 CELLS = (Q1_D1, Q1_D2, Q1_D3, Q2_D1, Q3_D1, Q4_D2, Q4_D1)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Q5 on the stock stream: its matches, and the events in them."""
+
+    name: str = "Q5/S5"
+    events: int = 200_000
+    matches: int = 27_844
+    held: int = 1_848_912
+    text: str = (
+        "EVENT SEQ(Stock+ a[], Stock b) WHERE skip_till_next_match { [symbol]"
+        " AND a[1].price % 500 = 0 AND a[i].price > a[i-1].price AND b.volume < 150 }"
+        " WITHIN 500 EVENTS PER PARTITION"
+    )
+
+    def table(self) -> pa.Table:
+        """The stream: 200,000 events of two symbols."""
+        return stock_events(events=self.events, seed=20080601)
+
+
+Q5_S5 = Series()

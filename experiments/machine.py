@@ -11,7 +11,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("sase", "numba", "numpy", "pyarrow", "duckdb")
+PACKAGES = ("sase", "numba", "numpy", "pyarrow", "duckdb", "polars", "pyspark")
+RESULTS = "experiments/results"
 STATUS = Path("/proc/self/status")
 
 
@@ -35,12 +36,17 @@ def versions() -> str:
 
 
 def commit() -> str:
-    """The commit of the working tree, with a mark where that has changes."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
-    done = subprocess.run(
-        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or "unknown"
+    """The commit of the working tree, with a mark where that has changes (other than results)."""
+    changes = _git("status", "--porcelain", "--untracked-files=no", "--", ".", f":!{RESULTS}")
+    known = _git("rev-parse", "--short=10", "HEAD")
+    return (known or "unknown") + ("-dirty" if changes else "")
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    root = Path(__file__).parents[1]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def described() -> str:

@@ -6,6 +6,7 @@ Linux only: read from /proc.
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -66,3 +67,9 @@ def _peak(number: int) -> int:
         return 0
     peaks = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
     return int(peaks[0]) * 1024 if peaks else 0
+
+
+def children_seconds() -> float:
+    """The CPU seconds of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sase
+from experiments.core.times import Times
 from experiments.machine import described
-from experiments.times import Times
 from sase.engine.events import describe
 from sase.engine.files import open_files
 from sase.engine.matcher import Matcher

@@ -91,7 +91,7 @@ def _measure(arguments: argparse.Namespace) -> None:
         writer.writerow(_HEADER)
         place, count = arguments.part
         for drawn in workload(arguments.queries, arguments.seed):
-            cell = _measured(drawn) if drawn.number % count == place else None
+            cell = measured_query(drawn) if drawn.number % count == place else None
             if cell is not None:
                 writer.writerow(_row(cell))
                 file.flush()
@@ -104,9 +104,9 @@ def _read(paths: list[Path]) -> Iterator[dict[str, str]]:
             yield from csv.DictReader(file)
 
 
-def _measured(drawn: Drawn) -> Cell | None:
+def measured_query(drawn: Drawn, count: int = EVENTS) -> Cell | None:
     """The cell of a query; None if it has too many matches, or no plan is fast enough for this."""
-    table = drawn.table()
+    table = drawn.table(count)
     known, events = prepared(drawn, table)
     begin = time.perf_counter()
     statistics = known.measured(events, SAMPLE)

@@ -1,0 +1,93 @@
+"""The experiments: `python -m experiments list | run NAME… | run all | report | compare OLD NEW`.
+
+python -m experiments run fig8 fig9        measure, into experiments/results
+python -m experiments run --quick all      at most ten minutes, into build/experiments/quick
+python -m experiments report --quick       report.html and report.md beside those results
+python -m experiments compare HEAD~3 HEAD  two commits in turn, ratios with confidence
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from experiments import compare, machine
+from experiments.core import reporting
+from experiments.core.experiment import SIZES, Experiment
+from experiments.core.running import PLACES, run
+from experiments.figures import EXPERIMENTS
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Do what is asked for."""
+    options = _parser().parse_args(arguments)
+    options.action(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(required=True)
+    listing = actions.add_parser("list", help="name the experiments")
+    listing.set_defaults(action=_list)
+    running = actions.add_parser("run", help="measure experiments; what is there stays")
+    running.add_argument("names", nargs="+", metavar="NAME", help="a name, a pattern, or all")
+    running.add_argument("--again", action="store_true", help="also what was measured before")
+    running.set_defaults(action=_run)
+    report = actions.add_parser("report", help="write report.html and report.md")
+    report.set_defaults(action=_report)
+    for parser_of_sizes in (running, report):
+        sizes = parser_of_sizes.add_mutually_exclusive_group()
+        for name in ("quick", "tiny"):
+            sizes.add_argument(
+                f"--{name}", dest="size", action="store_const", const=name, default="full"
+            )
+        parser_of_sizes.add_argument("--results", type=Path, metavar="DIR", help="their folder")
+    compare.add_arguments(actions.add_parser("compare", help="compare two commits"))
+    return parser
+
+
+def _list(options: argparse.Namespace) -> None:
+    width = max(len(each.name) for each in EXPERIMENTS)
+    for each in EXPERIMENTS:
+        print(f"{each.name:{width}}  {each.title}")
+
+
+def _run(options: argparse.Namespace) -> None:
+    pa.set_cpu_count(1)  # one thread each, unless an experiment says otherwise
+    print(machine.described(), file=sys.stderr)
+    run(chosen(options.names), SIZES[options.size], _folder(options), again=options.again)
+
+
+def _report(options: argparse.Namespace) -> None:
+    for path in reporting.write(EXPERIMENTS, _folder(options)):
+        print(path)
+
+
+def chosen(names: Sequence[str]) -> list[Experiment]:
+    """The experiments of some names, patterns, or all of them."""
+    found = []
+    for name in names:
+        some = [each for each in EXPERIMENTS if fnmatch.fnmatchcase(each.name, name)]
+        if name == "all":
+            some = list(EXPERIMENTS)
+        if not some:
+            raise SystemExit(f"there is no experiment {name}: `python -m experiments list`")
+        found += some
+    return [each for each in EXPERIMENTS if each in found]
+
+
+def _folder(options: argparse.Namespace) -> Path:
+    return options.results or PLACES[options.size]
+
+
+if __name__ == "__main__":
+    main()

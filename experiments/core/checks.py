@@ -1,0 +1,144 @@
+"""Checks of findings: each looks at what was measured, and says with which figures it decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import linear_regression, median
+from typing import Any
+
+from experiments.core.experiment import Verdict
+from experiments.core.results import Results
+
+Check = Callable[[Results], Verdict]
+RATE = "events_per_s"
+
+
+def ahead(
+    one: str,
+    other: str,
+    factor: float = 1.0,
+    *,
+    y: str = RATE,
+    panel: str = "",
+    when: Callable[[Any], bool] = lambda x: True,
+) -> Check:
+    """That one way's figure is at least so many times that of the other, at every point chosen."""
+
+    def check(results: Results) -> Verdict:
+        ratios = {x: r for x, r in results.ratios(one, other, y, panel).items() if when(x)}
+        if not ratios:
+            return _missing(results, panel, one, other)
+        return Verdict(min(ratios.values()) >= factor, f"{one} : {other} = {_listed(ratios)}")
+
+    return check
+
+
+def near(
+    one: str, other: str, factor: float, *, y: str = RATE, panel: str = "", **rest: Any
+) -> Check:
+    """That two ways' figures are within a factor of each other at every point chosen."""
+    when: Callable[[Any], bool] = rest.get("when", lambda x: True)
+
+    def check(results: Results) -> Verdict:
+        ratios = {x: r for x, r in results.ratios(one, other, y, panel).items() if when(x)}
+        if not ratios:
+            return _missing(results, panel, one, other)
+        is_near = all(1 / factor <= ratio <= factor for ratio in ratios.values())
+        return Verdict(is_near, f"{one} : {other} = {_listed(ratios)}")
+
+    return check
+
+
+def narrows(one: str, other: str, *, y: str = RATE, panel: str = "") -> Check:
+    """That one way's lead over the other is smaller at the last point than at the first."""
+
+    def check(results: Results) -> Verdict:
+        ratios = results.ratios(one, other, y, panel)
+        if len(ratios) < 2:
+            return _missing(results, panel, one, other)
+        first, *_, last = ratios.values()
+        return Verdict(last < first, f"{one} : {other} = {_listed(ratios)}")
+
+    return check
+
+
+def falls_faster(one: str, other: str, *, y: str = RATE, panel: str = "") -> Check:
+    """That from the first point to the last the one loses a greater share than the other."""
+
+    def check(results: Results) -> Verdict:
+        ratios = results.ratios(one, other, y, panel)
+        if len(ratios) < 2:
+            return _missing(results, panel, one, other)
+        first, *_, last = ratios
+        told, left = [], []
+        for way in (one, other):
+            known = dict(results.curve(way, y, panel))
+            left.append(known[last] / known[first])
+            told.append(f"{way} keeps {left[-1]:.3g} from {first} to {last}")
+        return Verdict(left[0] < left[1], ", ".join(told))
+
+    return check
+
+
+def slope(
+    way: str, low: float, high: float, *, x: str = "x", y: str = "wall_s", panel: str = ""
+) -> Check:
+    """That the figure grows with x by a power between two bounds (a line in log-log scales)."""
+
+    def check(results: Results) -> Verdict:
+        curve = [(a, b) for a, b in results.curve(way, y, panel, x) if a > 0 and b > 0]
+        if len({a for a, _ in curve}) < 2:
+            return _missing(results, panel, way)
+        power = linear_regression(
+            *zip(*((math.log(a), math.log(b)) for a, b in curve), strict=True)
+        )
+        return Verdict(low <= power.slope <= high, f"{way}: the power is {power.slope:.2f}")
+
+    return check
+
+
+def between(
+    one: str,
+    low: float,
+    high: float,
+    *,
+    y: str = RATE,
+    panel: str = "",
+    of: Callable[[list[float]], float] = median,
+) -> Check:
+    """That the median (or else) of a way's figures lies between two bounds."""
+
+    def check(results: Results) -> Verdict:
+        values = [value for _, value in results.curve(one, y, panel)]
+        if not values:
+            return _missing(results, panel, one)
+        found = of(values)
+        return Verdict(low <= found <= high, f"{one}: {y} {found:.4g}")
+
+    return check
+
+
+def every(*checks: Check) -> Check:
+    """That several hold together; what was not measured does not count unless nothing was."""
+
+    def check(results: Results) -> Verdict:
+        verdicts = [each(results) for each in checks]
+        known = [verdict.holds for verdict in verdicts if verdict.holds is not None]
+        told = "; ".join(verdict.evidence for verdict in verdicts)
+        return Verdict(all(known) if known else None, told)
+
+    return check
+
+
+def _missing(results: Results, panel: str, *ways: str) -> Verdict:
+    notes = {
+        f"{row['way']}: {row['note'] or row['status']}"
+        for row in results.rows
+        if row["way"] in ways and row["panel"] == panel and row["status"] != "measured"
+    }
+    return Verdict(None, "; ".join(sorted(notes)) or f"too few points of {', '.join(ways)}")
+
+
+def _listed(ratios: dict[Any, float]) -> str:
+    return ", ".join(f"{ratio:.3g} at {x}" for x, ratio in ratios.items())

@@ -1,0 +1,129 @@
+"""What an experiment is: points at which several ways run, plots of them, and what should hold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, NamedTuple, TypeVar
+
+from experiments.core.results import Results
+
+Value = TypeVar("Value")
+
+
+class LeftOut(Exception):
+    """A way that cannot run here, and why: something is not installed, or not built yet."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the experiments are: how often each way runs, and how long a run may take."""
+
+    name: str
+    rounds: int
+    most_seconds: float
+
+    def of(self, full: Value, quick: Value, tiny: Value) -> Value:
+        """What belongs to this size."""
+        return {"full": full, "quick": quick, "tiny": tiny}[self.name]
+
+
+SIZES = {
+    size.name: size for size in (Size("full", 7, 60.0), Size("quick", 3, 3.0), Size("tiny", 0, inf))
+}
+
+
+class Outcome(NamedTuple):
+    """What a run found: how many matches, a sum by which those of two ways are told apart."""
+
+    matches: int
+    check: int | None = None
+    figures: Mapping[str, float] = {}
+
+
+class Way(NamedTuple):
+    """One of what is compared: `run` is timed, and `told` says afterwards what it found.
+
+    `probe` runs once, without being timed, for more figures.
+    """
+
+    run: Callable[[], Any]
+    told: Callable[[Any], Outcome]
+    probe: Callable[[], Mapping[str, float]] | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """The ways at one place of the x axis; each is made of the data, before the clock starts.
+
+    The matches, and the sum that goes with them, are checked where they are known. Unless `alike`
+    is off, all ways must find the same.
+    """
+
+    x: float | str
+    ways: Mapping[str, Callable[[Any], Way]]
+    data: Callable[[], Any] = lambda: None
+    events: int = 0
+    panel: str = ""
+    known: int | None = None
+    known_check: int | None = None
+    alike: bool = True
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture: a column of the results over another, a line or a bar for each way.
+
+    `relative` divides by the way's greatest value, as the 2006 paper's normalized throughput does.
+    With `parts` each way has a line for each of these columns.
+    """
+
+    y: str
+    y_label: str
+    x_label: str
+    x: str = "x"
+    log_x: bool = False
+    log_y: bool = False
+    bars: bool = False
+    relative: bool = False
+    parts: tuple[str, ...] = ()
+
+
+class Verdict(NamedTuple):
+    """Whether something holds, None where that was not measured, and the figures that say so."""
+
+    holds: bool | None
+    evidence: str
+
+
+class Finding(NamedTuple):
+    """A sentence, the check of it, and why it need not hold here."""
+
+    said: str
+    check: Callable[[Results], Verdict]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or a question: `said` is what the paper found, in one sentence.
+
+    `shown` are the columns of its table in the report, beside those that all have.
+    """
+
+    name: str
+    title: str
+    source: str
+    said: str
+    points: Callable[[Size], Iterable[Point]]
+    plots: tuple[Plot, ...]
+    findings: tuple[Finding, ...] = ()
+    shown: tuple[str, ...] = ()
+    # Of all threads of this process; others where the work is done by children.
+    cpu: Callable[[], float] = field(default=time.process_time)
+    # A run that repeats what it measures by itself: it is neither repeated nor broken off.
+    once: bool = False
+    # What it needs beside the package, so that tests of it are where that is tested.
+    uses: str = ""

@@ -1,0 +1,162 @@
+"""Ways to run a query: by a recipe, listed, counted or compressed; and figures of what it did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import sase
+from experiments.core.experiment import LeftOut, Outcome, Way
+from sase.engine.analyze import COMPILED, analyzed
+from sase.planning.recipes import recipe_names
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+Make = Callable[[Any], Way]
+
+
+def recipe(name: str) -> str:
+    """A recipe of the package, or of these experiments; LeftOut where there is none yet."""
+    if name in recipe_names():
+        return name
+    own = RECIPES / f"{name}.toml"
+    if not own.exists():
+        raise LeftOut(f"there is no recipe `{name}` in this version")
+    return str(own)
+
+
+def listed(
+    text: str,
+    plan: str = "optimized",
+    *,
+    probes: tuple[Callable[[sase.Plan, pa.Table], Mapping[str, float]], ...] = (),
+    threads: int = 1,
+    **rest: Any,
+) -> Make:
+    """All matches as row numbers, by a plan that is compiled before the clock starts."""
+
+    def make(table: pa.Table) -> Way:
+        compiled = sase.compile(text, table, plan=recipe(plan), **_types(table), **rest)
+
+        def run() -> Any:
+            matches = compiled.run(table, threads=threads)
+            return matches, matches.rows
+
+        def probe() -> dict[str, float]:
+            return {name: value for each in probes for name, value in each(compiled, table).items()}
+
+        return Way(run, _told, probe if probes else None)
+
+    return make
+
+
+def counted(text: str, plan: str = "optimized") -> Make:
+    """The number of matches alone, compiled each time."""
+
+    def make(table: pa.Table) -> Way:
+        named = recipe(plan)
+
+        def run() -> Any:
+            return sase.match(text, table, plan=named, output="count", threads=1, **_types(table))
+
+        return Way(run, lambda count: Outcome(int(count), None, counters(count.report)))
+
+    return make
+
+
+def compressed(text: str, plan: str = "optimized") -> Make:
+    """The matches as a set that is counted, compiled each time."""
+
+    def make(table: pa.Table) -> Way:
+        named = recipe(plan)
+
+        def run() -> int:
+            found = sase.match(
+                text, table, plan=named, output="compressed", threads=1, **_types(table)
+            )
+            return found.count()
+
+        return Way(run, lambda count: Outcome(count))
+
+    return make
+
+
+def _types(table: pa.Table) -> dict[str, Any]:
+    """A table without a column of types is one of the type Stock."""
+    return {} if "type" in table.column_names else {"type": None, "types": ["Stock"]}
+
+
+def _told(found: Any) -> Outcome:
+    matches, rows = found
+    flat = [
+        column.combine_chunks().flatten() if pa.types.is_list(column.type) else column
+        for column in rows.columns
+    ]
+    total = sum(pc.sum(column).as_py() or 0 for column in flat)
+    held = sum(len(column) - column.null_count for column in flat)
+    return Outcome(rows.num_rows, total, {"held": held, **counters(matches.report)})
+
+
+def counters(report: Any) -> dict[str, float]:
+    """What the operators counted that experiments show: of lists the sum."""
+    wanted = {"sequences", "runs", "visited", "walks", "instances", "merged", "most_alive"}
+    found: dict[str, float] = {}
+    for _, counted in report.counters:
+        for name, value in counted.items():
+            if name in wanted:
+                found[name] = sum(value) if isinstance(value, list) else value
+    return found
+
+
+def cost_by_operator(plan: sase.Plan, table: pa.Table) -> dict[str, float]:
+    """The seconds of each operator in a run that counts, not one in which kernels are compiled."""
+    matches, report = analyzed(plan.engine, table, clock=time.perf_counter_ns)
+    if COMPILED in (*matches.report.notes, *report.notes):
+        _, report = analyzed(plan.engine, table, clock=time.perf_counter_ns)
+    return {f"{name}_s": nanoseconds / 1e9 for name, nanoseconds in report.timings}
+
+
+def in_batches(window: int) -> Callable[[sase.Plan, pa.Table], Mapping[str, float]]:
+    """Throughput as the 2006 paper defines it: batches of W until it converges."""
+
+    def probe(plan: sase.Plan, table: pa.Table) -> dict[str, float]:
+        rates = _rates(plan, table, window)
+        return {"paper_events_per_s": converged(rates)}
+
+    return probe
+
+
+def _rates(plan: sase.Plan, table: pa.Table, window: int) -> Iterator[tuple[int, float]]:
+    """Of batch after batch how many events it has, and the seconds that they take."""
+    matcher = plan.open()
+    for batch in table.combine_chunks().to_batches(max_chunksize=window):
+        start = time.perf_counter()
+        rows = matcher.push(batch).rows
+        taken = time.perf_counter() - start
+        del rows
+        yield batch.num_rows, taken
+
+
+AVERAGED, NEAR, IN_A_ROW = 6, 0.05, 3
+
+
+def converged(batches: Iterator[tuple[int, float]]) -> float:
+    """The average over six batches, once it changed by at most 5 % three times in a row.
+
+    Where the stream ends before that it is the last average.
+    """
+    seen: list[tuple[int, float]] = []
+    before, near = 0.0, 0
+    for each in batches:
+        seen.append(each)
+        events, seconds = map(sum, zip(*seen[-AVERAGED:], strict=True))
+        now = events / max(seconds, 1e-9)
+        near = near + 1 if abs(now - before) <= NEAR * before else 0
+        before = now
+        if near == IN_A_ROW:
+            break
+    return before

@@ -1,0 +1,48 @@
+"""Figures 8b and 8c of SASE+ 2008: the partition window, and time against output complexity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.core.checks import between, every, slope
+from experiments.core.experiment import Experiment, Finding, Plot, Point, Size
+from experiments.figures.stocks import FIVE, SOURCE, over_windows
+
+
+def points(size: Size) -> Iterator[Point]:
+    """Five queries, by runs."""
+    yield from over_windows(size, FIVE, {"": "nfab"})
+
+
+HELD = "events in all matches"
+EXPERIMENT = Experiment(
+    "fig8b",
+    "Figures 8b, 8c: the partition window, and time against output complexity",
+    f"{SOURCE}, experiment 2",
+    "W has little effect on p2 under partition contiguity; the throughput of p1 and p3 under skip"
+    " till next match falls with the square of W; time is linear in the output complexity, the sum"
+    " of the lengths of all matches.",
+    points,
+    (
+        Plot("events_per_s", "events/s", "W, events of a partition", log_y=True),
+        Plot("wall_s", "s", HELD, "held", log_x=True, log_y=True),
+    ),
+    (
+        Finding("p2-s2 hardly depends on W", slope("p2-s2", -0.35, 0.35, y="events_per_s")),
+        Finding(
+            "p1-s3 and p3-s3 fall with the square of W (power −1.5 to −2.5)",
+            every(*(slope(name, -2.5, -1.5, y="events_per_s") for name in ("p1-s3", "p3-s3"))),
+            "What a run costs at an event is far less here than the writing of its match, so that"
+            " the number of matches and their length decide (see the column `held`): where the runs"
+            " alive are a constant few, that is a power of −1.",
+        ),
+        Finding(
+            "time grows linearly with the output complexity (power 0.7 to 1.2)",
+            every(
+                *(slope(name, 0.7, 1.2, x="held") for name in ("p1-s3", "p2-s3", "p3-s3", "p3-s2"))
+            ),
+        ),
+        Finding("p2-s3 finds matches at all", between("p2-s3", 1, 1e18, y="matches")),
+    ),
+    ("held", "match_length", "runs_per_event", "most_alive"),
+)

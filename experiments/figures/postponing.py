@@ -1,0 +1,78 @@
+"""What the figures of SASE++ 2014 share: the template, streams, predicates of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from experiments.core.experiment import Way
+from experiments.core.ways import Make, compressed, counted, listed
+
+SOURCE = "SASE++, 2014"
+RECIPES = ("nfab", "postponed", "postponed_filters")
+COLLAPSED = "collapsed"
+VALUES = 1_000
+# The classes of predicates (docs/postponing.md), with a place for the value that makes θ.
+CLASSES = {
+    "true-value consistent": "max(b[..i].v) < {value}",
+    "false-value consistent": "max(b[].v) > {value}",
+    "both": "b[i].v < {value}",
+    "inconsistent": "b[i].v > b[i-1].v AND c.v < {value}",
+}
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Of all events how many are of the types A, B and C."""
+
+    a: float
+    b: float
+    c: float
+
+    def stream(self, events: int, seed: int) -> Callable[[], pa.Table]:
+        """Events of these and of a type D, with uniform values."""
+
+        def made() -> pa.Table:
+            rng = np.random.default_rng(seed)
+            shares = [self.a, self.b, self.c, 1 - self.a - self.b - self.c]
+            kinds = rng.choice(4, size=events, p=shares).astype(np.int8)
+            types = pa.DictionaryArray.from_arrays(kinds, pa.array(["A", "B", "C", "D"]))
+            values = rng.integers(0, VALUES, events)
+            return pa.table({"ts": np.arange(events), "type": types, "v": values})
+
+        return made
+
+
+def query(predicate: str, value: int, window: int) -> str:
+    """The template under skip till any match."""
+    return f"EVENT SEQ(A a, B+ b[], C c) WHERE {predicate.format(value=value)} WITHIN {window}"
+
+
+def ways(text: str, events: int, **rest: object) -> dict[str, Make]:
+    """By each recipe, and as a set that is not listed."""
+    made = {plan: listed(text, plan, **rest) for plan in RECIPES}  # type: ignore[arg-type]
+    made |= {COLLAPSED: compressed(text), "count": counted(text)}
+    return {name: _with_theta(make, events) for name, make in made.items()}
+
+
+def _with_theta(make: Make, events: int) -> Make:
+    """With the paper's selectivity, matches for an event."""
+
+    def made(table: pa.Table) -> Way:
+        way = make(table)
+
+        def told(found: object) -> object:
+            outcome = way.told(found)
+            figures = dict(outcome.figures)
+            theta = outcome.matches / events if outcome.matches < 10**18 else float("inf")
+            # What a plan makes on its way to matches: runs, or instances that walks look at.
+            made = figures.get("runs", figures.get("visited"))
+            more = {} if made is None else {"runs_or_visits": made}
+            return outcome._replace(figures={**figures, "theta": theta, **more})
+
+        return way._replace(told=told)  # type: ignore[arg-type]
+
+    return made

@@ -1,0 +1,94 @@
+"""What the figures of SASE+ 2008 share: stock streams, the six queries, their recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import pyarrow as pa
+
+from experiments.core.experiment import Point, Size
+from experiments.core.ways import Make, listed
+from sase.generate import stock_events
+
+SOURCE = "SASE+, SIGMOD 2008"
+TEMPLATE = """EVENT SEQ(Stock+ a[], Stock b{more})
+WHERE {strategy} {{ [symbol] AND a[1].price % 500 = 0 {predicate} AND b.volume < 150{where} }}
+WITHIN {window} EVENTS PER PARTITION"""
+PREDICATES = {
+    "p1": "",
+    "p2": "AND a[i].price > a[i-1].price",
+    "p3": "AND a[i].price > min(a[..i-1].price)",
+}
+STRATEGIES = {"s2": "partition_contiguity", "s3": "skip_till_next_match"}
+QUERIES = tuple(f"{p}-{s}" for p in PREDICATES for s in STRATEGIES)
+# Those of Figures 8b to 8d: p1-s2 is the same as p1-s3, the paper says.
+FIVE = tuple(query for query in QUERIES if query != "p1-s2")
+# What a partition has of events, in windows.
+LENGTH = 200
+P = 0.70
+
+
+def query(name: str, window: int, *, more: str = "", where: str = "") -> str:
+    """One of the six queries, as `p2-s3`."""
+    predicate, strategy = name.split("-")
+    return TEMPLATE.format(
+        strategy=STRATEGIES[strategy],
+        predicate=PREDICATES[predicate],
+        window=window,
+        more=more,
+        where=where,
+    )
+
+
+def stream(window: int, size: Size, p: float = P) -> tuple[Callable[[], pa.Table], int]:
+    """Two symbols, with 200 times as many events of each as the window has; and how many."""
+    events = 2 * window * size.of(LENGTH, LENGTH // 5, 4)
+    rest = (1 - p) / 2
+    moves = (p, rest, 1 - p - rest)
+
+    def made() -> pa.Table:
+        return stock_events(events=events, moves=moves, seed=20080600).drop_columns("type")
+
+    return made, events
+
+
+def over_queries(
+    size: Size, window: int, ways: Mapping[str, str], **rest: object
+) -> Iterator[Point]:
+    """The six queries by several recipes."""
+    for name in QUERIES:
+        data, events = stream(window, size)
+        made = {way: _figured(query(name, window), plan, **rest) for way, plan in ways.items()}
+        yield Point(name, made, data, events)
+
+
+def over_windows(
+    size: Size, queries: tuple[str, ...], ways: Mapping[str, str], **rest: object
+) -> Iterator[Point]:
+    """Several queries by several recipes, over windows; a panel for each recipe or one for all."""
+    for window in size.of((500, 1_000, 1_500, 2_000), (500, 2_000), (100, 200)):
+        data, events = stream(window, size)
+        for name in queries:
+            made = {
+                f"{name} {way}".strip(): _figured(query(name, window), plan, **rest)
+                for way, plan in ways.items()
+            }
+            yield Point(window, made, data, events)
+
+
+def _figured(text: str, plan: str, **rest: object) -> Make:
+    """A way with figures of the paper: the mean length of matches, the runs made for an event."""
+
+    def make(table: pa.Table) -> object:
+        way = listed(text, plan, **rest)(table)  # type: ignore[arg-type]
+
+        def told(found: object) -> object:
+            outcome = way.told(found)
+            figures = dict(outcome.figures)
+            figures["match_length"] = figures["held"] / max(outcome.matches, 1)
+            figures["runs_per_event"] = figures.get("runs", 0) / table.num_rows
+            return outcome._replace(figures=figures)
+
+        return way._replace(told=told)  # type: ignore[arg-type]
+
+    return make  # type: ignore[return-value]

@@ -1,0 +1,203 @@
+"""The core of the experiments: what is checked, left out, taken over, and concluded."""
+
+import time
+
+import pytest
+
+from experiments.compare import bootstrapped
+from experiments.core import checks, results, running
+from experiments.core.experiment import (
+    Experiment,
+    Finding,
+    LeftOut,
+    Outcome,
+    Plot,
+    Point,
+    Size,
+    Verdict,
+    Way,
+)
+from experiments.core.measuring import Wrong, measured
+from experiments.core.reporting import Section, _markdown_of
+from experiments.core.results import LEFT_OUT, MEASURED, TOO_SLOW, Results
+from experiments.core.ways import converged, recipe
+
+SIZE = Size("tiny", 2, 0.2)
+HERE = {"size": "tiny", "commit": "abc", "machine": "m", "versions": "v"}
+
+
+def way(matches, seconds=0.0, check=None, calls=None):
+    def run():
+        if calls is not None:
+            calls.append(matches)
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            pass
+        return matches
+
+    return lambda data: Way(run, lambda found: Outcome(found, check))
+
+
+def experiment(*points):
+    return Experiment("name", "Title", "Source", "said.", lambda size: points, (Plot("x", "", ""),))
+
+
+def rows_of(point, slow=None):
+    return measured(experiment(point), point, SIZE, set() if slow is None else slow)
+
+
+def test_a_run_is_counted_and_timed_as_often_as_the_size_says():
+    calls = []
+    (row,) = rows_of(Point(1, {"a": way(5, calls=calls)}, events=100))
+    assert (row["matches"], row["rounds"], row["status"]) == (5, 2, MEASURED)
+    assert len(calls) == 3  # one to warm up
+    assert row["wall_low_s"] <= row["wall_s"] <= row["wall_high_s"]
+    assert row["events_per_s"] == 100 / row["wall_s"]
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        Point(1, {"a": way(5), "b": way(6)}),
+        Point(1, {"a": way(5, check=1), "b": way(5, check=2)}),
+        Point(1, {"a": way(5)}, known=6),
+        Point(1, {"a": way(5, check=1)}, known=5, known_check=2),
+    ],
+)
+def test_what_is_wrong_stops_the_run(point):
+    with pytest.raises(Wrong):
+        rows_of(point)
+
+
+def test_a_way_that_finds_something_else_later_is_wrong():
+    found = iter([5, 5, 6])
+    changing = Way(lambda: next(found), Outcome)
+    with pytest.raises(Wrong, match="its first run"):
+        rows_of(Point(1, {"a": lambda data: changing}))
+
+
+def test_ways_with_different_questions_need_not_agree():
+    rows = rows_of(Point(1, {"a": way(5), "b": way(6)}, alike=False))
+    assert [row["matches"] for row in rows] == [5, 6]
+
+
+def test_what_takes_too_long_is_stopped_and_not_tried_again():
+    slow = set()
+    rows = rows_of(Point(1, {"a": way(1, seconds=5), "b": way(1)}), slow)
+    assert [row["status"] for row in rows] == [TOO_SLOW, MEASURED]
+    rows = rows_of(Point(2, {"a": way(1), "b": way(1)}), slow)
+    assert [row["status"] for row in rows] == [TOO_SLOW, MEASURED]
+
+
+def test_what_is_not_there_is_left_out_with_its_reason():
+    def missing(data):
+        raise LeftOut("no such thing")
+
+    rows = rows_of(Point(1, {"a": missing, "b": way(1)}))
+    assert [(row["status"], row["note"]) for row in rows] == [
+        (LEFT_OUT, "no such thing"),
+        (MEASURED, ""),
+    ]
+
+
+def test_a_recipe_that_is_not_there_is_left_out():
+    with pytest.raises(LeftOut, match="there is no recipe `nothing`"):
+        recipe("nothing")
+    assert recipe("pais") == "pais"
+    assert recipe("basic_windows").endswith("basic_windows.toml")
+
+
+def test_points_of_the_same_commit_are_not_run_again(tmp_path, monkeypatch):
+    place = dict(HERE)
+    monkeypatch.setattr(results, "place", lambda size: place)
+    calls = []
+    one, two = (Point(x, {"a": way(5, calls=calls)}, events=1) for x in (1, 2))
+    running.run([experiment(one)], SIZE, tmp_path)
+    running.run([experiment(one, two)], SIZE, tmp_path)
+    assert len(calls) == 6 and len(results.read(tmp_path / "name.csv").rows) == 2
+    running.run([experiment(one)], SIZE, tmp_path, again=True)
+    assert len(calls) == 9
+    for changed in ("other", "abc-dirty", "abc-dirty"):
+        place["commit"] = changed
+        running.run([experiment(one)], SIZE, tmp_path)
+    assert len(calls) == 18
+
+
+def test_a_wrong_experiment_does_not_keep_the_others_from_running(tmp_path):
+    wrong, right = experiment(Point(1, {"a": way(5)}, known=6)), experiment(Point(1, {"a": way(5)}))
+    with pytest.raises(SystemExit, match="name: 1: a finds 5, right are 6"):
+        running.run([wrong, right], SIZE, tmp_path)
+    assert len(results.read(tmp_path / "name.csv").rows) == 1
+
+
+def test_rows_come_back_from_a_file_as_they_were(tmp_path):
+    rows = rows_of(Point("p1", {"a": way(5, check=7), "b": way(5)}, panel="one"))
+    rows = [row | HERE for row in rows]
+    results.write(tmp_path / "f.csv", rows)
+    back = results.read(tmp_path / "f.csv").rows
+    for before, after in zip(rows, back, strict=True):
+        assert after["wall_s"] == pytest.approx(before["wall_s"], rel=1e-5)
+        kept = ("panel", "x", "way", "status", "note", "matches", "rounds", *HERE)
+        assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+
+
+def curves(**ways):
+    return Results(
+        [
+            {"panel": "", "x": x, "way": name, "status": MEASURED, "events_per_s": y, "note": ""}
+            for name, curve in ways.items()
+            for x, y in curve.items()
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "holds"),
+    [
+        (checks.ahead("a", "b", 2), True),
+        (checks.ahead("a", "b", 3), False),
+        (checks.ahead("a", "b", 4, when=lambda x: x == 10), True),
+        (checks.ahead("a", "c"), None),
+        (checks.near("a", "b", 4), True),
+        (checks.near("a", "b", 3), False),
+        (checks.narrows("a", "b"), False),
+        (checks.narrows("b", "a"), True),
+        (checks.falls_faster("b", "a"), True),
+        (checks.falls_faster("a", "b"), False),
+        (checks.slope("b", -0.4, -0.2, y="events_per_s"), True),
+        (checks.slope("b", 0, 1, y="events_per_s"), False),
+        (checks.between("a", 8, 9), True),
+        (checks.every(checks.ahead("a", "b"), checks.ahead("a", "c")), True),
+        (checks.every(checks.ahead("a", "c")), None),
+    ],
+)
+def test_checks_decide_by_the_figures(check, holds):
+    results = curves(a={1: 8.0, 10: 8.0}, b={1: 4.0, 10: 2.0})
+    assert check(results).holds is holds
+
+
+def test_the_reason_stands_in_the_report_only_where_a_finding_does_not_hold():
+    of_it = experiment()
+    finding = Finding("it is fast", lambda results: Verdict(True, "so"), "because")
+    for holds, told in ((True, "holds"), (False, "DOES NOT HOLD"), (None, "not measured")):
+        section = Section(of_it, Results([]), [], [(finding, Verdict(holds, "1 : 2"))])
+        text = "\n".join(_markdown_of(section))
+        assert f"- it is fast: **{told}** (1 : 2)" in text
+        assert ("because" in text) is (holds is False)
+
+
+def test_the_papers_throughput_is_an_average_that_has_converged():
+    assert converged(iter([(100, 1.0)] * 20)) == 100
+    assert converged(iter([(100, 1.0), (300, 1.0)])) == 200
+    seen = []
+    batches = ((seen.append(number), (100, 1.0))[1] for number in range(100))
+    converged(batches)
+    assert len(seen) == 4  # the first, and three that change nothing
+
+
+def test_the_interval_of_a_ratio_contains_its_median_and_shrinks_with_agreement():
+    same = bootstrapped([0.5] * 10)
+    assert same == (0.5, 0.5, 0.5) and same.told == "faster"
+    spread = bootstrapped([0.8, 0.9, 1.0, 1.1, 1.3] * 3)
+    assert spread.low < spread.median < spread.high and spread.told == "no difference seen"
+    assert bootstrapped([1.2, 1.3, 1.4] * 5).told == "slower"
