@@ -104,6 +104,7 @@ def main(options: argparse.Namespace) -> None:
     if not works:
         raise SystemExit(f"there are no such cells; there are {', '.join(w.name for w in ALL)}")
     print(machine.described())
+    print(f"- old {_git('rev-parse', options.old)}\n- new {_git('rev-parse', options.new)}")
     print(f"new : old, {CONFIDENCE:.0%} interval of the median by bootstrap\n", flush=True)
     lines: list[tuple[object, ...]] = [("cell", "process", "turn", "old_s", "new_s")]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -202,9 +203,10 @@ def _tree(commit: str, path: Path) -> Iterator[Path]:
         _git("worktree", "remove", "--force", str(path))
 
 
-def _git(*arguments: str) -> None:
+def _git(*arguments: str) -> str:
     done = subprocess.run(
         ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise SystemExit(f"git {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout.strip()

@@ -29,7 +29,7 @@ def ahead(
         ratios = {x: r for x, r in results.ratios(one, other, y, panel).items() if when(x)}
         if not ratios:
             return _missing(results, panel, one, other)
-        return Verdict(min(ratios.values()) >= factor, f"{one} : {other} = {_listed(ratios)}")
+        return Verdict(min(ratios.values()) >= factor, _ratios(one, other, panel, ratios))
 
     return check
 
@@ -45,7 +45,7 @@ def near(
         if not ratios:
             return _missing(results, panel, one, other)
         is_near = all(1 / factor <= ratio <= factor for ratio in ratios.values())
-        return Verdict(is_near, f"{one} : {other} = {_listed(ratios)}")
+        return Verdict(is_near, _ratios(one, other, panel, ratios))
 
     return check
 
@@ -58,7 +58,7 @@ def narrows(one: str, other: str, *, y: str = RATE, panel: str = "") -> Check:
         if len(ratios) < 2:
             return _missing(results, panel, one, other)
         first, *_, last = ratios.values()
-        return Verdict(last < first, f"{one} : {other} = {_listed(ratios)}")
+        return Verdict(last < first, _ratios(one, other, panel, ratios))
 
     return check
 
@@ -76,7 +76,7 @@ def falls_faster(one: str, other: str, *, y: str = RATE, panel: str = "") -> Che
             known = dict(results.curve(way, y, panel))
             left.append(known[last] / known[first])
             told.append(f"{way} keeps {left[-1]:.3g} from {first} to {last}")
-        return Verdict(left[0] < left[1], ", ".join(told))
+        return Verdict(left[0] < left[1], _of(panel) + ", ".join(told))
 
     return check
 
@@ -140,5 +140,10 @@ def _missing(results: Results, panel: str, *ways: str) -> Verdict:
     return Verdict(None, "; ".join(sorted(notes)) or f"too few points of {', '.join(ways)}")
 
 
-def _listed(ratios: dict[Any, float]) -> str:
-    return ", ".join(f"{ratio:.3g} at {x}" for x, ratio in ratios.items())
+def _ratios(one: str, other: str, panel: str, ratios: dict[Any, float]) -> str:
+    listed = ", ".join(f"{ratio:.3g} at {x}" for x, ratio in ratios.items())
+    return f"{_of(panel)}{one} : {other} = {listed}"
+
+
+def _of(panel: str) -> str:
+    return f"{panel}: " if panel else ""

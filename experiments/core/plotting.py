@@ -12,7 +12,7 @@ from experiments.core.results import Results
 MARKERS, DASHES = "osD^vPX*", ("-", "--", "-.", ":")
 HATCHES = ("", "//", "..", "xx", "\\\\", "++")
 SHADES = ("#000000", "#1f6fb4", "#c1440e", "#4a8a3a", "#7b4fa3", "#8a6d00", "#5a5a5a", "#b03a78")
-WIDTH, HEIGHT = 5.4, 3.6
+WIDTH, HEIGHT, COLUMNS = 5.4, 3.6, 2
 
 
 def pictures(experiment: Experiment, results: Results) -> list[str]:
@@ -36,9 +36,11 @@ def _picture(experiment: Experiment, plot: Plot, number: int, results: Results) 
     }
     with matplotlib.rc_context(settings):
         panels = results.panels()
-        figure = Figure(figsize=(WIDTH * len(panels), HEIGHT), layout="constrained")
+        columns = min(len(panels), COLUMNS)
+        lines = -(-len(panels) // COLUMNS)
+        figure = Figure(figsize=(WIDTH * columns, HEIGHT * lines), layout="constrained")
         for place, panel in enumerate(panels):
-            axes = figure.add_subplot(1, len(panels), place + 1)
+            axes = figure.add_subplot(lines, columns, place + 1)
             (_bars if plot.bars else _lines)(axes, plot, results, panel)
             axes.set_xlabel(plot.x_label)
             axes.set_ylabel(plot.y_label)

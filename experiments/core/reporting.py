@@ -20,6 +20,8 @@ SIZES = {
     " and what holds are no results.",
     "tiny": "The smallest size, by which tests see that all of it runs. Its times mean nothing.",
 }
+# The figures decide what holds; why it does not is read from the tables by people.
+SUPPOSED = "the reason, as we see it"
 HEADER = ("x", "way", "matches", "ms", "CPU ms", "M events/s", "MB grown")
 
 
@@ -144,7 +146,7 @@ def _markdown_of(section: Section) -> Iterator[str]:
     for finding, verdict in section.verdicts:
         yield f"- {finding.said}: **{HOLDS[verdict.holds]}** ({verdict.evidence})"
         if verdict.holds is False and finding.why:
-            yield f"  - {finding.why}"
+            yield f"  - {SUPPOSED}: {finding.why}"
     header, *rows = _rows(section)
     yield f"\n<details><summary>{len(rows)} rows</summary>\n"
     yield f"| {' | '.join(header)} |\n|{' --- |' * len(header)}"
@@ -188,7 +190,11 @@ def _article(section: Section) -> str:
 
 def _verdict(finding: Finding, verdict: Verdict) -> str:
     kind = {True: "yes", False: "no", None: "open"}[verdict.holds]
-    why = f"<br>{html.escape(finding.why)}" if verdict.holds is False and finding.why else ""
+    why = (
+        f"<br>{SUPPOSED}: {html.escape(finding.why)}"
+        if verdict.holds is False and finding.why
+        else ""
+    )
     return (
         f'<li>{html.escape(finding.said)}: <b class="{kind}">{HOLDS[verdict.holds].lower()}</b>'
         f" ({html.escape(verdict.evidence)}){why}</li>"
