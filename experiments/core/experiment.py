@@ -125,5 +125,6 @@ class Experiment:
     cpu: Callable[[], float] = field(default=time.process_time)
     # A run that repeats what it measures by itself: it is neither repeated nor broken off.
     once: bool = False
-    # What it needs beside the package, so that tests of it are where that is tested.
+    # What it needs beside the package, so that tests of it are where that is tested. Its runs are
+    # not broken off: whom they talk to would be left in the middle of a sentence.
     uses: str = ""

@@ -55,7 +55,9 @@ def measured(
 ) -> list[Row]:
     """The rows of a point; `slow` are the ways, by panel, that were too slow before it."""
     if experiment.once:
-        size = replace(size, rounds=0, most_seconds=inf)
+        size = replace(size, rounds=0)
+    if experiment.once or experiment.uses:
+        size = replace(size, most_seconds=inf)
     data = point.data()
     found: dict[str, list[Sample] | Stopped] = {}
     ways: dict[str, Way] = {}

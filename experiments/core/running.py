@@ -83,7 +83,7 @@ def _run(
                 warm_up(experiment, SMALLEST)
             is_warm = True
             there = [row | here for row in measured(experiment, point, size, slow)]
-        for row in there:
+        for row in [] if experiment.once or experiment.uses else there:
             if row["status"] == TOO_SLOW or row.get("wall_s", 0) > GIVE_UP * size.most_seconds:
                 give_up(point, row["way"], slow)
         rows += there

@@ -75,7 +75,7 @@ def replayed(strategy: str, path: Callable[[], Path], window: int = WINDOW, more
 
 def _written(matches: Any) -> int:
     """Write matches as Parquet, and count the rows of what was written."""
-    target = PLACE / f"matches-{os.getpid()}"
+    target = _place() / f"matches-{os.getpid()}"
     matches.write.mode("overwrite").parquet(str(target))
     return sum(pq.read_metadata(path).num_rows for path in target.glob("*.parquet"))
 
@@ -95,7 +95,7 @@ def _local(path: Callable[[], Path]) -> Make:
     def make(data: object) -> Way:
         def run() -> int:
             found = sase.match(Q1.text, path())
-            pq.write_table(found.to_arrow(), PLACE / f"local-{os.getpid()}.parquet")
+            pq.write_table(found.to_arrow(), _place() / f"local-{os.getpid()}.parquet")
             return len(found)
 
         return Way(run, Outcome)
@@ -190,11 +190,16 @@ def hot(count: int, keys: int) -> Callable[[], Path]:
     return lambda: _made(f"hot_{count}_{keys}", batches())
 
 
+def _place() -> Path:
+    """The folder of events and matches, as a path that Spark's processes understand, too."""
+    PLACE.mkdir(parents=True, exist_ok=True)
+    return PLACE.absolute()
+
+
 def _made(name: str, batches: Iterable[pa.RecordBatch]) -> Path:
-    path = PLACE / f"{name}.parquet"
+    path = _place() / f"{name}.parquet"
     if path.exists():
         return path
-    PLACE.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".partial-{os.getpid()}")
     table = iter(batches)
     first = next(table)
