@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from sase.engine.bindings import Bindings
+from sase.engine.bindings import as_bindings
 from sase.engine.compressed.aggregates import Function, Number, listed
 from sase.engine.forms.collapsed_table import Ends, Lists, Numbers, check_size
 from sase.engine.found import Found, Part
@@ -93,7 +93,7 @@ class Listed:
         counts: dict[int, int] = {}
         for part in self._affordable(self._parts(), most):
             for results in part.results:
-                found = _bindings(results.positions)
+                found = as_bindings(results.positions)
                 for last, number in zip(*np.unique(found.last, return_counts=True), strict=True):
                     counts[int(last)] = counts.get(int(last), 0) + int(number)
                 for level, known in enumerate(pairs):
@@ -114,7 +114,7 @@ class Listed:
         component = self.nothing.shape.components[level]
         for part in self._affordable(self._parts(), most):
             for results in part.results:
-                positions, _ = _bindings(results.positions).of_level(level)
+                positions, _ = as_bindings(results.positions).of_level(level)
                 if name is None:
                     yield from [1] * len(positions)
                 else:
@@ -176,15 +176,3 @@ class _Pairs:
         self._merge()
         cuts = np.searchsorted(self._pairs[0], np.append(ends, np.iinfo(np.int64).max))
         return Lists(self._pairs[1], np.diff(cuts))
-
-
-def _bindings(positions: Numbers | Bindings) -> Bindings:
-    """Matches of one event a level as those of any number."""
-    if isinstance(positions, Bindings):
-        return positions
-    levels, count = positions.shape
-    return Bindings(
-        np.ascontiguousarray(positions.T).reshape(-1),
-        np.arange(1, count + 1, dtype=np.int64) * levels,
-        np.ones((levels, count), np.int64),
-    )

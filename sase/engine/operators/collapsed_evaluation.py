@@ -62,9 +62,11 @@ class CollapsedEvaluationState(Evaluation):
         """Go on from a state that was saved."""
         self._seen, self._parts = saved["seen"], [np.array(saved["events"], np.int64)]
 
-    def collected(self) -> Collected:
-        """All matches of the events so far, as a set."""
+    def collected(self, until: int | None = None) -> Collected:
+        """All matches of the events so far, or of those before a position, as a set."""
         events = np.concatenate(self._parts, axis=1)
+        if until is not None:
+            events = events[:, events[POSITION] < until]
         events = events[:, np.argsort(events[KEY], kind="stable")]
         cuts = np.flatnonzero(np.diff(events[KEY])) + 1
         partitions = [part for part in np.split(events, cuts, axis=1) if part.shape[1]]
