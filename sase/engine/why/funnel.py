@@ -84,6 +84,8 @@ def _level(
             return Count(max(found.number, stricter.number), is_exact=False)
         return found
 
+    if number == 1 and query.level > 1 and _is_trivial(query, parts):
+        return Level(candidates, in_order, (), Count(in_order), Count(in_order))
     found = count([])
     if found.lasts.number == in_order:
         return Level(candidates, in_order, (), Count(in_order), found.matches)
@@ -92,6 +94,12 @@ def _level(
     for place, part in enumerate(deciding, start=1):
         steps.append(Step(part, left(deciding[place:])))
     return Level(candidates, in_order, tuple(_known(steps, in_order)), found.lasts, found.matches)
+
+
+def _is_trivial(query: BoundQuery, parts: Sequence[Part]) -> bool:
+    """Whether an event of the first component that passes is a partial match: no search is due."""
+    is_one = query.positives[0].is_single and len(query.positives) > 1
+    return is_one and not any(part.kind in (Kind.TEST, Kind.CONSTANT) for part in parts)
 
 
 def _known(steps: Sequence[Step], most: int) -> list[Step]:

@@ -176,6 +176,8 @@ def _stopped(levels: Sequence[Level]) -> Iterator[str]:
         if step.left == left or is_open:
             held.append(step.part)
             continue
+        if not (step.left.is_exact or step.left.number):
+            return  # what did not come out says nothing
         having = f"{_have(left)} {_having(earlier, held)}"
         if not earlier and level.candidates.component.maximum != 1:
             having = f"can end a series{_having('', held).removeprefix(NOTHING)}"
