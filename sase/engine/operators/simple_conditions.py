@@ -37,9 +37,12 @@ class SimpleConditions:
             return states
         states = states.copy()
         for number, (bit, test) in enumerate(self._tests):
-            rows = np.flatnonzero((states >> bit) & 1)
-            lanes = {need: _taken(block.lane(need[1]), rows) for need in test.columns}
-            fails = rows[~test.truth(lanes, block.types[rows])]
+            rows = np.flatnonzero(states & (1 << bit))
+            lanes, types = {need: block.lane(need[1]) for need in test.columns}, block.types
+            if len(rows) < len(block):
+                lanes = {need: _taken(lane, rows) for need, lane in lanes.items()}
+                types = types[rows]
+            fails = rows[~test.truth(lanes, types)]
             states[fails] &= ~(1 << bit)
             self._rejected[number] += len(fails)
             self._overflows[number].collect(_place_in(block, rows))
