@@ -69,10 +69,13 @@ class Evaluation:
         written.sizes[:] = 0
         if matches:
             self._built += matches
+            found = written.events[:events]
+            if 2 * events < len(written.events):
+                found = found.copy()
+            else:  # new room costs less than a copy
+                self._written = written._replace(events=np.empty_like(written.events))
             yield Bindings(
-                written.events[:events].copy(),
-                written.ends[:matches].copy(),
-                written.lengths[:, :matches].copy(),
+                found, written.ends[:matches].copy(), written.lengths[:, :matches].copy()
             )
 
     def _make_room_for_match(self) -> None:
