@@ -50,7 +50,7 @@ def explained(replay: Replay, *, stats: object = None, analyze: bool = False) ->
         cut.told,
         _halo(replay, analyze=analyze),
         tuple(_places(replay)),
-        spark_plan(replay.matches),
+        spark_plan(replay.searched),
         counters(replay) if analyze else (),
     )
 
