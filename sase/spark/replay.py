@@ -106,10 +106,17 @@ class Replay:
     def tallies(self) -> DataFrame:
         """How many results the parts have, a row for each, in hexadecimal digits."""
         plan, limit = without_limit(self.plan)
-        form = self.form if limit is None and self.known.may_explode else None
-        paths = None if form is None or form.reasons else form
+        paths = None if self.one_by_one("count") else self.form
         task = replace(self._task(plan, COUNT_SCHEMA, limit), gives="count", form=paths)
         return self._run(task, COUNT_SCHEMA)
+
+    def one_by_one(self, output: str) -> tuple[str, ...]:
+        """Why tasks look at single matches; empty if they count paths through a graph of events."""
+        if output == "count" and without_limit(self.plan)[1] is not None:
+            return ("LIMIT is soon reached",)
+        if output == "count" and not self.known.may_explode:
+            return ("events that agree on a key are few, so that this is faster",)
+        return self.form.reasons
 
     @property
     def searched(self) -> DataFrame:
