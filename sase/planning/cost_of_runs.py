@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, log2
 
 from sase.planning.cost import Cost, OperatorCost
 from sase.planning.figures_of_runs import FiguresOfRuns
@@ -70,6 +70,9 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
             "stored": made * _NUMBERS,
             "decided": shown * effort_of_rest,
         }
+        if runs.evaluation is Evaluation.BACKTRACKING:
+            # Matches are sorted, and compared back to where they part.
+            work["pointer"] = matches * log2(max(matches, 1.0)) * len(components)
     size = alive * _NUMBER * (_NUMBERS + len(components))
     return OperatorCost("RunEvaluation", rows, matches, tuple(work.items()), size, alive=(alive,))
 

@@ -120,12 +120,14 @@ class EdgeCondition:
 
 
 class Evaluation(Enum):
-    """How run evaluation finds matches: run by run, from each last event back, or not one by one.
+    """How run evaluation finds matches: by runs, from each last event back, or not one by one.
 
-    Collapsed it collects the events of which a compressed set is made.
+    Runs meet each event together, or one run at a time meets all events (backtracking). Collapsed
+    it collects the events of which a compressed set is made.
     """
 
     NFAB = "NFAb"
+    BACKTRACKING = "backtracking"
     POSTPONED = "postponed"
     COLLAPSED = "collapsed"
 

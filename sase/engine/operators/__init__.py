@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sase.engine.operators.backtrack_evaluation import BacktrackEvaluationState
 from sase.engine.operators.collapsed_evaluation import CollapsedEvaluationState
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.finished import SeriesNegationState
@@ -65,5 +66,7 @@ def _opened(
             return PostponedEvaluationState(node, context)
         case RunEvaluation(evaluation=Evaluation.COLLAPSED):
             return CollapsedEvaluationState(node, context)
+        case RunEvaluation(evaluation=Evaluation.BACKTRACKING):
+            return BacktrackEvaluationState(node, context)
         case RunEvaluation():
             return RunEvaluationState(node, context)

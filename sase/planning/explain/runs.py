@@ -29,6 +29,8 @@ def algorithm_of(runs: RunEvaluation) -> str:
         last = runs.components[-1]
         name = last.variable if last.is_single else "event that may be the last"
         return f"walk back from each {name} through remembered events{apart} (postponed)"
+    if runs.evaluation is Evaluation.BACKTRACKING:
+        return f"runs of the automaton, one at a time{apart} (backtracking)"
     return f"runs of the automaton, event by event{apart}"
 
 

@@ -6,6 +6,7 @@ alone, where conditions only choose among the sequences.
 
 from __future__ import annotations
 
+from sase.planning.rewrites.backtrack_runs import backtrack_runs
 from sase.planning.rewrites.build_composite_key import build_composite_key
 from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
@@ -54,6 +55,7 @@ _RULES = (
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
     Rewrite(push_limit),  # when all that decides is in construction
+    Rewrite(backtrack_runs, of_runs=backtrack_runs),  # only one of the ways to evaluate runs
     Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
     Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
     Rewrite(prune_columns, of_runs=prune_columns_of_runs),

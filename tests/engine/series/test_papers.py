@@ -9,7 +9,7 @@ import pytest
 import sase
 from tests.test_naive import LEVELS_1_AND_2
 
-RECIPES = ("optimized", "nfab", "postponed", "postponed_filters")
+RECIPES = ("optimized", "nfab", "backtrack", "postponed", "postponed_filters")
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
