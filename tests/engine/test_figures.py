@@ -271,6 +271,7 @@ def test_every_recipe_of_sequences_has_its_flow() -> None:
     """Those of runs have other operators."""
     assert set(recipe_names()) - set(FLOWS) == {
         "nfab",
+        "nfab_merged",
         "backtrack",
         "postponed",
         "postponed_filters",

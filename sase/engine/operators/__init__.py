@@ -6,6 +6,7 @@ from sase.engine.operators.backtrack_evaluation import BacktrackEvaluationState
 from sase.engine.operators.collapsed_evaluation import CollapsedEvaluationState
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.finished import SeriesNegationState
+from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.negation import NegationState
 from sase.engine.operators.postponed_evaluation import PostponedEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
@@ -68,5 +69,7 @@ def _opened(
             return CollapsedEvaluationState(node, context)
         case RunEvaluation(evaluation=Evaluation.BACKTRACKING):
             return BacktrackEvaluationState(node, context)
+        case RunEvaluation(evaluation=Evaluation.MERGED):
+            return MergedEvaluationState(node, context)
         case RunEvaluation():
             return RunEvaluationState(node, context)

@@ -14,6 +14,7 @@ from sase.planning.rewrites.evaluate_runs import evaluate_runs
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
 from sase.planning.rewrites.filter_early import filter_early
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
+from sase.planning.rewrites.merge_runs import merge_runs
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
 from sase.planning.rewrites.negate_before_window import negate_before_window
 from sase.planning.rewrites.partition_on_every_attribute import partition_on_every_attribute
@@ -55,7 +56,8 @@ _RULES = (
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
     Rewrite(push_limit),  # when all that decides is in construction
-    Rewrite(backtrack_runs, of_runs=backtrack_runs),  # only one of the ways to evaluate runs
+    Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
+    Rewrite(backtrack_runs, of_runs=backtrack_runs),
     Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
     Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
     Rewrite(prune_columns, of_runs=prune_columns_of_runs),

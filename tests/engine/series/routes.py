@@ -27,7 +27,8 @@ from tests.engine.series.comparing import Found, found, joined
 from tests.engine.series.examples import SeriesExample, drawn, examples
 
 # The recipes that have rules of their own for series or strategies.
-RECIPES = ("optimized", "basic", "pais", "nfab", "backtrack", "postponed", "postponed_filters")
+OF_RUNS = ("nfab", "nfab_merged", "backtrack", "postponed", "postponed_filters")
+RECIPES = ("optimized", "basic", "pais", *OF_RUNS)
 MANNERS = ("match", "records", "table", "chunks", "threads", "push", "push", "restored")
 
 ways = st.builds(
@@ -42,7 +43,7 @@ ways = st.builds(
 as_runs = st.builds(
     lambda way, recipe: replace(way, recipe=recipe, order=(), off=None),
     all_ways,
-    st.sampled_from(("nfab", "backtrack")),
+    st.sampled_from(OF_RUNS),
 )
 
 
