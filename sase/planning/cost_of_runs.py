@@ -59,6 +59,8 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
             "decided": chosen * sum(effort(each.condition) for each in runs.early)
             + whole * effort_of_rest,
         }
+        if runs.evaluation is Evaluation.COLLAPSED:
+            work["listed"] = matches
         alive = admitted * figures.reach
     else:
         made, alive = _number(figures.expected.made), _number(figures.expected.alive)

@@ -275,6 +275,7 @@ def test_every_recipe_of_sequences_has_its_flow() -> None:
         "backtrack",
         "postponed",
         "postponed_filters",
+        "collapsed",
     }
 
 

@@ -167,3 +167,14 @@ def test_merged_runs_are_no_more_than_events_at_components() -> None:
         assert merged is not None and apart is not None
         assert (merged.bytes < apart.bytes / 2) is is_less
         assert (merged.nanoseconds < apart.nanoseconds) is is_less
+
+
+def test_a_list_of_a_graph_costs_more_than_a_compiled_walk() -> None:
+    query = "EVENT SEQ(A a, B+ b[]) WHERE b[i].v > b[i-1].v WITHIN 30"
+    listed, walked, sorted_, apart = (
+        sase.explain(query, EVENTS, plan=plan).operators[0].expected
+        for plan in ("collapsed", "postponed_filters", "backtrack", "nfab")
+    )
+    assert listed and walked and sorted_ and apart
+    assert listed.nanoseconds > 2 * walked.nanoseconds
+    assert sorted_.nanoseconds > apart.nanoseconds

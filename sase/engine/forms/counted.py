@@ -25,11 +25,19 @@ LARGEST_PIECE = 4096
 class _Collector(Matcher):
     """A matcher that finds no match: what it has collected is asked for at the end."""
 
-    def collected(self) -> Collected:
-        """The match set of all events that were searched."""
+    def __init__(self, plan: EnginePlan) -> None:
+        super().__init__(plan, streaming=False)
+        self._evaluation.list_nothing()
+
+    @property
+    def _evaluation(self) -> CollapsedEvaluationState:
         evaluation = self._operators[0]
         assert isinstance(evaluation, CollapsedEvaluationState)
-        return evaluation.collected()
+        return evaluation
+
+    def collected(self) -> Collected:
+        """The match set of all events that were searched."""
+        return self._evaluation.collected()
 
     def found(self, collected: Collected, matches: list[Binding]) -> Found:
         """Some matches as the results that the plan makes of them."""
@@ -56,7 +64,7 @@ class Counted:
     reasons: tuple[str, ...] = ()
 
     def __init__(self, plan: EnginePlan, inputs: Inputs, events: Events) -> None:
-        self._matcher = _Collector(plan, streaming=False)
+        self._matcher = _Collector(plan)
         self._matcher.take(inputs, events)
         for _ in self._matcher.results(events):
             raise AssertionError("a collapsed evaluation lists no match")

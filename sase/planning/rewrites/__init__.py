@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sase.planning.rewrites.backtrack_runs import backtrack_runs
 from sase.planning.rewrites.build_composite_key import build_composite_key
+from sase.planning.rewrites.collapse_matches import collapse_matches
 from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
 from sase.planning.rewrites.evaluate_runs import evaluate_runs
@@ -58,6 +59,7 @@ _RULES = (
     Rewrite(push_limit),  # when all that decides is in construction
     Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
     Rewrite(backtrack_runs, of_runs=backtrack_runs),
+    Rewrite(collapse_matches, of_runs=collapse_matches),
     Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
     Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
     Rewrite(prune_columns, of_runs=prune_columns_of_runs),
