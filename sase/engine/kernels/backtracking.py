@@ -26,17 +26,16 @@ from sase.engine.kernels.runs import (
     MOST_LIVE,
     SPARE,
     STEPS,
+    TAKEN,
     USED,
     Incoming,
     Rules,
     Runs,
-    Written,
     given_back,
     go_on,
     goes_on,
     ignores,
     is_over,
-    wrote,
 )
 from sase.engine.kernels.series import (
     EVENT,
@@ -51,6 +50,7 @@ from sase.engine.kernels.series import (
     is_match,
 )
 from sase.engine.kernels.stacks import NOTHING, oldest
+from sase.engine.kernels.writing import Written, wrote
 
 # Of a run that waits: its node, the place to read on from, and where its partition ends.
 NODE, PLACE, STOP = range(3)
@@ -240,9 +240,10 @@ def sort_found(runs: Runs, search: Search) -> None:
 @kernel
 def write_found(runs: Runs, search: Search, written: Written) -> int:
     """Write matches, on from where there was no more room."""
+    taken = runs.state[TAKEN]
     while search.state[TOLD] < search.state[FOUND]:
         node = search.matches[search.state[TOLD]]
-        if not wrote(runs.cells, node, written):
+        if not wrote(runs.cells, node, taken, written):
             return FULL
         runs.cells[node, NEEDED] -= 1
         given_back(runs, node)

@@ -31,12 +31,12 @@ from sase.engine.kernels.runs import (
     FRESH,
     FULL,
     SPARE,
+    TAKEN,
     USED,
     WATCHED,
     Incoming,
     Rules,
     Runs,
-    Written,
 )
 from sase.engine.kernels.series import (
     DEPTH,
@@ -50,6 +50,7 @@ from sase.engine.kernels.series import (
     is_match,
 )
 from sase.engine.kernels.stacks import NOTHING, oldest
+from sase.engine.kernels.writing import Written, wrote
 
 # Of a way: its node, the way behind it, its rank, the next node to go back to, and the edge to the
 # one after that; the event and level of the node, and how many events are chosen.
@@ -159,8 +160,10 @@ def start(machine: Machine, pattern: Pattern, runs: Runs, merging: Merging, boun
 @part
 def wrote_way(runs: Runs, merging: Merging, way: int, written: Written) -> bool:
     """Write the match of a way and of what comes before its node, if there is room."""
-    cells, ways = runs.cells, merging.ways
-    count, used, node = written.sizes[0], written.sizes[1], ways[way, PLACE]
+    cells, ways, node = runs.cells, merging.ways, merging.ways[way, PLACE]
+    if cells[node, DEPTH] > 0 and ways[way, CHOSEN] == 1:
+        return wrote(cells, node, runs.state[TAKEN], written)
+    count, used = written.sizes[0], written.sizes[1]
     before = max(cells[node, DEPTH], 1) - 1
     end = used + before + ways[way, CHOSEN]
     if count >= written.ends.shape[0] or end > written.events.shape[0]:

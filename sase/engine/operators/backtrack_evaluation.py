@@ -9,7 +9,7 @@ import numpy as np
 
 from sase.engine.bindings import Bindings
 from sase.engine.kernels import backtracking as of
-from sase.engine.kernels.runs import CROWDED, DONE, FULL, WATCHED, Incoming
+from sase.engine.kernels.runs import CROWDED, DONE, FULL, TAKEN, WATCHED, Incoming
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.run_evaluation import RunEvaluationState
@@ -43,6 +43,7 @@ class BacktrackEvaluationState(RunEvaluationState):
         while why != DONE:
             why = of.write_found(self._runs, search, self._written)
             is_empty = not self._written.sizes[0]
+            self._runs.state[TAKEN] += self._written.sizes[0]
             yield from self._results()
             if why == FULL and is_empty:
                 self._make_room_for_match()

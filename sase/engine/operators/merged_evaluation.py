@@ -11,7 +11,7 @@ from sase.engine.bindings import Bindings
 from sase.engine.kernels import merging as of
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.fanning import FRAME, WAY, advance_merged
-from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, SPARE, USED, Incoming
+from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, SPARE, TAKEN, USED, Incoming
 from sase.engine.kernels.series import BEGIN, MOMENTS
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of
@@ -64,6 +64,7 @@ class MergedEvaluationState(RunEvaluationState):
                 self._written,
             )  # fmt: skip
             is_empty = not self._written.sizes[0]
+            state[TAKEN] += self._written.sizes[0]
             yield from self._results()
             if why == FULL and is_empty:
                 self._make_room_for_match()

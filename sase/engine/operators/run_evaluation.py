@@ -79,6 +79,7 @@ class RunEvaluationState(Evaluation):
                 machine, self._pattern, self._rules, self._runs, incoming, self._written
             )
             is_empty = not self._written.sizes[0]
+            state[of.TAKEN] += self._written.sizes[0]
             yield from self._results()
             if why == of.FULL and is_empty:
                 self._make_room_for_match()

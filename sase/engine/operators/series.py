@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.engine.expressions import lower_terms, make_stack
+from sase.engine.expressions.plain import NOT_PLAIN, Plain, plain
 from sase.engine.expressions.series import Term, Words, laid_out, words_read
 from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.compiling import frozen
@@ -38,6 +39,8 @@ class SeriesProgram:
         tests: Sequence[EquivalenceTest],
         terms: Sequence[Term],
         moments: int,
+        *,
+        of_runs: bool = False,
     ) -> None:
         self._context = context
         self.moments, self._tests = moments, len(tests)
@@ -50,12 +53,13 @@ class SeriesProgram:
         self._lowered = lowered
         self._stack = make_stack(lowered.depth)
         context.watch(dict(lowered.arithmetic), self._stack)
+        compared = [plain(each.term.term, each) for each in fills if of_runs]
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         self._tables = packed(
             np.array([context.keep_test(test) for test in tests], np.int64),
             *_changes(words, context.levels),
             np.append(0, np.cumsum(counts)),
-            *conditions_of(starts, fills),
+            *conditions_of(starts, fills, compared),
         )
         self._lacking = self._sets(words)
         self._rows = np.zeros(max([each.size for each in fills], default=1) + 1, np.int64)
@@ -152,17 +156,18 @@ class _Program(Protocol):
 
 
 def conditions_of(
-    starts: Sequence[int], programs: Sequence[_Program]
+    starts: Sequence[int], programs: Sequence[_Program], compared: Sequence[Plain] = ()
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Where each program begins, with its loops and what fills its rows."""
+    """Where each program begins, its loops, what fills its rows, and what is compared plainly."""
     checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
-    for start, each in zip(starts, programs, strict=True):
+    compared = compared or [NOT_PLAIN] * len(programs)
+    for start, each, other in zip(starts, programs, compared, strict=True):
         begin, first = len(loops), len(rows)
         loops += each.loops
         rows += each.rows
-        checks.append([start, begin, len(loops), first, len(rows)])
+        checks.append([start, begin, len(loops), first, len(rows), *other])
     return (
-        np.array(checks, np.int64).reshape(-1, 5),
+        np.array(checks, np.int64).reshape(-1, 10),
         np.array(loops, np.int64).reshape(-1, 2),
         np.array(rows, np.int64).reshape(-1, 5),
     )
