@@ -49,7 +49,7 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
         "built": matches,
         "bound": matches * len(components),
     }
-    if runs.evaluation in (Evaluation.POSTPONED, Evaluation.COLLAPSED):
+    if runs.evaluation in (Evaluation.POSTPONED, Evaluation.EXPANDED):
         walk = FiguresOfRuns(figures.plan, figures.statistics, is_walk=True).expected
         chosen, whole = _number(walk.made), _number(walk.matches)
         work |= {
@@ -59,7 +59,7 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
             "decided": chosen * sum(effort(each.condition) for each in runs.early)
             + whole * effort_of_rest,
         }
-        if runs.evaluation is Evaluation.COLLAPSED:
+        if runs.evaluation is Evaluation.EXPANDED:
             work["listed"] = matches
         alive = admitted * figures.reach
     else:

@@ -124,7 +124,7 @@ class Evaluation(Enum):
 
     Runs meet each event together, and those that behave alike may be merged; or one run at a time
     meets all events (backtracking). Collapsed it collects the events of which a compressed set is
-    made.
+    made, and expanded it lists the matches of that set.
     """
 
     NFAB = "NFAb"
@@ -132,6 +132,7 @@ class Evaluation(Enum):
     BACKTRACKING = "backtracking"
     POSTPONED = "postponed"
     COLLAPSED = "collapsed"
+    EXPANDED = "expanded"
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,16 +86,23 @@ class MatchSet:
             for where, bindings in self._affordable_by_end(budget):
                 yield EndCount(*where, len(bindings))
 
-    def collapsed(self, budget: int = BUDGET) -> Iterator[EndLists]:
-        """For each final event the places that its matches hold in each component."""
+    def collapsed(self, budget: int = BUDGET, within: range | None = None) -> Iterator[EndLists]:
+        """For each final event the places that its matches hold in each component.
+
+        With positions to look `within` of the final events at these alone.
+        """
         if self.counts_paths:
             for end in self._ends():
                 partition, place = self.graph.local(end)
                 position = int(self.graph.positions[end])
+                if within is not None and position not in within:
+                    continue
                 yield EndLists(partition, place, position, self._held(end))
         else:
             for where, bindings in self._affordable_by_end(budget):
                 levels = range(len(bindings[0].lengths))
+                if within is not None and where[-1] not in within:
+                    continue
                 held = tuple(sorted({p for each in bindings for p in each.of(k)}) for k in levels)
                 yield EndLists(*where, held)
 

@@ -65,7 +65,7 @@ def _opened(
             return TransformationState(node, context, of_series=of_series)
         case RunEvaluation(evaluation=Evaluation.POSTPONED):
             return PostponedEvaluationState(node, context)
-        case RunEvaluation(evaluation=Evaluation.COLLAPSED):
+        case RunEvaluation(evaluation=Evaluation.COLLAPSED | Evaluation.EXPANDED):
             return CollapsedEvaluationState(node, context)
         case RunEvaluation(evaluation=Evaluation.BACKTRACKING):
             return BacktrackEvaluationState(node, context)

@@ -21,6 +21,7 @@ from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
 from sase.engine.operators.evaluation import Evaluation
 from sase.engine.operators.neighbours import Neighbours
+from sase.planning.nodes import Evaluation as How
 from sase.planning.nodes import RunEvaluation
 
 # What is known of an event: its number, position, key, tie, measure, and levels as bits.
@@ -34,11 +35,8 @@ class CollapsedEvaluationState(Evaluation):
         super().__init__(node, context)
         self._neighbours = Neighbours(context, node.early)
         self._parts = [np.empty((7, 0), np.int64)]
-        self._lists = True
-
-    def list_nothing(self) -> None:
-        """Only collect events, and keep them all."""
-        self._lists = False
+        # Else all events are kept until the set is asked for.
+        self._lists = node.evaluation is How.EXPANDED
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
         """The events of a block that may take part in a match are remembered."""
@@ -105,9 +103,11 @@ class CollapsedEvaluationState(Evaluation):
         self._know(saved)
         self._parts = [np.array(saved["events"], np.int64)]
 
-    def collected(self) -> Collected:
-        """All matches of the events so far, as a set."""
+    def collected(self, until: int | None = None) -> Collected:
+        """All matches of the events so far, or of those before a position, as a set."""
         events = np.concatenate(self._parts, axis=1)
+        if until is not None:
+            events = events[:, events[POSITION] < until]
         events = events[:, np.argsort(events[KEY], kind="stable")]
         cuts = np.flatnonzero(np.diff(events[KEY])) + 1
         partitions = [part for part in np.split(events, cuts, axis=1) if part.shape[1]]

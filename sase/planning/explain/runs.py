@@ -11,6 +11,7 @@ from sase.binding.text import Names, condition_text, test_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import EdgeCondition, Evaluation, RunEvaluation
 
+_OF_GRAPHS = (Evaluation.COLLAPSED, Evaluation.EXPANDED)
 # What a run does with an event that it does not take.
 _LEFT = {
     StrategyName.SKIP_TILL_ANY_MATCH: "a run may ignore any event",
@@ -30,7 +31,7 @@ def algorithm_of(runs: RunEvaluation) -> str:
         last = runs.components[-1]
         name = last.variable if last.is_single else "event that may be the last"
         return f"walk back from each {name} through remembered events{apart} (postponed)"
-    if runs.evaluation is Evaluation.COLLAPSED:
+    if runs.evaluation in _OF_GRAPHS:
         return f"all paths through a graph of the events that may take part{apart} (collapsed)"
     if runs.evaluation is Evaluation.MERGED:
         return f"runs of the automaton, those alike as one, event by event{apart} (merged)"
@@ -48,8 +49,9 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
         narrowed = replace(component, minimum=least, maximum=most)
         yield from _component(narrowed, runs, names)
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
-    decided = {Evaluation.POSTPONED: _walked, Evaluation.COLLAPSED: _of_neighbours}
-    yield from decided.get(runs.evaluation, _on_edges)(runs, names)
+    decided = _walked if runs.evaluation is Evaluation.POSTPONED else _on_edges
+    decided = _of_neighbours if runs.evaluation in _OF_GRAPHS else decided
+    yield from decided(runs, names)
     for test in runs.equivalences:
         if test.value is not None:
             yield f"[{test_text(test)}]"

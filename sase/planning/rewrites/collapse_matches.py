@@ -24,6 +24,6 @@ def collapse_matches(plan: Operator) -> Outcome:
         conditions=(),
         early=paths.neighbours,
         bounds=tuple((each.minimum, each.maximum) for each in paths.bounds.components),
-        evaluation=Evaluation.COLLAPSED,
+        evaluation=Evaluation.EXPANDED,
     )
     return exchanged(plan, collapsed)
