@@ -127,6 +127,8 @@ class CollapsedEvaluationState(Evaluation):
         edge: Edge | None = partial(self._holds, events[NUMBER]) if self._neighbours else None
         rows = (POSITION, TIE, MEASURE, BEGINS, TAKES)
         positions, ties, measures, begins, takes = (np.ascontiguousarray(events[r]) for r in rows)
+        if self.node.is_alone:  # one event is within any window, and there are no partitions
+            measures = np.zeros_like(measures)
         return Candidates(positions, ties, measures, begins, takes, edge)
 
     def _holds(

@@ -22,6 +22,14 @@ QUERY = (
 )
 
 
+def test_a_single_event_is_in_any_window() -> None:
+    """Of ranks in several partitions, which are in one list, those to come may be less."""
+    query = "EVENT A a WHERE [k] WITHIN 3 EVENTS PER PARTITION"
+    count = sum(event["type"] == "A" for event in EVENTS)
+    assert sase.match(query, EVENTS, output="compressed").count() == count
+    assert len(sase.match(query, EVENTS, plan="collapsed")) == count
+
+
 @pytest.mark.parametrize("window", ["20", "20 EVENTS", "12 EVENTS PER PARTITION"])
 def test_it_lists_what_the_set_has_and_keeps_what_the_window_reaches(window: str) -> None:
     query = QUERY.format(window=window)
