@@ -103,7 +103,10 @@ def _told(found: Any) -> Outcome:
 
 def counters(report: Any) -> dict[str, float]:
     """What the operators counted that experiments show: of lists the sum."""
-    wanted = {"sequences", "runs", "visited", "walks", "instances", "merged", "most_alive"}
+    wanted = {
+        "sequences", "visited", "walks", "instances", "candidates",
+        "runs", "steps", "merged", "backtracked", "most_alive",
+    }  # fmt: skip
     found: dict[str, float] = {}
     for _, counted in report.counters:
         for name, value in counted.items():

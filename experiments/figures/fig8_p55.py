@@ -67,5 +67,5 @@ EXPERIMENT = Experiment(
             "They are where they find less, and are not where they find more.",
         ),
     ),
-    ("held", "runs", "merged", "visited"),
+    ("held", "runs", "merged", "steps", "backtracked"),
 )

@@ -34,5 +34,5 @@ EXPERIMENT = Experiment(
             " the paper's implementation paid for the objects of each run.",
         ),
     ),
-    ("held", "runs", "visited"),
+    ("held", "runs", "steps", "backtracked", "steps_per_event"),
 )

@@ -44,5 +44,5 @@ EXPERIMENT = Experiment(
             "All matches are found here and the overlapping ones left out afterwards, by both.",
         ),
     ),
-    ("held", "runs", "visited"),
+    ("held", "runs", "steps", "backtracked"),
 )

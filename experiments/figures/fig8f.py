@@ -43,7 +43,7 @@ EXPERIMENT = Experiment(
             " both have to write, the lists of all matches, takes most of the time.",
         ),
     ),
-    ("held", "runs", "merged", "most_alive"),
+    ("held", "runs", "merged", "merged_share", "steps", "most_alive"),
 )
 OVER_WINDOWS = Experiment(
     "fig8g",
@@ -62,5 +62,5 @@ OVER_WINDOWS = Experiment(
         )
         for name in GAINING
     ),
-    ("runs", "merged"),
+    ("runs", "merged", "steps"),
 )

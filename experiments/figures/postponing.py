@@ -12,8 +12,7 @@ from experiments.core.experiment import Way
 from experiments.core.ways import Make, compressed, counted, listed
 
 SOURCE = "SASE++, 2014"
-RECIPES = ("nfab", "postponed", "postponed_filters")
-COLLAPSED = "collapsed"
+RECIPES = ("nfab", "postponed", "postponed_filters", "collapsed")
 VALUES = 1_000
 # The classes of predicates (docs/postponing.md), with a place for the value that makes θ.
 CLASSES = {
@@ -54,7 +53,7 @@ def query(predicate: str, value: int, window: int) -> str:
 def ways(text: str, events: int, **rest: object) -> dict[str, Make]:
     """By each recipe, and as a set that is not listed."""
     made = {plan: listed(text, plan, **rest) for plan in RECIPES}  # type: ignore[arg-type]
-    made |= {COLLAPSED: compressed(text), "count": counted(text)}
+    made |= {"compressed": compressed(text), "count": counted(text)}
     return {name: _with_theta(make, events) for name, make in made.items()}
 
 

@@ -86,7 +86,10 @@ def _figured(text: str, plan: str, **rest: object) -> Make:
             outcome = way.told(found)
             figures = dict(outcome.figures)
             figures["match_length"] = figures["held"] / max(outcome.matches, 1)
-            figures["runs_per_event"] = figures.get("runs", 0) / table.num_rows
+            runs, merged = figures.get("runs", 0), figures.get("merged", 0)
+            figures["runs_per_event"] = runs / table.num_rows
+            figures["steps_per_event"] = figures.get("steps", 0) / table.num_rows
+            figures["merged_share"] = merged / max(runs + merged, 1)
             return outcome._replace(figures=figures)
 
         return way._replace(told=told)  # type: ignore[arg-type]
