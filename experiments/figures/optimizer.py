@@ -27,7 +27,7 @@ SEED = 1
 def points(size: Size) -> Iterator[Point]:
     """A point for each random query, in which every recipe and the chosen plan take turns."""
     events = size.of(1_000_000, 50_000, 2_000)
-    for drawn in workload(size.of(100, 8, 1), SEED):
+    for drawn in workload(size.of(100, 4, 1), SEED):
         yield Point(drawn.number, {CHOSEN: _query(drawn, events)}, events=events)
 
 
