@@ -112,6 +112,17 @@ class MatchSet:
         """The matches in the defined order, made as they are asked for; delays: see `Walk`."""
         return filter(self._is_accepted, self._walk()) if self.accepts else self._walk()
 
+    def ending_from(self, position: int) -> Iterator[Binding]:
+        """Those that end at a position or later, in the defined order."""
+        walk = Walk(self.graph)
+        found = (
+            binding
+            for end in self._ends()
+            if int(self.graph.positions[end]) >= position
+            for binding in walk.ending(end)
+        )
+        return filter(self._is_accepted, found)
+
     def first(self, number: int) -> list[Binding]:
         """The first ones in the defined order."""
         return list(islice(self, number))

@@ -49,9 +49,11 @@ DONE, FULL, CROWDED = range(3)
 
 # Of the state: the event to go on with, how many fresh nodes it has made and which of them is to be
 # looked at next; nodes ever used, the first free one, nodes free; groups; runs ever and live ones;
-# matches written before those that are to be taken.
-AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS, MADE, LIVE, MOST_LIVE, EXPIRED, TAKEN = range(12)
-STATE = 12
+# matches written before those that are to be taken; how often an event was shown to a run.
+AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS, MADE, LIVE, MOST_LIVE, EXPIRED, TAKEN, STEPS = range(
+    13
+)
+STATE = 13
 
 
 class Rules(NamedTuple):
@@ -238,6 +240,7 @@ def step(
     while node != NOTHING:
         after = cells[node, NEXT]
         stays = False
+        state[STEPS] += 1
         if is_over(machine, rules, runs, incoming, i, node):
             state[EXPIRED] += 1
         else:
@@ -265,16 +268,22 @@ def step(
     in_order(runs, begin)
 
 
+@spliced
+def goes_on(pattern: Pattern, cells: OutIntRows, node: int) -> bool:
+    """Whether a node is a run: whether it may bind anything more."""
+    last = pattern.least.shape[0] - 1
+    most = pattern.most[last]
+    can_take = pattern.kleene[last] == 1 and (most < 0 or cells[node, LENGTH] < most)
+    return bool(cells[node, LEVEL] < last or can_take)
+
+
 @woven
 def commit(pattern: Pattern, runs: Runs, key: int) -> None:
     """The fresh nodes become runs, before those there were, if they can go on."""
     cells, state = runs.cells, runs.state
-    last = pattern.least.shape[0] - 1
     for place in range(state[FRESH] - 1, -1, -1):
         node = runs.fresh[place]
-        most = pattern.most[last]
-        can_take = pattern.kleene[last] == 1 and (most < 0 or cells[node, LENGTH] < most)
-        if cells[node, LEVEL] < last or can_take:
+        if goes_on(pattern, cells, node):
             cells[node, NEEDED] += 1
             cells[node, NEXT], runs.heads[key] = runs.heads[key], node
             runs.counts[key] += 1

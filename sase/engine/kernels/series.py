@@ -53,6 +53,7 @@ WORDS = {
     FIRST_EVENT: 1, LAST_EVENT: 1, COUNT: 1, NUMBERS: 1, SUM: 5, LEAST: 2, MOST: 2, SPREAD: 3,
     LACKS: 1,
 }  # fmt: skip
+MADE_OF = {AVERAGE: SUM, DEVIATION: SPREAD}
 LOW_BITS, LOW_MASK = 32, 2**32 - 1
 
 # Where a program's rows come from: an event or value that the newest node knows; the event of the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import EquivalenceTest
 from sase.engine.expressions import lower_terms, make_stack
 from sase.engine.expressions.plain import NOT_PLAIN, Plain, plain
-from sase.engine.expressions.series import Term, Words, laid_out
+from sase.engine.expressions.series import Term, Words, laid_out, words_read
 from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.series import (
@@ -43,7 +43,7 @@ class SeriesProgram:
         of_runs: bool = False,
     ) -> None:
         self._context = context
-        self.moments = moments
+        self.moments, self._tests = moments, len(tests)
         ordered = sorted(terms, key=lambda term: term.moment)
         levels = {each.index: context.level_of(each.index) for each in context.components}
         base = context.layout([term.term for term in ordered])
@@ -65,6 +65,7 @@ class SeriesProgram:
         self._rows = np.zeros(max([each.size for each in fills], default=1) + 1, np.int64)
         self._cursors = np.zeros(1 + max([len(each.loops) for each in fills], default=0), np.int64)
         self.width = HEAD + words.width
+        self._reads = [(each.moment, fill) for each, fill in zip(ordered, fills, strict=True)]
         self._root = self._initial(words, len(tests))
 
     def machine(self) -> Machine:
@@ -87,6 +88,15 @@ class SeriesProgram:
         cells = np.zeros((nodes, self.width), np.int64)
         cells[ROOT] = self._root
         return cells
+
+    def still_read(self, moments: Container[int]) -> list[int]:
+        """The columns of nodes that the tests read, and the conditions of some moments."""
+        found = set(range(self._tests))
+        for moment, fill in self._reads:
+            if moment in moments:
+                assert not fill.loops, "a condition that ranges over events reads every node"
+                found |= {word for row in fill.rows for word in words_read(row)}
+        return [HEAD + word for word in sorted(found)]
 
     def _initial(self, words: Words, tests: int) -> Numbers:
         root = np.zeros(self.width, np.int64)
