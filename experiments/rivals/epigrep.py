@@ -19,7 +19,7 @@ def prepare(task: Task) -> Way:
     events = keys.by_key(task, columns.table(task))
     key, rows = events.key.tolist(), events.rows.tolist()
     stream = [
-        Event(str(part), row, str(code))
+        Event(f"{part:019}", row, str(code))  # it sorts them as text
         for part, row, code in zip(key, rows, events.codes, strict=True)
     ]
     asked = pattern(task)

@@ -33,19 +33,15 @@ def step(task: Task, frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
 
 def plain(task: Task, frame: pl.LazyFrame) -> pl.LazyFrame:
     """Joins on the keys as one would write them, each filtered at once; an anti join for `!`."""
-    first = task.bound[0]
+    first, keys = task.bound[0], list(task.keys)
     found = step(task, frame, first)
     for before, name in pairwise(task.bound):
-        found = found.join(step(task, frame, name), on=list(task.keys)).filter(
-            ordered(before, name, first, task)
-        )
+        later = found.join(step(task, frame, name), on=keys)
+        found = later.filter(ordered(before, name, first, task))
     if task.negated is not None:
-        absent = step(task, frame, task.variables[task.negated])
-        found = found.join(
-            found.join(absent, on=list(task.keys)).filter(pl.col("b").is_between("a", "c", "none")),
-            on=list(task.bound),
-            how="anti",
-        )
+        absent = found.join(step(task, frame, task.variables[task.negated]), on=keys)
+        between = absent.filter(pl.col("b").is_between("a", "c", "none"))
+        found = found.join(between, on=list(task.bound), how="anti")
     return found.select(list(task.bound))
 
 

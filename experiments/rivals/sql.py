@@ -41,8 +41,7 @@ def plain(task: Task, dialect: Dialect) -> str:
     parts = [f"{name}.code = {task.variables.index(name) + 1}" for name in task.bound]
     for before, name in pairwise(task.bound):
         parts += [f"{name}.{key} = {first}.{key}" for key in task.keys]
-        parts.append(f"{name}.ts > {before}.ts")
-    parts.append(f"{last}.ts < {first}.ts + {task.window}")
+        parts += [f"{name}.ts > {before}.ts", f"{name}.ts < {first}.ts + {task.window}"]
     if task.negated is not None:
         parts.append(f"NOT EXISTS ({absent(task, first, last)})")
     rows = ", ".join(f"{name}.ts AS {name}" for name in task.bound)
