@@ -17,7 +17,7 @@ from experiments.rivals import results, running
 from experiments.rivals.__main__ import of_module, report
 from experiments.rivals.catalogue import ENGINE, Difference, Form, Rival, rivals
 from experiments.rivals.comparing import Comparison, Plan
-from experiments.rivals.install import interpreter, python
+from experiments.rivals.install import CannotInstall, install, interpreter, python
 from experiments.rivals.protocol import Run, Task
 from experiments.rivals.results import Place, Way
 from experiments.rivals.running import Outcome
@@ -274,6 +274,9 @@ def test_forms_of_sql_find_what_ours_finds(tmp_path: Path) -> None:
 def test_pythons_and_environments(tmp_path: Path) -> None:
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     assert python(None) == python(here) == sys.executable
-    with pytest.raises(SystemExit, match=r"Python 2\.1 is needed"):
+    with pytest.raises(CannotInstall, match=r"Python 2\.1 is needed"):
         python("2.1")
     assert interpreter(tmp_path, OTHER) is None
+    needy = replace(OTHER, needs="a-program-that-nobody-has")
+    with pytest.raises(CannotInstall, match="which is not on the PATH"):
+        install(tmp_path, needy)

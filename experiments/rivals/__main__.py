@@ -16,6 +16,7 @@ import argparse
 import datetime
 import functools
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ from experiments import machine
 from experiments.rivals import results, running
 from experiments.rivals.catalogue import ENGINE, LIMIT, OURS, PROGRAM, Rival, rivals
 from experiments.rivals.comparing import Comparison, Plan, Runner, progress
-from experiments.rivals.install import FOLDER, install, interpreter
+from experiments.rivals.install import FOLDER, CannotInstall, install, interpreter
 from experiments.rivals.limit import Program
 from experiments.rivals.streams import CONTESTS
 
@@ -44,12 +45,18 @@ def listed(options: argparse.Namespace) -> None:
 
 
 def installed(options: argparse.Namespace) -> None:
-    """Each system that is named."""
+    """Each system that is named; those that cannot be are told of at the end."""
     known = rivals()
     named = list(known) if options.names == ["all"] else options.names
+    failed = []
     for rival in chosen(known, named):
         progress(f"installing {rival.title}")
-        install(options.folder, rival)
+        try:
+            install(options.folder, rival)
+        except (CannotInstall, subprocess.CalledProcessError) as error:
+            failed.append(f"{rival.title}: {error}")
+    if failed:
+        raise SystemExit("\n".join(failed))
 
 
 def run(options: argparse.Namespace) -> None:

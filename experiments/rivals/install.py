@@ -14,6 +14,10 @@ FOLDER = Path("~/.cache/sase-rivals")
 DONE = "installed.txt"  # the packages that an environment was made with
 
 
+class CannotInstall(Exception):
+    """What is missing on this machine."""
+
+
 def environment(folder: Path, rival: Rival) -> Path:
     """Where its environment is."""
     return folder / "environments" / rival.name
@@ -32,7 +36,7 @@ def install(folder: Path, rival: Rival) -> None:
     if interpreter(folder, rival):
         return
     if rival.needs and shutil.which(rival.needs) is None:
-        raise SystemExit(f"{rival.title} needs {rival.needs}, which is not on the PATH")
+        raise CannotInstall(f"it needs {rival.needs}, which is not on the PATH")
     place = environment(folder, rival)
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -54,4 +58,4 @@ def python(version: str | None) -> str:
         told = subprocess.run(asked, capture_output=True, text=True, check=False)
         if told.stdout.strip() == version:
             return candidate
-    raise SystemExit(f"Python {version} is needed, and there is no python{version} on the PATH")
+    raise CannotInstall(f"Python {version} is needed, and there is no python{version} on the PATH")
