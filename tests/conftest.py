@@ -44,19 +44,30 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"Spark tests are left out: {missing}", yellow=True)
 
 
-# What takes longest, in the order in which processes take it: Spark, which is in one of them from
-# beginning to end; meanwhile what needs no kernels, so that only one process compiles them at a
-# time; then the long files. The others follow, those of many tests first.
+# All tests of Spark are in one process, so that it is started once, but for those that run the code
+# of its workers without it.
+WITHOUT_SPARK = ("tests/spark/test_tasks.py", "tests/spark/test_streaming_buckets.py")
+
+# What takes longest, in the order in which processes take it: Spark, from beginning to end;
+# meanwhile what needs no kernels, so that only one process compiles them at a time; then the long
+# files. The others follow, those of many tests first.
 EARLY = (
     "spark",
     "tests/properties/test_fuzz.py",
     "tests/properties/test_round_trip.py",
     "tests/planning/test_recipes.py",
     "tests/test_cases.py",
+    "tests/spark/test_tasks.py",
     "tests/engine/series/test_engine_is_naive.py",
     "tests/engine/matching/test_other_modes.py",
     "tests/engine/kernels/test_modes.py",
 )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores: the one with Spark waits for it much of the time."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -66,7 +77,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Files(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if nodeid.startswith("tests/spark/") else super()._split_scope(nodeid)
+            file: str = super()._split_scope(nodeid)
+            is_of_spark = file.startswith("tests/spark/") and file not in WITHOUT_SPARK
+            return "spark" if is_of_spark else file
 
         def _assign_work_unit(self, node: Any) -> None:
             early = next((name for name in EARLY if name in self.workqueue), None)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sase.api.compiling import Compiled, compiled, statistics_in
-from sase.api.given import DEFAULT_PLAN, TIME, TYPE, readable
+from sase.api.given import DEFAULT_PLAN, TIME, TYPE, check_output, readable
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.types import UNKNOWN
 from sase.errors import PlanError
 from sase.planning.explain import Explanation, described
-from sase.planning.explain.value import Measured
+from sase.planning.explain.forms import SETS, analyze_lists, explained_form
+from sase.planning.explain.value import ExplainedForm, Measured
 from sase.planning.nodes import Negation, Operator, find, reading
 from sase.planning.optimizer import Optimized
 from sase.planning.reading import attributes_read
@@ -40,6 +42,7 @@ def explain(
     time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
+    output: str = "all",
     limit: int | None = None,
     on_bad_row: str = "error",
     stats: object = None,
@@ -49,12 +52,19 @@ def explain(
 
     With `events` it says what is expected of them, by `stats` or a sample, and with `analyze` what
     happened when it ran. Without any a `schema` says which attributes there are, and else every
-    type is taken to have those that the query names. `off` are rewrites to be switched off.
+    type is taken to have those that the query names. `output` is the form of the result, as `match`
+    has it; of one without a list it says what a list would cost. `off` are rewrites to be switched
+    off.
     """
     check_off(off)
+    if analyze:
+        check_output(output)
+        if output in SETS:
+            raise PlanError(analyze_lists(output))
     columns = {"time": time, "type": type, "seq": seq, "types": types, "time_unit": time_unit}
     rest: dict[str, Any] = {
-        "params": params, "plan": plan, "limit": limit, "on_bad_row": on_bad_row
+        "params": params, "plan": plan, "limit": limit, "on_bad_row": on_bad_row,
+        "output": output,
     }  # fmt: skip
     if events is None:
         if analyze:
@@ -64,14 +74,22 @@ def explain(
         known = compiled(query, given, **columns, **rest, assumes=schema is None)
         statistics = statistics_in(stats)
         made = known.optimized(statistics, off)
-        return described(query, known.recipe, made, statistics, notes=notes)
+        form = _form(known, made, statistics, output)
+        return described(query, known.recipe, made, statistics, notes=notes, form=form)
     inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
     known = compiled(query, schema or inputs, **columns, **rest)
     statistics = statistics_in(stats) or measured(known, inputs)
     made = known.optimized(statistics, off)
+    form = _form(known, made, statistics, output)
     if analyze:
-        return analyzed(known, made, statistics, inputs)
-    return described(query, known.recipe, made, statistics)
+        return replace(analyzed(known, made, statistics, inputs), form=form)
+    return described(query, known.recipe, made, statistics, form=form)
+
+
+def _form(
+    known: Compiled, made: Optimized, statistics: Statistics | None, output: str
+) -> ExplainedForm:
+    return explained_form(output, known.basic, made.plan, statistics)
 
 
 ASSUMED = "no events and no schema: every type is taken to have what the query names"

@@ -15,17 +15,11 @@ from sase.binding.bound import Condition
 from sase.binding.where import bind_where
 from sase.errors import PlanError
 from sase.planning.driver import Call
-from sase.planning.recipes import Recipe
+from sase.planning.recipes import Recipe, read_recipe
 
 if TYPE_CHECKING:
     from sase.engine.why.why_not import WhyNot
 
-OF_SEQUENCES = (
-    "why looks at sequences of single events under skip_till_any_match, and this query has Kleene"
-    " closure or another strategy: ask of the query with one event in the place of each series,"
-    " look with  sase explain --analyze  at what its operators counted, or with  sase compare  at"
-    " what other strategies find"
-)
 # Near misses that are shown, partial matches of each search, and seconds for all of them.
 NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
 
@@ -75,8 +69,6 @@ def why(
         limit=None,
         on_bad_row=on_bad_row,
     )
-    if known.has_runs:
-        raise PlanError(OF_SEQUENCES)
     restrictions = _between(known.schema, from_, to)
     if where is not None:
         restrictions.append(bind_where(where, known.schema, name="where", parameters=params or {}))
@@ -86,7 +78,8 @@ def why(
         known.unoptimized,
         inputs,
         restrictions,
-        recipe=_without_runs(known.recipe),
+        # Every plan finds the same; of runs the default one keeps none where there are too many.
+        recipe=read_recipe(DEFAULT_PLAN) if known.has_runs else _without_runs(known.recipe),
         near=near,
         budget=Budget(most, seconds, clock),
     )

@@ -42,6 +42,12 @@ def configure(parser: ArgumentParser) -> None:
         default=[],
         help="switch off a rewrite; may be given several times",
     )
+    parser.add_argument(
+        "--output",
+        choices=("all", "non_overlap", "compressed", "count"),
+        default="all",
+        help="the form of the result: what it does, and what a list would cost (default: all)",
+    )
     parser.add_argument("--limit", metavar="N", type=int, help="as if the query had this LIMIT")
     parser.add_argument("--save-stats", metavar="FILE", help="write the statistics to a file")
     parser.add_argument("-o", "--out", metavar="FILE", help="write to a file")
@@ -89,11 +95,13 @@ def _run_on_spark(arguments: Namespace) -> int:
         "--off": bool(arguments.off),
         "--save-stats": arguments.save_stats is not None,
         "--verbose": arguments.verbose,
+        "--output non_overlap": arguments.output == "non_overlap",
     }
     for option, is_given in refused.items():
         if is_given:
             raise ArgumentError(f"{option} does not go with --spark: leave it out")
-    given = Given.of(arguments, limit=arguments.limit)
+    output = "structs" if arguments.output == "all" else arguments.output
+    given = Given.of(arguments, limit=arguments.limit, output=output)
     with told_warnings(), session(arguments) as spark:
         from sase.spark.explaining import explained
 
@@ -109,6 +117,7 @@ def _explained(arguments: Namespace) -> Explanation:
     text = one_query(arguments)
     rest: dict[str, Any] = {
         "limit": arguments.limit,
+        "output": arguments.output,
         "stats": arguments.stats,
         "off": arguments.off,
         "analyze": arguments.analyze,

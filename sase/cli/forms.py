@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
 from sase.cli.told import abandon, counted, say
+from sase.digits import digits, grouped, number_of
 
 if TYPE_CHECKING:
     from sase.api.compiling import Compiled
@@ -56,8 +56,13 @@ def _deliver_count(
     from sase.api.forms import counted as count_of
 
     count = count_of(known, events, **settings)
-    print(json.dumps({"count": int(count)}) if arguments.format == "jsonl" else int(count))
+    print_count(count, arguments.format)
     return int(count), count.report
+
+
+def print_count(count: int, format: str | None) -> None:
+    """Print a number of any size, as JSON if that is asked for."""
+    print(f'{{"count": {digits(count)}}}' if format == "jsonl" else digits(count))
 
 
 def _deliver_set(
@@ -87,12 +92,12 @@ def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
     lines = [f"{counted(count, 'match')}, {counted(table.num_rows, 'final event')}"]
     if not count:
         return lines
-    counts = [int(each) for each in table["count"].to_pylist()]
+    counts = [number_of(str(each)) for each in table["count"].to_pylist()]
     largest = max(range(len(counts)), key=counts.__getitem__)
     last = table.slice(largest, 1).to_pylist()[0]
     of = ", ".join(f"{name} {value}" for name, value in last.get("key", {}).items())
     lines.append(
-        f"most end at {last['ts_end']}{f' of {of}' if of else ''}: {counts[largest]:,}, of "
+        f"most end at {last['ts_end']}{f' of {of}' if of else ''}: {grouped(counts[largest])}, of "
         + " and ".join(f"{len(rows):,} {name}" for name, rows in last["rows"].items())
     )
     lines.append(f"{SAMPLES} of them by chance, as input rows:")

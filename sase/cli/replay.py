@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from sase.cli.failing import status_of
+from sase.cli.forms import FORMS, check_form
 from sase.cli.given import add_events
 from sase.cli.queries import ArgumentError
 from sase.cli.run import SHOWN
@@ -36,9 +37,15 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("table", "csv", "jsonl"),
-        default="table",
         help=f"what goes to standard output: a table of the first {SHOWN}, or all as CSV or JSON"
         " lines (default: table)",
+    )
+    parser.add_argument(
+        "--output",
+        choices=("all", *FORMS),
+        default="all",
+        help="all matches; a summary of all as a set, which with -o is written as a row for each"
+        " final event; or their number alone (default: all)",
     )
     parser.add_argument(
         "--limit", metavar="N", type=int, help="only the first matches: needs --seq"
@@ -68,11 +75,16 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     _check_outputs(arguments)
     keeps = arguments.quarantine is not None or arguments.on_bad_row == "quarantine"
     given = Given.of(
-        arguments, limit=arguments.limit, on_bad_row="quarantine" if keeps else "error"
+        arguments,
+        limit=arguments.limit,
+        on_bad_row="quarantine" if keeps else "error",
+        output="structs" if arguments.output == "all" else arguments.output,
     )
     with told_warnings(), session(arguments) as spark, Stages(spark, given.rows) as stages:
         replay = given.replay(spark)
-        if arguments.out is not None and _is_folder(arguments.out):
+        if arguments.output in FORMS:
+            found = _deliver_form(replay, arguments, ending)
+        elif arguments.out is not None and _is_folder(arguments.out):
             found = _write_folder(replay.matches, arguments.out)
         else:
             found = _deliver(replay, arguments, stages, ending)
@@ -93,6 +105,8 @@ def _check_outputs(arguments: Namespace) -> None:
     """Refuse what cannot be written, before anything is read."""
     from sase.engine.sinks import writer_for
 
+    if arguments.output in FORMS:
+        check_form(arguments)
     out = arguments.out
     if out is not None and not _is_folder(out):
         writer_for(out)
@@ -124,6 +138,23 @@ def _write_folder(found: DataFrame, folder: str) -> int:
     return count
 
 
+def _deliver_form(replay: Replay, arguments: Namespace, ending: Ending) -> int:
+    """The number of matches, or a summary of all and their collapsed form; how many there are."""
+    from sase.cli.replayed_sets import print_number, print_set
+
+    if arguments.output == "count":
+        return print_number(replay, arguments.format)
+    out = arguments.out
+
+    def write(found: DataFrame) -> None:
+        if out is not None and _is_folder(out):
+            _write_folder(found, out)
+        elif out is not None:
+            _write_file(found, out, ending)
+
+    return print_set(replay, write)
+
+
 def _deliver(replay: Replay, arguments: Namespace, stages: Stages, ending: Ending) -> int:
     """All matches to a file or to standard output; how many there are."""
     from sase.spark.collecting import in_order
@@ -132,7 +163,7 @@ def _deliver(replay: Replay, arguments: Namespace, stages: Stages, ending: Endin
     stages.matches = count = found.count()
     if arguments.out is not None:
         _write_file(in_order(found), arguments.out, ending)
-    elif arguments.format != "table":
+    elif arguments.format not in (None, "table"):
         _print_all(found, arguments.format)
     elif count:
         _print_table(found, count, replay.plan.schema.type)

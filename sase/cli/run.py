@@ -132,8 +132,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     with told_warnings(), Progress(rows) as progress:
         report, where = _searched(known, events, arguments, progress, ending)
     sys.stdout.flush()  # or the summary could overtake what it sums up
-    tool = "sase explain --analyze" if known.has_runs else "sase why"
-    _conclude(report, where, arguments, progress, tool)
+    _conclude(report, where, arguments, progress)
     return 0
 
 
@@ -155,9 +154,7 @@ def _searched(
     return matches.report, where
 
 
-def _conclude(
-    report: Report, where: str, arguments: Namespace, progress: Progress, tool: str
-) -> None:
+def _conclude(report: Report, where: str, arguments: Namespace, progress: Progress) -> None:
     """Say how the run went, and with which tool to ask why nothing was found."""
     if report.bad:
         _put_aside(report, arguments.quarantine)
@@ -169,7 +166,7 @@ def _conclude(
     seconds = progress.seconds
     found = counted(progress.matches, "match")
     if not progress.matches and arguments.limit != 0:
-        say([f"{tool}  with the same query and events says what stopped the matches"])
+        say(["sase why  with the same query and events says what stopped the matches"])
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
 

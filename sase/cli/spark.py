@@ -91,7 +91,12 @@ class Given:
         self.options |= keywords(self.arguments, self.files.schema.names)
         # A bad query fails here, and not when Spark is up.
         known = {"limit": None, "on_bad_row": "error", **self.options}
+        output = known.pop("output", None)
         self.known = compiled(self.query, self.files, **known)
+        if output == "compressed":
+            from sase.spark.forms import check_set
+
+            check_set(self.known)
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The events."""

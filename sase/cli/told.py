@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from sase.digits import grouped
 from sase.errors import BudgetWarning, ReplayWarning
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def told_warnings() -> Iterator[None]:
 def counted(number: int, thing: str) -> str:
     """A number of things, such as 1 row or 1,000 matches."""
     ending = "" if number == 1 else "es" if thing.endswith("ch") else "s"
-    return f"{number:,} {thing}{ending}"
+    return f"{grouped(number)} {thing}{ending}"
 
 
 def say_late(number: int) -> None:

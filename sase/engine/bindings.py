@@ -117,6 +117,18 @@ def ends_of(found: Numbers | Bindings) -> tuple[Numbers, Numbers]:
     return found[0], found[-1]
 
 
+def as_bindings(found: Numbers | Bindings) -> Bindings:
+    """Matches of one event a level as those of any number."""
+    if isinstance(found, Bindings):
+        return found
+    levels, count = found.shape
+    return Bindings(
+        np.ascontiguousarray(found.T).reshape(-1),
+        np.arange(1, count + 1, dtype=np.int64) * levels,
+        np.ones((levels, count), np.int64),
+    )
+
+
 def spread(begins: Numbers, sizes: Numbers) -> Numbers:
     """The places of ranges one after the other."""
     total = int(sizes.sum())

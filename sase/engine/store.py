@@ -32,6 +32,8 @@ class Store:
         self._arrays: dict[str, NDArray[Any]] = {}
         self._tables: Numbers = frozen(NO_TABLES)
         self._columns: Columns | None = None
+        # Whether all events came so far, so that their numbers are their positions.
+        self.is_dense = True
 
     def keep(self, name: str) -> int:
         """Ask for numbers of every event, such as its tie: the row that they get."""
@@ -99,6 +101,8 @@ class Store:
             else np.where(lane.valid, lane.tag, 0)
             for lane in lanes
         ]  # fmt: skip
+        if len(block):
+            self.is_dense &= bool(block.positions[-1] == block.numbers[-1])
         self.append(
             len(block),
             {
@@ -121,6 +125,7 @@ class Store:
             "first": self.first,
             "next": self.next,
             "capacity": self._capacity,
+            "dense": self.is_dense,
             "arrays": {name: array[:, places] for name, array in self._arrays.items()},
         }
 
@@ -128,6 +133,7 @@ class Store:
         """Go on from a state that was saved."""
         self.first, self.next = saved["first"], saved["next"]
         self._capacity, self._arrays, self._columns = saved["capacity"], {}, None
+        self.is_dense = saved["dense"]
         places = self._places(self.first, self.next)
         for name, kept in saved["arrays"].items():
             self._array(name)[:, places] = kept

@@ -51,6 +51,7 @@ NANOSECONDS: Mapping[str, float] = {
     "decided": 2.0,  # an operation of a condition on several events
     "built": 3.0,  # a sequence
     "bound": 1.0,  # an event of a sequence
+    "listed": 25_000.0,  # a match of a compressed set, which Python walks to
     "checked": 2.0,  # a sequence by an operator above construction
     "gathered": 1.0,  # an event of such a sequence
     "indexed": 120.0,  # an event of a negative component

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, log2
 
 from sase.planning.cost import Cost, OperatorCost
 from sase.planning.figures_of_runs import FiguresOfRuns
 from sase.planning.nodes import Evaluation, Negation, Operator, Transformation, chain
+from sase.planning.paths import neighbours
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import Statistics
 
@@ -48,7 +49,7 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
         "built": matches,
         "bound": matches * len(components),
     }
-    if runs.evaluation is Evaluation.POSTPONED:
+    if runs.evaluation in (Evaluation.POSTPONED, Evaluation.EXPANDED):
         walk = FiguresOfRuns(figures.plan, figures.statistics, is_walk=True).expected
         chosen, whole = _number(walk.made), _number(walk.matches)
         work |= {
@@ -58,9 +59,14 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
             "decided": chosen * sum(effort(each.condition) for each in runs.early)
             + whole * effort_of_rest,
         }
+        if runs.evaluation is Evaluation.EXPANDED:
+            work["listed"] = matches
         alive = admitted * figures.reach
     else:
         made, alive = _number(figures.expected.made), _number(figures.expected.alive)
+        if runs.evaluation is Evaluation.MERGED:
+            work["key"] += made  # to find runs that are alike
+            made, alive = _merged(figures, admitted, made, alive)
         # Each event is shown to all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
         work |= {
@@ -70,8 +76,25 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
             "stored": made * _NUMBERS,
             "decided": shown * effort_of_rest,
         }
+        if runs.evaluation is Evaluation.BACKTRACKING:
+            # Matches are sorted, and compared back to where they part.
+            work["pointer"] = matches * log2(max(matches, 1.0)) * len(components)
     size = alive * _NUMBER * (_NUMBERS + len(components))
     return OperatorCost("RunEvaluation", rows, matches, tuple(work.items()), size, alive=(alive,))
+
+
+def _merged(
+    figures: FiguresOfRuns, admitted: float, made: float, alive: float
+) -> tuple[float, float]:
+    """Runs that are made and kept: of an event and a component one, if nothing tells more apart.
+
+    How often values that are read later are the same is not known, and taken for never.
+    """
+    runs = figures.runs
+    if any(neighbours(edge.conjunct, runs.components) is None for edge in runs.conditions):
+        return made, alive
+    most = admitted * len(runs.components)
+    return min(made, most), min(alive, most * figures.reach)
 
 
 def _number(logarithm: float) -> float:

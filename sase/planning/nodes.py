@@ -120,14 +120,19 @@ class EdgeCondition:
 
 
 class Evaluation(Enum):
-    """How run evaluation finds matches: run by run, from each last event back, or not one by one.
+    """How run evaluation finds matches: by runs, from each last event back, or not one by one.
 
-    Collapsed it collects the events of which a compressed set is made.
+    Runs meet each event together, and those that behave alike may be merged; or one run at a time
+    meets all events (backtracking). Collapsed it collects the events of which a compressed set is
+    made, and expanded it lists the matches of that set.
     """
 
     NFAB = "NFAb"
+    MERGED = "merged"
+    BACKTRACKING = "backtracking"
     POSTPONED = "postponed"
     COLLAPSED = "collapsed"
+    EXPANDED = "expanded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,9 @@ class RunEvaluation:
 
     `partitions` are the tests by whose key runs are kept apart, `simple` the conditions on one
     event that decide whether it comes to any run at all. Where evaluation is postponed, `early` are
-    those that are decided on the way back, as soon as all that they mention is chosen.
+    those that are decided on the way back, as soon as all that they mention is chosen; where it is
+    collapsed those on neighbours. `bounds` are the least and the most events of each component, if
+    conditions on these alone narrow them.
     """
 
     components: tuple[BoundComponent, ...]
@@ -148,6 +155,7 @@ class RunEvaluation:
     partitions: tuple[EquivalenceTest, ...] = ()
     simple: tuple[Conjunct, ...] = ()
     early: tuple[Conjunct, ...] = ()
+    bounds: tuple[tuple[int, int | None], ...] = ()
     columns: tuple[str, ...] | None = None
     nothing: str | None = None
 

@@ -9,7 +9,15 @@ from sase.lang.ast import StrategyName
 from sase.planning.cost import cost_of
 from sase.planning.explain.numbers import counted, size
 from sase.planning.figures import Figures
-from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Transformation, find, the
+from sase.planning.nodes import (
+    Operator,
+    RunEvaluation,
+    SequenceScan,
+    Transformation,
+    find,
+    reading,
+    the,
+)
 from sase.planning.split import window_of
 from sase.planning.statistics import Statistics
 
@@ -22,7 +30,7 @@ def foreseen(plan: Operator, statistics: Statistics, most: int | None, memory: i
     if find(plan, SequenceScan) is None:
         return _foreseen_of_runs(plan, statistics, most, memory)
     figures, expected = Figures(plan, statistics), cost_of(plan, statistics).results
-    if expected <= (memory // _width(plan) if most is None else most):
+    if expected <= (memory // bytes_of_a_match(plan) if most is None else most):
         return None
     too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
     return (
@@ -36,10 +44,7 @@ def _foreseen_of_runs(
 ) -> str | None:
     """The same of a query with Kleene closure or a strategy."""
     runs, expected = the(plan, RunEvaluation), cost_of(plan, statistics).results
-    width = _EVENT * (1 + len(runs.components)) + _COLUMN * len(
-        the(plan, Transformation).columns or ()
-    )
-    if expected <= (memory // width if most is None else most):
+    if expected <= (memory // bytes_of_a_match(plan) if most is None else most):
         return None
     too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
     series = [each.variable for each in runs.components if each.is_series and each.maximum is None]
@@ -59,9 +64,11 @@ def _foreseen_of_runs(
     )
 
 
-def _width(plan: Operator) -> int:
-    columns = the(plan, Transformation).columns or ()
-    return _EVENT * len(the(plan, SequenceScan).components) + _COLUMN * len(columns)
+def bytes_of_a_match(plan: Operator) -> int:
+    """What a match takes in a list before anything is made of it; of a series one event counts."""
+    events, columns = reading(plan).components, the(plan, Transformation).columns or ()
+    has_runs = find(plan, RunEvaluation) is not None
+    return _EVENT * (len(events) + has_runs) + _COLUMN * len(columns)
 
 
 def _cause(figures: Figures) -> str:

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 
 from sase.binding.bound import Aggregate, EquivalenceTest, Reference
 
 
 def within(value: object) -> Iterator[object]:
-    """A value and all values inside it."""
-    yield value
-    if isinstance(value, tuple):
-        for each in value:
-            yield from within(each)
-    elif is_dataclass(value):
-        for field in fields(value):
-            if field.compare:
-                yield from within(getattr(value, field.name))
+    """A value and all values inside it, each before what is inside of it."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if isinstance(each, tuple):
+            waiting += reversed(each)
+        else:
+            kind: type = type(each)
+            waiting += [getattr(each, name) for name in _members(kind)]
+
+
+@cache
+def _members(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass by which its values are compared, the last one first."""
+    found = fields(kind) if is_dataclass(kind) else ()
+    return tuple(field.name for field in reversed(found) if field.compare)
 
 
 def attributes_read(*values: object) -> tuple[str, ...]:

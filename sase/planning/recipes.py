@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeAlias
@@ -58,11 +59,12 @@ def read_recipe(name: str) -> Recipe:
     """A recipe of the package by its name, or the user's own by the path of a TOML file."""
     if name.endswith(".toml"):
         return _parsed(Path(name).stem, _text_of(Path(name)))
-    known = recipe_names()
-    if name not in known:
+    path = files("sase.plans").joinpath(f"{name}.toml")
+    if not (name.isidentifier() and path.is_file()):
+        known = recipe_names()
         hint = did_you_mean(name, known) or (f"there are {', '.join(known)}",)
         raise PlanError(f"there is no recipe `{name}`; {hint[0]}; a file of yours ends in .toml")
-    return _parsed(name, files("sase.plans").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    return _parsed(name, path.read_text(encoding="utf-8"))
 
 
 def _text_of(path: Path) -> str:
@@ -72,6 +74,7 @@ def _text_of(path: Path) -> str:
         raise PlanError(f"{path}: the recipe cannot be read: {problem}") from problem
 
 
+@lru_cache(maxsize=64)
 def _parsed(name: str, text: str) -> Recipe:
     try:
         data = tomllib.loads(text)

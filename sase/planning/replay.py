@@ -16,6 +16,7 @@ from enum import StrEnum
 from sase.binding.bound import EquivalenceTest, WindowKind
 from sase.errors import PlanError
 from sase.nearest import did_you_mean
+from sase.planning.nodes import Operator, Transformation, the
 from sase.planning.split import Split
 
 # A slice is at least this many times as long as what it must look at around it.
@@ -112,6 +113,20 @@ def possible(split: Split, keys: Sequence[EquivalenceTest]) -> dict[Strategy, st
         Strategy.FILES: no_files,
         Strategy.ONE_TASK: "",
     }
+
+
+def set_declined(plan: Operator) -> str:
+    """Why tasks cannot give the set of all matches, a part of it each; an empty text if they can.
+
+    Each final event must be known to one task with all its matches, and it is: by whatever a plan
+    is cut, a part that owns an event sees all that a match which ends there depends on.
+    """
+    if the(plan, Transformation).limit is not None:
+        return (
+            "LIMIT takes the first of all matches, and a task does not know those of the others:"
+            " leave it out, or have the matches themselves"
+        )
+    return ""
 
 
 def strategy_named(name: str | None) -> Strategy | None:

@@ -78,7 +78,9 @@ def split_of(plan: Operator) -> Split:
     if ends != always or (any(ends) and apart is not None):
         return Split(reason=DETECTED)
     if apart is not None:
-        keys = tuple(test for test in keys if test in apart)
+        # Where keys are the only way a part does not know how many events of others there were.
+        counts = window is not None and window.kind is WindowKind.EVENTS
+        keys = () if counts else tuple(test for test in keys if test in apart)
     if window is None or is_ranked or apart is not None:
         return Split(keys, reason="" if keys else _why_whole(source, apart))
     return Split(keys, before=window, after=window if any(ends) else None)

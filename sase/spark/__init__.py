@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from sase.spark.requirements import check_pyspark
 
 check_pyspark()  # before anything below imports what may not be there
 
+from sase.api.given import check_is_one  # noqa: E402
 from sase.errors import PlanError  # noqa: E402
 from sase.spark.explaining import explain  # noqa: E402
 from sase.spark.explanation import SparkExplanation  # noqa: E402
-from sase.spark.replay import Replay, replay  # noqa: E402
+from sase.spark.replay import FRAMES, Replay, replay  # noqa: E402
 from sase.spark.source import Source  # noqa: E402
 from sase.spark.streaming import Stream, stream  # noqa: E402
 from sase.spark.table_function import register  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    Events: TypeAlias = DataFrame | Mapping[str, DataFrame]
 
 __all__ = [
     "Replay",
@@ -33,9 +36,28 @@ __all__ = [
 ]
 
 
+@overload
 def match(
     query: str,
-    df: DataFrame | Mapping[str, DataFrame],
+    df: Events,
+    *,
+    output: Literal["structs", "flat", "compressed"] = "structs",
+    **rest: Any,
+) -> DataFrame: ...
+
+
+@overload
+def match(query: str, df: Events, *, output: Literal["count"], **rest: Any) -> int: ...
+
+
+@overload
+def match(query: str, df: Events, *, output: str, **rest: Any) -> DataFrame | int: ...
+
+
+# The forms only tell apart what is returned: what else may be given stands here, once.
+def match(  # type: ignore[misc]
+    query: str,
+    df: Events,
     *,
     time: str = "ts",
     type: str | None = "type",
@@ -52,8 +74,12 @@ def match(
     stats: object = None,
     lateness: object = None,
     buckets: int | None = None,
-) -> DataFrame:
+) -> DataFrame | int:
     """The matches of a query in a DataFrame of events, or in a dict of type name → DataFrame.
+
+    `output` is "structs", "flat" for a column for each attribute, "compressed" for a row for each
+    event that matches end at, with their number and who takes part, or "count" for the exact
+    number of all, an int: that alone runs the search.
 
     Streaming DataFrames give a streaming one. `lateness` is how late their rows may be where they
     have no watermark, `buckets` the number of parts that the keys and the state are in.
@@ -66,18 +92,20 @@ def match(
             output=output, limit=limit, stats=stats,
         ).matches  # fmt: skip
     _refuse("are of streams, and these events are all there", lateness=lateness, buckets=buckets)
-    return replay(
+    found = replay(
         query, df, time=time, type=type, seq=seq, types=types, time_unit=time_unit, params=params,
         plan=plan, slices=slices, strategy=strategy, on_bad_row=on_bad_row, output=output,
         limit=limit, stats=stats,
-    ).matches  # fmt: skip
+    )  # fmt: skip
+    return found.count() if output == "count" else found.matches
 
 
 def pattern(query: str, **options: Any) -> Callable[[DataFrame], DataFrame]:
     """What finds the matches of a query in a DataFrame: `df.transform(pattern("EVENT …"))`.
 
-    The options are those of `match`.
+    The options are those of `match`, for forms that are DataFrames.
     """
+    check_is_one("output", options.get("output", "structs"), FRAMES)
     return lambda df: match(query, df, **options)
 
 

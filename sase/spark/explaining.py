@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
@@ -12,10 +13,12 @@ from pyspark.sql import functions as sf
 
 from sase.api.compiling import statistics_in
 from sase.engine.threads import without_limit
+from sase.errors import PlanError
 from sase.planning.explain import described
+from sase.planning.explain.forms import analyze_lists, explained_form
 from sase.spark.explanation import Counted, Halo, Place, SparkExplanation
 from sase.spark.halo import estimated, measured
-from sase.spark.replay import Replay, replay
+from sase.spark.replay import FLOWING, Replay, replay
 
 
 def explain(
@@ -38,8 +41,14 @@ def explained(replay: Replay, *, stats: object = None, analyze: bool = False) ->
     """The explanation of a replay."""
     known, cut, statistics = replay.known, replay.cut, statistics_in(stats)
     made = known.optimized(statistics)
+    output = "all" if replay.output in FLOWING else replay.output
+    form = explained_form(output, known.basic, made.plan, statistics)
+    if output != "all":
+        if analyze and not replay.one_by_one(output):
+            raise PlanError(analyze_lists(output))
+        form = dataclasses.replace(form, reasons=replay.one_by_one(output))
     return SparkExplanation(
-        described(known.query, known.recipe, made, statistics),
+        described(known.query, known.recipe, made, statistics, form=form),
         str(cut.choice.strategy),
         cut.choice.reason,
         tuple((str(name), why) for name, why in cut.choice.declined),
@@ -50,7 +59,7 @@ def explained(replay: Replay, *, stats: object = None, analyze: bool = False) ->
         cut.told,
         _halo(replay, analyze=analyze),
         tuple(_places(replay)),
-        spark_plan(replay.matches),
+        spark_plan(replay.searched),
         counters(replay) if analyze else (),
     )
 
@@ -94,7 +103,10 @@ def _places(replay: Replay) -> Iterator[Place]:
     yield Place("driver", f"binds and plans the query, and cuts the events{jobs}")
     yield from _preparing(replay)
     names = ", ".join(type(each).__name__ for each in replay.operators)
-    yield Place("Python tasks", f"one matcher for each of {cut.parts:,} parts: {names}")
+    matcher = f"one matcher for each of {cut.parts:,} parts: {names}"
+    if replay.output not in FLOWING and not replay.one_by_one(replay.output):
+        matcher = f"a graph of events for each of {cut.parts:,} parts, in which paths are counted"
+    yield Place("Python tasks", matcher)
     _, limit = without_limit(plan)
     if limit is not None:
         yield Place("one Python task", f"takes the first {limit:,} results of all parts")

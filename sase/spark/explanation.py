@@ -10,7 +10,7 @@ from typing import Any
 
 from sase.planning.explain import Explanation
 from sase.planning.explain.numbers import counted, duration, percentage
-from sase.planning.explain.text import tree
+from sase.planning.explain.text import told_form, tree
 
 VERSION = 1
 
@@ -107,7 +107,8 @@ class SparkExplanation:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def __str__(self) -> str:
-        lines = [f"plan {self.plan.recipe}: {self.plan.summary}", "", *tree(self.plan), ""]
+        lines = [f"plan {self.plan.recipe}: {self.plan.summary}", *told_form(self.plan)]
+        lines += ["", *tree(self.plan), ""]
         lines += [*self._cut(), "", *self._where()]
         if self.counters:
             lines += ["", *self._counted()]

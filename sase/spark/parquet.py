@@ -28,7 +28,7 @@ from sase.engine.profile.footers import groups_of, raw_span
 from sase.errors import DataError
 from sase.spark.bounds import Times
 from sase.spark.source import Source
-from sase.spark.task import Search, Task
+from sase.spark.task import Task
 
 # Rows of a slice, about, and the most that are sorted together since their times overlap.
 SLICE_ROWS, MOST_SORTED = 1 << 22, 1 << 23
@@ -323,7 +323,7 @@ class FilesTask:
         """The results of each slice, or what was counted."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from self.task.searched(Search(self.task, number), self._blocks(number))
+                yield from self.task.searched(number, self._blocks(number))
 
     def _blocks(self, number: int) -> Iterator[pa.Table]:
         """The rows of a slice and its halo, run by run."""

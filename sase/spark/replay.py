@@ -24,23 +24,29 @@ from sase.planning.replay import strategy_named
 from sase.spark.bounds import slice_parts
 from sase.spark.columns import column
 from sase.spark.cutting import Cut, cut_of
+from sase.spark.forms import check_set, form_of, set_schema
 from sase.spark.limit import limited
 from sase.spark.parquet import files_task
 from sase.spark.results import arrow_schema, spark_schema, with_order
 from sase.spark.rows import Rows
+from sase.spark.sets import Form
 from sase.spark.shape import PART
 from sase.spark.source import Frame, Source
 from sase.spark.task import COUNT, METRICS, Task
 
-OUTPUTS = ("structs", "flat", "count")
+# The forms that streams have as well, those that are DataFrames, and all.
+FLOWING = ("structs", "flat")
+FRAMES = (*FLOWING, "compressed")
+OUTPUTS = (*FRAMES, "count")
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
     """A query over DataFrames: nothing of it runs before an action does, except to find bounds.
 
-    `matches` is the DataFrame of the results and `count` that of their number, `bad_rows` has the
-    rows that are left out, and `metrics()` is a search that gives what it counted.
+    `matches` is the DataFrame of the results and `bad_rows` that of the rows that are left out.
+    `count()` is a search that gives the number of results, and `metrics()` one that gives what it
+    counted.
     """
 
     known: Compiled
@@ -55,9 +61,9 @@ class Replay:
 
     @cached_property
     def matches(self) -> DataFrame:
-        """The results, in the form that was asked for."""
-        if self.output == "count":
-            return self.count
+        """The results, in the form that was asked for; of a number the matches that it counts."""
+        if self.output == "compressed":
+            return self.compressed
         schema, (plan, limit) = self.schema, without_limit(self.plan)
         if limit == 0:
             nothing = self.source.spark.createDataFrame([], schema)
@@ -68,6 +74,15 @@ class Replay:
         if limit is not None:
             found = limited(found, limit, schema)
         return in_form(found, self.plan, self.output)
+
+    @cached_property
+    def compressed(self) -> DataFrame:
+        """The collapsed form of all matches: a row for each event that some end at."""
+        check_set(self.known)
+        columns = tuple(map(self._of_sets.columns, self.source.frames))
+        schema = set_schema(self.form, self.source, columns)
+        task = replace(self._task(self.plan, schema, None), gives="compressed", form=self.form)
+        return self._run(task, schema)
 
     @cached_property
     def bad_rows(self) -> DataFrame:
@@ -81,16 +96,37 @@ class Replay:
         task = replace(self._task(plan, self.schema, limit), gives="metrics")
         return self._run(task, METRICS_SCHEMA)
 
-    @property
-    def count(self) -> DataFrame:
-        """How many results there are, as one row with `matches`: none of them is made."""
+    def count(self) -> int:
+        """How many results there are, exactly: none of them is made. This runs the search."""
+        _, limit = without_limit(self.plan)
+        total = sum(int(text, 16) for (text,) in self.tallies.collect())
+        return total if limit is None else min(total, limit)
+
+    @cached_property
+    def tallies(self) -> DataFrame:
+        """How many results the parts have, a row for each, in hexadecimal digits."""
         plan, limit = without_limit(self.plan)
-        task = replace(self._task(plan, COUNT_SCHEMA, limit), gives="count")
-        # A sum reads all that workers give: one that is not read to its end has to be started anew.
-        total = sf.coalesce(sf.sum("matches"), sf.lit(0))
-        if limit is not None:
-            total = sf.least(total, sf.lit(limit))
-        return self._run(task, COUNT_SCHEMA).agg(total.alias("matches"))
+        paths = None if self.one_by_one("count") else self.form
+        task = replace(self._task(plan, COUNT_SCHEMA, limit), gives="count", form=paths)
+        return self._run(task, COUNT_SCHEMA)
+
+    def one_by_one(self, output: str) -> tuple[str, ...]:
+        """Why tasks look at single matches; empty if they count paths through a graph of events."""
+        if output == "count" and without_limit(self.plan)[1] is not None:
+            return ("LIMIT is soon reached",)
+        if output == "count" and not self.known.may_explode:
+            return ("events that agree on a key are few, so that this is faster",)
+        return self.form.reasons
+
+    @property
+    def searched(self) -> DataFrame:
+        """What is run for the form that was asked for."""
+        return self.tallies if self.output == "count" else self.matches
+
+    @cached_property
+    def form(self) -> Form:
+        """How the matches are known as a set."""
+        return form_of(self.known, self.plan)
 
     @property
     def schema(self) -> st.StructType:
@@ -113,6 +149,11 @@ class Replay:
     def _rows(self) -> Rows:
         return Rows(self.source, self.plan)
 
+    @property
+    def _of_sets(self) -> Rows:
+        """The rows of which the set of all matches is made."""
+        return replace(self._rows, also=self.form.plan.named)
+
     def _task(self, plan: EnginePlan, schema: st.StructType, limit: int | None) -> Task:
         return Task(
             plan,
@@ -125,10 +166,11 @@ class Replay:
         )
 
     def _run(self, task: Task, schema: st.StructType) -> DataFrame:
-        of_events = replace(self._rows, shows=task.gives != "count")
+        rows_of = self._rows if task.form is None else self._of_sets
+        of_events = replace(rows_of, shows=task.gives != "count")
         if self.cut.files is not None:
             (frame,) = self.source.frames
-            task = replace(task, plan=replace(task.plan, on_bad_row=self.on_bad_row))
+            task = task.with_bad_rows(self.on_bad_row)
             reads = files_task(task, self.source, self.cut.files, of_events.columns(frame))
             numbers = self.source.spark.range(0, self.cut.parts, 1, self.cut.parts)
             return numbers.mapInArrow(reads, schema)
@@ -158,7 +200,7 @@ class Replay:
         return sf.when(key.isin(*cut.hot), sliced).otherwise(alone)
 
 
-COUNT_SCHEMA = st.StructType([st.StructField("matches", st.LongType())])
+COUNT_SCHEMA = st.StructType([st.StructField("matches", st.StringType())])
 METRICS_SCHEMA = st.StructType(
     [
         st.StructField("part", st.IntegerType()),
@@ -225,6 +267,8 @@ def replay(
     made = known.optimized(statistics)
     engine = replace(known.plan(made).engine, on_bad_row="error")
     check_order(engine)
+    if output == "compressed":
+        check_set(known)
     source.check_shown(None if engine.scan.columns is None else set(engine.named))
     cut = cut_of(Rows(source, engine), slices, strategy_named(strategy), statistics)
     return Replay(known, source, engine, cut, on_bad_row, output, made.steps)

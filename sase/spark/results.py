@@ -31,11 +31,12 @@ def spark_schema(plan: EnginePlan, source: Source) -> st.StructType:
 def _events(shown: pa.DataType, types: Collection[str] | None, source: Source) -> st.DataType:
     """One event, or a list of them."""
     if pa.types.is_list(shown):
-        return st.ArrayType(_struct(shown.value_type, types, source))
-    return _struct(shown, types, source)
+        return st.ArrayType(struct_of(shown.value_type, types, source))
+    return struct_of(shown, types, source)
 
 
-def _struct(shown: pa.StructType, types: Collection[str] | None, source: Source) -> st.StructType:
+def struct_of(shown: pa.StructType, types: Collection[str] | None, source: Source) -> st.StructType:
+    """Some attributes of events, with the types that they have in the DataFrames."""
     frames = [f for f in source.frames if types is None or f.type_name in (None, *types)]
     fields = []
     for field in shown:

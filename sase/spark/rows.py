@@ -53,6 +53,8 @@ class Rows:
     plan: EnginePlan
     # Whether results are made, and not only counted.
     shows: bool = True
+    # Columns that another plan of the query reads.
+    also: frozenset[str] = frozenset()
 
     # ------------------------------------------------------------ what is said of a row
 
@@ -197,7 +199,7 @@ class Rows:
         """The columns that tasks need: what the plan reads, or all where results show them."""
         if self.plan.scan.columns is None and self.shows:
             return list(frame.fields)
-        return [name for name in frame.fields if name in self.plan.named]
+        return [name for name in frame.fields if name in self.plan.named | self.also]
 
     def placed(
         self,

@@ -6,7 +6,6 @@ time with its halo; then only the matches count that the slice owns.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -25,12 +24,15 @@ from sase.engine.plan import EnginePlan
 from sase.errors import DataError, SaseError
 from sase.planning.replay import Slices
 from sase.spark.blocks import gathered, whole_moments
+from sase.spark.failing import of_row
+from sase.spark.sets import Form, SetSearch
 from sase.spark.shape import PART, Shape
 from sase.spark.ties import Ties
 
 ORDER = "#order"
-Gives: TypeAlias = Literal["results", "count", "metrics"]
-COUNT = pa.schema([("matches", pa.int64())])
+Gives: TypeAlias = Literal["results", "count", "compressed", "metrics"]
+# Numbers of any size, as hexadecimal digits: those are quick to write and to read.
+COUNT = pa.schema([("matches", pa.string())])
 METRICS = pa.schema(
     [
         ("part", pa.int32()),
@@ -55,6 +57,8 @@ class Task:
     limit: int | None = None
     slack: int = 0
     gives: Gives = "results"
+    # What is asked of the set of all matches, where they are not looked at one by one as they come.
+    form: Form | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The results of the rows of one part, how many there are, or all that was counted."""
@@ -63,20 +67,40 @@ class Task:
         if first is not None:
             part = _part_of(first)
             of_part = (_checked(each, part) for each in chain([first], blocks))
-            yield from self.searched(Search(self, part), of_part)
+            yield from self.searched(part, of_part)
 
-    def searched(self, search: Search, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    def searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
         """What is to be given of the rows of a part."""
+        search = self._search(part)
         time, *_ = self.shape.order(self.plan.schema)
         for rows in whole_moments(blocks, time, self.slack):
             yield from self._shown(search.push(rows))
             if search.is_done:
                 break
         yield from self._shown(search.finish())
-        if self.gives == "metrics":
+        if isinstance(search, Search) and self.gives == "metrics":
             yield search.metrics()
         elif self.gives == "count":
-            yield pa.record_batch([[search.results]], schema=COUNT)
+            yield pa.record_batch([[f"{search.results:x}"]], schema=COUNT)
+
+    def with_bad_rows(self, on_bad_row: str) -> Task:
+        """The same where tasks read the events, and find the bad rows among them."""
+        form, plan = self.form, replace(self.plan, on_bad_row=on_bad_row)
+        if form is not None:
+            form = replace(form, plan=replace(form.plan, on_bad_row=on_bad_row))
+        return replace(self, plan=plan, form=form)
+
+    def owned(self, part: int) -> tuple[int, int] | None:
+        """The first and the last time that a part owns, if it is a slice."""
+        if self.slices is None or part < self.whole:
+            return None
+        return self.slices.owned(part - self.whole)
+
+    def _search(self, part: int) -> Search | SetSearch:
+        if self.form is None or self.gives == "metrics":
+            return Search(self, part)
+        counts = self.gives == "count"
+        return SetSearch(self.form, self.shape, self.slack, self.owned(part), counts=counts)
 
     def _shown(self, found: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
         for table in found:
@@ -113,9 +137,7 @@ class Search:
         self._matcher = Matcher(task.plan)
         self._left = task.limit
         self._ties = Ties(task.plan, task.shape) if task.plan.counts_events else None
-        self._owned: tuple[int, int] | None = None
-        if task.slices is not None and part >= task.whole:
-            self._owned = task.slices.owned(part - task.whole)
+        self._owned = task.owned(part)
         self._rows = self.results = 0
         self._begin = time.perf_counter_ns(), time.process_time_ns()
 
@@ -240,10 +262,3 @@ def _flat(counter: str, known: object) -> Iterator[tuple[str, int]]:
             yield from ((f"{counter}: {text}", int(value)) for text, value in known.items())
         case int():
             yield counter, known
-
-
-def of_row(problem: DataError, row: str) -> DataError:
-    """An error of a row of a push, which has no number here: it is shown as it is."""
-    told = re.sub(r"^row [^:]*: ", "", problem.message)
-    message = f"a row is bad, {row}: {told}"
-    return DataError(message, None, problem.column, problem.value)

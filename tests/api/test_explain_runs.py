@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import sase
+from sase.errors import PlanError
 from sase.planning.explain import Explanation
 from sase.planning.explain.value import Measured
 
@@ -64,3 +65,52 @@ def test_counters_have_the_name_of_the_node_whatever_runs_it() -> None:
         report = sase.match(query, EVENTS, plan=plan).report
         names = [name for name, _ in report.counters]
         assert names == ["RunEvaluation", "Negation", "Transformation"]
+
+
+# ---------------------------------------------------------------- forms of the result
+
+SERIES = "EVENT SEQ(A+ a[], B b) WHERE [id] AND b.v > 5 WITHIN 100"
+
+
+def test_the_form_and_what_a_list_would_cost() -> None:
+    found = sase.explain(SERIES, EVENTS, output="compressed")
+    form = found.to_dict()["form"]
+    assert form["output"] == "compressed"
+    assert form["counts_paths"]
+    assert form["list"] == {
+        "matches": found.expected_results,
+        "bytes": 24 * form["list"]["matches"],
+    }
+    assert found.expected_results is not None
+    assert found.expected_results > 1000
+    line = next(line for line in str(found).splitlines() if line.startswith("output "))
+    assert line.startswith("output compressed: paths through a graph of events are counted")
+    assert "a list would have about" in " ".join(str(found).split())
+    assert "<dt>Output</dt>" in found.to_html()
+
+
+def test_why_matches_are_looked_at_one_by_one() -> None:
+    query = SERIES.replace("WHERE [id] AND b.v > 5", "WHERE b.v > avg(a[].v)")
+    for form in ("compressed", "count"):
+        found = sase.explain(query, EVENTS, output=form).to_dict()["form"]
+        assert found["output"] == form
+        assert not found["counts_paths"]
+        assert found["reasons"] == ["b.v > avg(a[].v) is no condition on neighbours"]
+        assert "one by one, since b.v > avg(a[].v)" in str(sase.explain(query, output=form))
+    assert sase.explain(query, output="count").to_dict()["form"]["list"] is None
+
+
+def test_a_list_is_named_only_where_it_is_large() -> None:
+    small = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
+    assert "output " not in str(sase.explain(small, EVENTS))
+    assert sase.explain(small, EVENTS).to_dict()["form"]["output"] == "all"
+    large = " ".join(str(sase.explain("EVENT SEQ(A+ a[], B b)", EVENTS)).split())
+    assert "output all: a list takes at least " in large
+    assert "--output count, holds and counts them without it" in large
+    apart = str(sase.explain("EVENT SEQ(A+ a[], B b)", EVENTS, output="non_overlap"))
+    assert "output non_overlap: a list takes at least" in apart
+
+
+def test_what_is_not_listed_is_not_analyzed() -> None:
+    with pytest.raises(PlanError, match="is not analyzed"):
+        sase.explain(SERIES, EVENTS, analyze=True, output="count")

@@ -9,6 +9,9 @@ import pyarrow as pa
 import pytest
 
 import sase
+from sase.engine.forms import MatchCount
+from sase.engine.forms.collapsed_table import count_column
+from sase.engine.report import Report
 from sase.errors import BudgetError, PlanError
 
 # Any of these can be in a match of a series, or not.
@@ -196,3 +199,10 @@ def test_wrong_aggregates(function: str, of: str, message: str) -> None:
 def test_a_plan_lists_its_matches() -> None:
     with pytest.raises(PlanError, match="give it to sase.match"):
         sase.compile(SERIES, MANY, output="compressed")
+
+
+def test_counts_that_python_would_not_write_are_text() -> None:
+    count = MatchCount.of(10**5_000, Report(), is_counted=True)
+    assert str(count) == repr(count) == "1" + 5_000 * "0"
+    assert count.to_arrow().to_pylist() == [{"count": str(count)}]
+    assert count_column([1, 10**5_000]).to_pylist() == ["1", str(count)]

@@ -304,3 +304,12 @@ def test_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> No
     out, err = capsys.readouterr()
     assert "no/stats.json" in err
     assert out == ""
+
+
+def test_the_form_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain("--events", "events.parquet", "--output", "count") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "output count: the matches are looked at one by one, since a negative" in told
+    assert "a list would have about" in told
+    assert explain("--events", "events.parquet", "--output", "count", "--analyze") == 2
+    assert 'output="count" is not analyzed' in capsys.readouterr().err

@@ -269,7 +269,14 @@ def flow(run: Run) -> tuple[int | None, ...]:
 
 def test_every_recipe_of_sequences_has_its_flow() -> None:
     """Those of runs have other operators."""
-    assert set(recipe_names()) - set(FLOWS) == {"nfab", "postponed", "postponed_filters"}
+    assert set(recipe_names()) - set(FLOWS) == {
+        "nfab",
+        "nfab_merged",
+        "backtrack",
+        "postponed",
+        "postponed_filters",
+        "collapsed",
+    }
 
 
 @pytest.mark.parametrize("recipe", FLOWS)

@@ -62,6 +62,16 @@ def test_threads_change_nothing(query: str, recipe: str) -> None:
         assert read.to_pylist() == alone.to_pylist()
 
 
+@pytest.mark.parametrize("window", ["10 EVENTS", "10 EVENTS PER PARTITION", "10"])
+def test_matches_apart(window: str) -> None:
+    """A part by key does not know how many events of others lie between its own."""
+    query = f"EVENT SEQ(A a, C+ c[]) WHERE skip_till_next_match {{[s]}} WITHIN {window}"
+    plan = sase.compile(query, EVENTS, output="non_overlap")
+    alone = plan.run(EVENTS, threads=1)
+    assert len(alone) > 0
+    assert told(plan.run(EVENTS, threads=2)) == told(alone)
+
+
 def test_how_plans_are_cut() -> None:
     """The cut is a value of the plan, and says why where there is none."""
 

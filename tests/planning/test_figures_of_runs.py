@@ -154,3 +154,27 @@ def test_astronomical_numbers_are_powers_of_ten() -> None:
     assert counted(1.2e18) == counted(10**18) == "10^18"
     assert counted(9.0e14) == "900,000,000,000,000"
     assert duration(1e30) == "10^21 s"
+
+
+def test_merged_runs_are_no_more_than_events_at_components() -> None:
+    """Where conditions read no more than the event before; else nothing is said of them."""
+    query = "EVENT SEQ(A+ a[], B b) WHERE {} WITHIN 30"
+    for condition, is_less in (("a[i].v > a[i-1].v", True), ("b.v > min(a[].v)", False)):
+        merged, apart = (
+            sase.explain(query.format(condition), EVENTS, plan=plan).operators[0].expected
+            for plan in ("nfab_merged", "nfab")
+        )
+        assert merged is not None and apart is not None
+        assert (merged.bytes < apart.bytes / 2) is is_less
+        assert (merged.nanoseconds < apart.nanoseconds) is is_less
+
+
+def test_a_list_of_a_graph_costs_more_than_a_compiled_walk() -> None:
+    query = "EVENT SEQ(A a, B+ b[]) WHERE b[i].v > b[i-1].v WITHIN 30"
+    listed, walked, sorted_, apart = (
+        sase.explain(query, EVENTS, plan=plan).operators[0].expected
+        for plan in ("collapsed", "postponed_filters", "backtrack", "nfab")
+    )
+    assert listed and walked and sorted_ and apart
+    assert listed.nanoseconds > 2 * walked.nanoseconds
+    assert sorted_.nanoseconds > apart.nanoseconds

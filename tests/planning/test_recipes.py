@@ -43,6 +43,8 @@ EQUALITIES = (
     " AND x3.attr1 = x1.attr1 AND x4.attr2 > 3 AND x1.attr4 < x4.attr4 WITHIN 6"
     " RETURN x1.attr3 LIMIT 5"
 )
+# What is asked of several events is asked of neighbours.
+NEIGHBOURS = "EVENT SEQ(A+ a[], B b) WHERE [attr1] AND a[i].attr2 > a[i-1].attr2 WITHIN 6"
 # They only pay where nothing was pushed, and have cases of their own.
 UNUSED = {"negate_before_window", "negate_before_selection"}
 
@@ -129,7 +131,8 @@ def test_a_recipe_loses_no_check(recipe: str) -> None:
 def test_a_rewrite_is_used_and_applies_once(rewrite: str) -> None:
     """Some recipe uses it, it changes a plan there, and it does nothing to its own result."""
     applied = []
-    for recipe, text in itertools.product(map(read_recipe, recipe_names()), (Q3, EQUALITIES)):
+    texts = (Q3, EQUALITIES, NEIGHBOURS)
+    for recipe, text in itertools.product(map(read_recipe, recipe_names()), texts):
         if rewrite in {call.rewrite for call in recipe.calls}:
             trace = Trace.of(basic_plan(bind_text(text, TABLE)))
             for call in recipe.calls:
@@ -177,13 +180,18 @@ def test_a_window_in_events_of_a_partition_needs_its_partition() -> None:
 
 
 def test_of_a_kleene_query_runs_are_partitioned_and_what_is_simple_is_pushed() -> None:
-    """Its plan stands on run evaluation, where the rewrites of stacks are not legal."""
+    """Its plan stands on run evaluation, where the rewrites of stacks are not legal.
+
+    Beside these there are two other ways to evaluate such runs.
+    """
     text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [attr1] AND a[i].attr2 > 1 }"
     basic = basic_plan(bind_text(text, TABLE))
     assert find(basic, RunEvaluation) is not None
     outcomes = {name: rewrite(basic) for name, rewrite in REWRITES.items()}
     declined = {name for name, each in outcomes.items() if isinstance(each, Declined)}
-    assert set(outcomes) - declined == {"partition_stacks", "push_simple_conditions"}
+    evaluations = {"merge_runs", "backtrack_runs"}
+    applied = {"partition_stacks", "push_simple_conditions", *evaluations}
+    assert set(outcomes) - declined == applied
     assert "skip_till_next_match" in outcomes["push_window_into_scan"].reason
 
 

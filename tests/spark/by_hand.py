@@ -18,18 +18,20 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 
-from sase.api.compiling import compiled
+from sase.api.compiling import Compiled, compiled
 from sase.engine.events import opened
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.streaming import result_schema
 from sase.engine.threads import without_limit
 from sase.planning.replay import EARLIEST, Slices, Strategy, possible, time_slices
-from sase.spark import blocks
+from sase.spark import blocks, sets
 from sase.spark.columns import slack_of
+from sase.spark.forms import form_of
 from sase.spark.limit import First
+from sase.spark.sets import Form, shown_schema
 from sase.spark.shape import PART, SEQ, TIME, Shape, packed
-from sase.spark.task import ORDER, Task
+from sase.spark.task import COUNT, ORDER, Task
 from tests.spark.cases import ALL, Case
 
 # The key of a row, by the type whose table it is in.
@@ -67,10 +69,19 @@ class ByHand:
     @cached_property
     def plan(self) -> EnginePlan:
         """The plan, as a replay has it."""
+        return replace(self.known.plan(self.known.optimized()).engine, on_bad_row="error")
+
+    @cached_property
+    def form(self) -> Form:
+        """How a replay has the matches as a set."""
+        return form_of(self.known, self.plan)
+
+    @cached_property
+    def known(self) -> Compiled:
+        """The query, compiled for these columns."""
         columns = {"time": "ts", "type": "type", "seq": None, "types": None, "time_unit": None}
         given = columns | {"params": None} | self.case.keywords
-        known = compiled(self.case.query, opened(self.empty), plan="optimized", limit=None, **given)
-        return replace(known.plan(known.optimized()).engine, on_bad_row="error")
+        return compiled(self.case.query, opened(self.empty), plan="optimized", limit=None, **given)
 
     @cached_property
     def rows(self) -> list[Placed]:
@@ -106,6 +117,36 @@ class ByHand:
 
     def found(self) -> tuple[Strategy, list[dict[str, Any]]]:
         """The results of all parts, and how the rows were parted."""
+        plan, limit = without_limit(self.plan)
+        output = self.schema
+        if limit is not None:
+            output = output.append(pa.field(ORDER, pa.list_(pa.int64())))
+        strategy, batches = self._searched(Task(plan, self.shape, output, limit=limit))
+        if limit is None:
+            return strategy, [row for batch in batches for row in batch.to_pylist()]
+        return strategy, list(_first(limit, batches))
+
+    def compressed(self) -> tuple[Strategy, list[dict[str, Any]]]:
+        """The collapsed form by all parts."""
+        output = shown_schema(self.form, self.empty)
+        task = Task(self.plan, self.shape, output, gives="compressed", form=self.form)
+        strategy, batches = self._searched(task)
+        return strategy, [row for batch in batches for row in batch.to_pylist()]
+
+    def count(self) -> tuple[Strategy, int]:
+        """How many matches the parts have together."""
+        paths = None if self.form.reasons else self.form
+        task = Task(without_limit(self.plan)[0], self.shape, COUNT, gives="count", form=paths)
+        strategy, batches = self._searched(task)
+        return strategy, sum(int(text, 16) for batch in batches for text in batch[0].to_pylist())
+
+    @property
+    def shape(self) -> Shape:
+        """How the events travel."""
+        return Shape(() if ALL in self.case.tables else tuple(self.case.tables))
+
+    def _searched(self, task: Task) -> tuple[Strategy, list[pa.RecordBatch]]:
+        """What a task gives of all parts, and how the rows were parted."""
         split = self.plan.split
         tests = [test for test in split.keys if test in (self.plan.ranked or split.keys)]
         key = None if any(test.by_type or test.attributes for test in tests) else self._key(tests)
@@ -124,7 +165,14 @@ class ByHand:
         for each in self.rows:
             for part in self._parts(each, strategy, key, whole, slices):
                 parts.setdefault(part, []).append(each)
-        return strategy, list(self._results(parts, whole, slices))
+        task = replace(task, whole=whole, slices=slices, slack=self.slack)
+        batches = list[pa.RecordBatch]()
+        size, stretch = self.random.choice([1, 2, 3, 5, 1000]), self.random.choice([1, 3, 1000])
+        with patch.object(blocks, "BLOCK", size), patch.object(sets, "STRETCH", stretch):
+            for part, rows in parts.items():
+                again: Task = pickle.loads(pickle.dumps(task))
+                batches += again(self._batches(part, rows))
+        return strategy, batches
 
     def _key(self, tests: list[Any]) -> Key:
         def key(row: dict[str, Any], table: str) -> Any:
@@ -171,24 +219,6 @@ class ByHand:
         return Slices(tuple(bounds), tuple(begins), tuple(bounds))
 
     # ------------------------------------------------------------ running
-
-    def _results(
-        self, parts: dict[int, list[Placed]], whole: int, slices: Slices | None
-    ) -> Iterator[dict[str, Any]]:
-        plan, limit = without_limit(self.plan)
-        names, output = tuple(self.case.tables), self.schema
-        if limit is not None:
-            output = output.append(pa.field(ORDER, pa.list_(pa.int64())))
-        shape = Shape(() if ALL in names else names)
-        task = Task(plan, shape, output, whole, slices, limit, self.slack)
-        batches = list[pa.RecordBatch]()
-        with patch.object(blocks, "BLOCK", self.random.choice([1, 2, 3, 5, 1000])):
-            for part, rows in parts.items():
-                again: Task = pickle.loads(pickle.dumps(task))
-                batches += again(self._batches(part, rows))
-        if limit is None:
-            return (row for batch in batches for row in batch.to_pylist())
-        return _first(limit, batches)
 
     def _batches(self, part: int, rows: list[Placed]) -> Iterator[pa.RecordBatch]:
         """The rows of a part as Spark hands them over."""

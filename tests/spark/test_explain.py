@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 import sase
 from sase import spark as on_spark
 from sase.cli.main import main
+from sase.errors import PlanError
 from sase.planning.replay import Slices
 from sase.spark.halo import estimated
 
@@ -79,6 +80,18 @@ def test_what_tasks_count_adds_up(df: DataFrame, query: str) -> None:
     assert ("SequenceScan", "events") in counters
     assert "counted in the tasks" in str(found)
     assert "results: " in str(found)
+
+
+def test_the_form_of_the_result(df: DataFrame) -> None:
+    series = "EVENT SEQ(A+ a[], C c) WITHIN 20"
+    found = on_spark.explain(series, df, slices=[200], output="compressed")
+    assert "output compressed: paths through a graph of events are counted" in str(found)
+    assert found.places[-1].what.startswith("a graph of events for each of 2 parts")
+    with pytest.raises(PlanError, match="is not analyzed"):
+        on_spark.explain(series, df, slices=[200], output="count", analyze=True)
+    counted = on_spark.explain(KEYED, df, strategy="key", output="count")
+    assert "one by one, since events that agree on a key are few" in str(counted)
+    assert not counted.to_dict()["plan"]["form"]["counts_paths"]
 
 
 def test_limit_is_a_step_of_its_own(df: DataFrame) -> None:

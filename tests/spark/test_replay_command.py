@@ -106,6 +106,32 @@ def test_the_first_matches(capsys: pytest.CaptureFixture[str]) -> None:
     assert multiset(read("found.parquet")) == multiset(local)
 
 
+SERIES = "EVENT SEQ(A+ a[], C c) WHERE [id] WITHIN 50 seconds"
+
+
+def test_the_number_of_matches(capsys: pytest.CaptureFixture[str]) -> None:
+    assert replay("-q", SERIES, "--output", "count") == 0
+    out, err = capsys.readouterr()
+    assert int(out) == sase.match(SERIES, EVENTS, output="count") > 60
+    assert f"{int(out):,} matches in 60 rows" in err
+    assert replay("-q", SERIES, "--output", "count", "-o", "found.csv") == 2
+    assert "-o does not go with --output count" in capsys.readouterr().err
+
+
+def test_all_matches_as_a_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert replay("-q", SERIES, "--output", "compressed", "-o", "found.parquet") == 0
+    local = sase.match(SERIES, EVENTS, output="compressed")
+    ends = local.to_arrow().sort_by("ts_end")
+    first, most, *_ = capsys.readouterr().out.splitlines()
+    assert first == f"{local.count():,} matches, {ends.num_rows} final events"
+    assert most.startswith("most end at 2026-01-01 00:00:")
+    found = read("found.parquet")
+    assert found["count"].to_pylist() == [str(count) for count in ends["count"].to_pylist()]
+    assert found["events"].to_pylist() == ends["events"].to_pylist()
+    assert replay("-q", f"{SERIES} LIMIT 2", "--output", "compressed") == 2
+    assert "LIMIT takes the first of all matches" in capsys.readouterr().err
+
+
 # ---------------------------------------------------------------- inputs
 
 

@@ -86,16 +86,23 @@ class MatchSet:
             for where, bindings in self._affordable_by_end(budget):
                 yield EndCount(*where, len(bindings))
 
-    def collapsed(self, budget: int = BUDGET) -> Iterator[EndLists]:
-        """For each final event the places that its matches hold in each component."""
+    def collapsed(self, budget: int = BUDGET, within: range | None = None) -> Iterator[EndLists]:
+        """For each final event the places that its matches hold in each component.
+
+        With positions to look `within` of the final events at these alone.
+        """
         if self.counts_paths:
             for end in self._ends():
                 partition, place = self.graph.local(end)
                 position = int(self.graph.positions[end])
+                if within is not None and position not in within:
+                    continue
                 yield EndLists(partition, place, position, self._held(end))
         else:
             for where, bindings in self._affordable_by_end(budget):
                 levels = range(len(bindings[0].lengths))
+                if within is not None and where[-1] not in within:
+                    continue
                 held = tuple(sorted({p for each in bindings for p in each.of(k)}) for k in levels)
                 yield EndLists(*where, held)
 
@@ -104,6 +111,17 @@ class MatchSet:
     def __iter__(self) -> Iterator[Binding]:
         """The matches in the defined order, made as they are asked for; delays: see `Walk`."""
         return filter(self._is_accepted, self._walk()) if self.accepts else self._walk()
+
+    def ending_from(self, position: int) -> Iterator[Binding]:
+        """Those that end at a position or later, in the defined order."""
+        walk = Walk(self.graph)
+        found = (
+            binding
+            for end in self._ends()
+            if int(self.graph.positions[end]) >= position
+            for binding in walk.ending(end)
+        )
+        return filter(self._is_accepted, found)
 
     def first(self, number: int) -> list[Binding]:
         """The first ones in the defined order."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any as Anything
@@ -27,14 +28,17 @@ from sase.binding.bound import (
     Like,
     Membership,
     NullTest,
+    Operation,
     Reference,
     Truth,
 )
+from sase.binding.types import Kind
 from sase.engine.expressions.constants import NANOSECOND, TIMES
 from sase.engine.expressions.lanes import Lane, Mask
 from sase.engine.expressions.layout import Need
 from sase.engine.expressions.strings import RANK, Interner, Table
-from sase.engine.kernels.operations import EXACT, FLOAT
+from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER
+from sase.lang.ast import ComparisonOperator
 
 COMPARISONS: dict[str, Callable[[Anything, Anything], Mask]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt,
@@ -42,7 +46,9 @@ COMPARISONS: dict[str, Callable[[Anything, Anything], Mask]] = {
 }  # fmt: skip
 Pair: TypeAlias = tuple[int | float, int | float]
 INT64: Pair = (-(2**63), 2**63 - 1)
-TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+TURNED: dict[ComparisonOperator, ComparisonOperator] = {
+    "=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
 # From here on the search of NumPy is better than one comparison for each value.
 MANY_VALUES = 16
 
@@ -55,6 +61,8 @@ def is_fast(condition: Condition) -> bool:
         case All(operands=operands) | Any(operands=operands):
             return all(map(is_fast, operands))
         case Comparison(left=left, right=right):
+            if _is_remainder(left):
+                return _is_known(right)
             return (_is_plain(left) and _is_known(right)) or (_is_plain(right) and _is_known(left))
         case Between(operand=operand, low=low, high=high):
             return _is_plain(operand) and _is_known(low) and _is_known(high)
@@ -68,6 +76,14 @@ def is_fast(condition: Condition) -> bool:
 
 def _is_plain(value: Expression) -> bool:
     return isinstance(value, Reference) and value.undeclared_by == frozenset()
+
+
+def _is_remainder(value: Expression) -> bool:
+    """Whether it is what an integer leaves when it is divided by a positive constant."""
+    match value:
+        case Operation(name="%", operands=(read, Constant(value=int(by)))):
+            return _is_plain(read) and read.type.kind is Kind.INTEGER and by > 0
+    return False
 
 
 def _is_known(value: Expression) -> bool:
@@ -99,6 +115,15 @@ class _Fast:
                 return self.known(read, self.compared(read, sign, given))
             case Comparison(operator=sign, left=Constant() as given, right=Reference() as read):
                 return self.known(read, self.compared(read, TURNED[sign], given))
+            case Comparison(
+                operator=sign,
+                left=Operation(operands=(Reference() as read, Constant(value=int(by)))),
+                right=Constant() as given,
+            ):
+                lane = self.lane(read)
+                assert lane.tag == INTEGER
+                rest = replace(lane, values=np.fmod(lane.values, by))
+                return self.known(read, self.of_lane(rest, sign, given))
         return self.other(condition)
 
     def other(self, condition: Condition) -> Mask:
@@ -138,7 +163,10 @@ class _Fast:
     def compared(self, reference: Reference, sign: str, given: Expression) -> Mask:
         """An attribute compared with a constant, whatever NULLs give."""
         assert isinstance(given, Constant)
-        lane = self.lane(reference)
+        return self.of_lane(self.lane(reference), sign, given)
+
+    def of_lane(self, lane: Lane, sign: str, given: Constant) -> Mask:
+        """The same of values that need not be those of an attribute."""
         if isinstance(given.value, str):
             code = self.interner.code(given.value)
             if sign in ("=", "!="):

@@ -154,6 +154,16 @@ class Fills:
         return self._places[row]
 
 
+def words_read(row: tuple[int, int, int, int, int]) -> range:
+    """The words of a node that fill a place of a program."""
+    source, _, word, kind, _ = row
+    if source == of.KNOWN_EVENT:
+        return range(word, word + 1)
+    if source in (of.KNOWN_VALUE, of.VALUE_AT, of.VALUE_BEFORE):
+        return range(word, word + of.WORDS[of.MADE_OF.get(kind, kind)])
+    return range(0)
+
+
 @dataclass(frozen=True)
 class SeriesLayout(Layout):
     """Where the program of a term finds what it reads, which is filled in each time."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent
+from sase.digits import digits
 from sase.engine.found import Found
 from sase.engine.memory import available_memory
 from sase.engine.returned import time_array
@@ -54,6 +55,25 @@ def check_size(entries: int) -> None:
 
 def collapsed_table(ends: Ends, found: Found, keys: Sequence[str]) -> pa.Table:
     """When matches end, the key that they agree on, how many there are, and who takes part."""
+    columns = {**_head(ends, found, keys), "count": count_column(ends.counts)}
+    rows = [_list(each, pa.array(found.history.rows(each.positions))) for each in ends.lists]
+    columns["rows"] = pa.StructArray.from_arrays(rows, found.names)
+    if found.shape.columns is None:
+        columns["events"] = _events(ends, found)
+    return pa.table(columns)
+
+
+def collapsed_events(ends: Ends, found: Found, keys: Sequence[str]) -> pa.Table:
+    """The same of events whose rows have no numbers: all columns that were read are shown.
+
+    Its columns are known before there is a count, so counts are text.
+    """
+    count = pa.array([digits(each) for each in ends.counts], pa.string())
+    return pa.table({**_head(ends, found, keys), "count": count, "events": _events(ends, found)})
+
+
+def _head(ends: Ends, found: Found, keys: Sequence[str]) -> dict[str, pa.Array]:
+    """When matches end, and the key."""
     columns = {"ts_end": _times(ends.positions, found)}
     if keys:
         last = _anything(found)
@@ -61,23 +81,23 @@ def collapsed_table(ends: Ends, found: Found, keys: Sequence[str]) -> pa.Table:
         columns["key"] = pa.StructArray.from_arrays(
             [value.combine_chunks() for value in values], list(keys)
         )
-    columns["count"] = count_column(ends.counts)
-    rows = [_list(each, pa.array(found.history.rows(each.positions))) for each in ends.lists]
-    columns["rows"] = pa.StructArray.from_arrays(rows, found.names)
-    if found.shape.columns is None:
-        events = [
-            _list(each, found.events_of(component, each.positions))
-            for each, component in zip(ends.lists, found.shape.components, strict=True)
-        ]
-        columns["events"] = pa.StructArray.from_arrays(events, found.names)
-    return pa.table(columns)
+    return columns
+
+
+def _events(ends: Ends, found: Found) -> pa.StructArray:
+    """The events themselves, by component."""
+    events = [
+        _list(each, found.events_of(component, each.positions))
+        for each, component in zip(ends.lists, found.shape.components, strict=True)
+    ]
+    return pa.StructArray.from_arrays(events, found.names)
 
 
 def count_column(counts: Sequence[int]) -> pa.Array:
     """Counts as int64; where one is larger, all as text."""
     if max(counts, default=0) <= LARGEST:
         return pa.array(counts, pa.int64())
-    return pa.array(list(map(str, counts)), pa.string())
+    return pa.array([digits(each) for each in counts], pa.string())
 
 
 def _times(positions: Numbers, found: Found) -> pa.Array:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import numpy as np
 
-from sase.engine.compressed import Binding, MatchSet
+from sase.engine.compressed import Binding, EndCount, EndLists, MatchSet
 from sase.engine.compressed.aggregates import Function, Number
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
-from sase.engine.forms.collapsed_table import Ends, Lists, check_size
+from sase.engine.forms.collapsed_table import Ends, Lists, Numbers, check_size
 from sase.engine.found import Found
 from sase.engine.matcher import Matcher
 from sase.engine.operators.collapsed_evaluation import CollapsedEvaluationState, Collected
@@ -20,6 +20,8 @@ from sase.engine.report import Report
 
 # Matches of which results are made at once: one at first, so that the first comes soon.
 LARGEST_PIECE = 4096
+# Events that a piece of the collapsed form lists, or a few more.
+ENTRIES = 1 << 16
 
 
 class _Collector(Matcher):
@@ -99,17 +101,32 @@ class Counted:
 
     def ends(self, most: int) -> Ends:
         """The collapsed form."""
-        found, positions, counts, entries = self._collected, [], [], 0
-        lists: list[list[np.ndarray]] = [[] for _ in range(found.levels)]
-        both = zip(self.set.counts_by_end(), self.set.collapsed(), strict=True)
-        for count, held in both:
-            positions.append(count.position)
-            counts.append(count.count)
-            for level, places in zip(lists, held.places, strict=True):
-                level.append(found.positions[held.partition][places])
-                entries += len(places)
-            check_size(entries)
-        return Ends(np.array(positions, np.int64), counts, tuple(map(_joined, lists)))
+        pieces = list(self.ends_within(None, check_size))
+        return pieces[0] if len(pieces) == 1 else _as_one(pieces, self._collected.levels)
+
+    def ends_within(
+        self, within: range | None, check: Callable[[int], object] = lambda entries: None
+    ) -> Iterator[Ends]:
+        """The collapsed form of final events at some positions, in pieces that are not large.
+
+        `check` is told, end by end, how many events are listed so far.
+        """
+        piece, entries = _Piece(self._collected), 0
+        ends = (e for e in self.set.counts_by_end() if within is None or e.position in within)
+        for end, held in zip(ends, self.set.collapsed(within=within), strict=True):
+            before = piece.entries
+            piece.add(end, held)
+            entries += piece.entries - before
+            check(entries)
+            if piece.entries >= ENTRIES:
+                yield piece.ends()
+                piece = _Piece(self._collected)
+        if piece.entries:
+            yield piece.ends()
+
+    def count_within(self, within: range) -> int:
+        """How many matches have their final event at some positions."""
+        return sum(end.count for end in self.set.counts_by_end() if end.position in within)
 
     def aggregate(
         self, function: Function, level: int, name: str | None, most: int
@@ -128,6 +145,44 @@ class Counted:
         return self._matcher.found(self._collected, matches)
 
 
-def _joined(places: list[np.ndarray]) -> Lists:
+class _Piece:
+    """Some final events, as they are added."""
+
+    def __init__(self, found: Collected) -> None:
+        self._found, self.entries = found, 0
+        self._positions, self._counts = list[int](), list[int]()
+        self._lists: list[list[Numbers]] = [[] for _ in range(found.levels)]
+
+    def add(self, end: EndCount, held: EndLists) -> None:
+        """A final event with what its matches hold."""
+        self._positions.append(end.position)
+        self._counts.append(end.count)
+        positions = self._found.positions[held.partition]
+        for level, places in zip(self._lists, held.places, strict=True):
+            level.append(positions[places])
+            self.entries += len(places)
+
+    def ends(self) -> Ends:
+        """All of them."""
+        lists = tuple(map(_joined, self._lists))
+        return Ends(np.array(self._positions, np.int64), self._counts, lists)
+
+
+def _as_one(pieces: list[Ends], levels: int) -> Ends:
+    none = [np.empty(0, np.int64)]
+    return Ends(
+        np.concatenate([*none, *(each.positions for each in pieces)]),
+        [count for each in pieces for count in each.counts],
+        tuple(
+            Lists(
+                np.concatenate([*none, *(each.lists[level].positions for each in pieces)]),
+                np.concatenate([*none, *(each.lists[level].sizes for each in pieces)]),
+            )
+            for level in range(levels)
+        ),
+    )
+
+
+def _joined(places: list[Numbers]) -> Lists:
     sizes = np.array([len(each) for each in places], np.int64)
     return Lists(np.concatenate([np.empty(0, np.int64), *places]), sizes)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from sase.engine.bindings import Bindings
+from sase.engine.bindings import as_bindings
 from sase.engine.compressed.aggregates import Function, Number, listed
 from sase.engine.forms.collapsed_table import Ends, Lists, Numbers, check_size
 from sase.engine.found import Found, Part
@@ -88,21 +88,11 @@ class Listed:
 
     def ends(self, most: int) -> Ends:
         """The collapsed form."""
-        levels = len(self.nothing.shape.components)
-        pairs = [_Pairs() for _ in range(levels)]
-        counts: dict[int, int] = {}
+        gathered = Gathered(len(self.nothing.shape.components))
         for part in self._affordable(self._parts(), most):
-            for results in part.results:
-                found = _bindings(results.positions)
-                for last, number in zip(*np.unique(found.last, return_counts=True), strict=True):
-                    counts[int(last)] = counts.get(int(last), 0) + int(number)
-                for level, known in enumerate(pairs):
-                    events, sizes = found.of_level(level)
-                    known.add(np.repeat(found.last, sizes), events)
-            check_size(sum(map(len, pairs)))
-        ends = np.array(sorted(counts), np.int64)
-        by_end = [counts[end] for end in ends.tolist()]
-        return Ends(ends, by_end, tuple(known.lists(ends) for known in pairs))
+            gathered.add(part)
+            check_size(len(gathered))
+        return gathered.ends()
 
     def aggregate(
         self, function: Function, level: int, name: str | None, most: int
@@ -114,7 +104,7 @@ class Listed:
         component = self.nothing.shape.components[level]
         for part in self._affordable(self._parts(), most):
             for results in part.results:
-                positions, _ = _bindings(results.positions).of_level(level)
+                positions, _ = as_bindings(results.positions).of_level(level)
                 if name is None:
                     yield from [1] * len(positions)
                 else:
@@ -151,6 +141,35 @@ class Listed:
             self._matches.hold(held)
 
 
+class Gathered:
+    """The collapsed form of matches that are looked at one by one."""
+
+    def __init__(self, levels: int) -> None:
+        self._pairs = [_Pairs() for _ in range(levels)]
+        self._counts: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        """How many events the lists have, about."""
+        return sum(map(len, self._pairs))
+
+    def add(self, part: Found) -> None:
+        """More matches."""
+        counts = self._counts
+        for results in part.results:
+            found = as_bindings(results.positions)
+            for last, number in zip(*np.unique(found.last, return_counts=True), strict=True):
+                counts[int(last)] = counts.get(int(last), 0) + int(number)
+            for level, known in enumerate(self._pairs):
+                events, sizes = found.of_level(level)
+                known.add(np.repeat(found.last, sizes), events)
+
+    def ends(self) -> Ends:
+        """All final events, in order."""
+        ends = np.array(sorted(self._counts), np.int64)
+        by_end = [self._counts[end] for end in ends.tolist()]
+        return Ends(ends, by_end, tuple(known.lists(ends) for known in self._pairs))
+
+
 class _Pairs:
     """Final events with the events that their matches hold, each pair once."""
 
@@ -176,15 +195,3 @@ class _Pairs:
         self._merge()
         cuts = np.searchsorted(self._pairs[0], np.append(ends, np.iinfo(np.int64).max))
         return Lists(self._pairs[1], np.diff(cuts))
-
-
-def _bindings(positions: Numbers | Bindings) -> Bindings:
-    """Matches of one event a level as those of any number."""
-    if isinstance(positions, Bindings):
-        return positions
-    levels, count = positions.shape
-    return Bindings(
-        np.ascontiguousarray(positions.T).reshape(-1),
-        np.arange(1, count + 1, dtype=np.int64) * levels,
-        np.ones((levels, count), np.int64),
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from sase.digits import digits
 from sase.engine.forms.collapsed_table import count_column
 from sase.engine.report import Report
 
@@ -24,6 +25,12 @@ class MatchCount(int):
         self = cls(count)
         self.report, self.is_counted = report, is_counted
         return self
+
+    def __repr__(self) -> str:
+        """All digits, also where Python alone would refuse to write so many."""
+        return digits(self)
+
+    __str__ = __repr__
 
     def to_arrow(self) -> pa.Table:
         """A row with the column `count`: int64, or text where it is larger."""

@@ -176,8 +176,13 @@ def of_series(code: IntRows, at: int, columns: Columns, rows: OutInts) -> Value:
 
 @part
 def side(values: IntRows, place: int) -> int:
-    """The order of two values of the stack, which mostly are of one kind and no floats."""
-    left, right = taken(values, place), taken(values, place + 1)
+    """The order of two values of the stack."""
+    return side_of(taken(values, place), taken(values, place + 1))
+
+
+@part
+def side_of(left: Value, right: Value) -> int:
+    """The order of two values, which mostly are of one kind and no floats."""
     if left[0] == right[0] and left[0] != do.FLOAT and left[0] != do.NULL:
         return (left[1] > right[1]) - (left[1] < right[1])
     return do.order(left, right)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced, woven
+from sase.engine.kernels.plain import hold_besides, may_bind
 from sase.engine.kernels.series import (
     BEGIN,
-    DEPTH,
     EVENT,
     FIRST,
     GROUP,
@@ -22,9 +22,9 @@ from sase.engine.kernels.series import (
     MOMENTS,
     NEEDED,
     NEXT,
-    NO_EVENT,
     PREVIOUS,
     ROOT,
+    SHOWN,
     SPOT,
     START,
     TAKE,
@@ -34,12 +34,12 @@ from sase.engine.kernels.series import (
     bind,
     differs,
     fits,
-    hold,
     is_match,
     may_pass,
     may_proceed,
 )
 from sase.engine.kernels.stacks import NOTHING, oldest
+from sase.engine.kernels.writing import Written, wrote
 
 # What a run may ignore. Of a contiguous partition either the ranks are known, or every event comes.
 ANY, NEXT_MATCH, STRICT, RANKED, WATCHED = range(5)
@@ -48,9 +48,12 @@ ANY, NEXT_MATCH, STRICT, RANKED, WATCHED = range(5)
 DONE, FULL, CROWDED = range(3)
 
 # Of the state: the event to go on with, how many fresh nodes it has made and which of them is to be
-# looked at next; nodes ever used, the first free one, nodes free; groups; runs ever and live ones.
-AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS, MADE, LIVE, MOST_LIVE, EXPIRED = range(11)
-STATE = 11
+# looked at next; nodes ever used, the first free one, nodes free; groups; runs ever and live ones;
+# matches written before those that are to be taken; how often an event was shown to a run.
+AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS, MADE, LIVE, MOST_LIVE, EXPIRED, TAKEN, STEPS = range(
+    13
+)
+STATE = 13
 
 
 class Rules(NamedTuple):
@@ -87,18 +90,6 @@ class Runs(NamedTuple):
     state: OutInts
 
 
-class Written(NamedTuple):
-    """Matches: their events one after the other, where each ends, and the lengths by level.
-
-    `sizes` are how many matches and events there are.
-    """
-
-    events: OutInts
-    ends: OutInts
-    lengths: OutIntRows
-    sizes: OutInts
-
-
 # ---------------------------------------------------------------- nodes
 
 
@@ -113,7 +104,7 @@ def made(runs: Runs) -> int:
     else:
         state[FREE] = cells[node, NEXT]
         state[SPARE] -= 1
-    cells[node, NEEDED] = 0
+    cells[node, NEEDED], cells[node, SHOWN] = 0, NOTHING
     return int(node)
 
 
@@ -135,10 +126,12 @@ def moved(
     machine: Machine, runs: Runs, incoming: Incoming, i: int, before: int, level: int, moment: int
 ) -> bool:
     """Bind an event at a level after a node, if the conditions of the moment allow it."""
-    cells, state = runs.cells, runs.state
+    cells, state, at = runs.cells, runs.state, MOMENTS * level + moment
+    if not may_bind(machine, cells, at, before, incoming.numbers[i]):
+        return False
     node = made(runs)
     bind(machine, cells, node, before, level, incoming.numbers[i])
-    if not hold(machine, cells, MOMENTS * level + moment, node, NO_EVENT):
+    if not hold_besides(machine, cells, at, node):
         cells[node, NEXT], state[FREE] = state[FREE], node
         cells[node, EVENT] = NOTHING
         state[SPARE] += 1
@@ -247,6 +240,7 @@ def step(
     while node != NOTHING:
         after = cells[node, NEXT]
         stays = False
+        state[STEPS] += 1
         if is_over(machine, rules, runs, incoming, i, node):
             state[EXPIRED] += 1
         else:
@@ -274,16 +268,22 @@ def step(
     in_order(runs, begin)
 
 
+@spliced
+def goes_on(pattern: Pattern, cells: OutIntRows, node: int) -> bool:
+    """Whether a node is a run: whether it may bind anything more."""
+    last = pattern.least.shape[0] - 1
+    most = pattern.most[last]
+    can_take = pattern.kleene[last] == 1 and (most < 0 or cells[node, LENGTH] < most)
+    return bool(cells[node, LEVEL] < last or can_take)
+
+
 @woven
 def commit(pattern: Pattern, runs: Runs, key: int) -> None:
     """The fresh nodes become runs, before those there were, if they can go on."""
     cells, state = runs.cells, runs.state
-    last = pattern.least.shape[0] - 1
     for place in range(state[FRESH] - 1, -1, -1):
         node = runs.fresh[place]
-        most = pattern.most[last]
-        can_take = pattern.kleene[last] == 1 and (most < 0 or cells[node, LENGTH] < most)
-        if cells[node, LEVEL] < last or can_take:
+        if goes_on(pattern, cells, node):
             cells[node, NEEDED] += 1
             cells[node, NEXT], runs.heads[key] = runs.heads[key], node
             runs.counts[key] += 1
@@ -294,26 +294,7 @@ def commit(pattern: Pattern, runs: Runs, key: int) -> None:
     state[FRESH] = state[LOOKED] = 0
 
 
-# ---------------------------------------------------------------- results
-
-
-@woven
-def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
-    """Write the match that ends with a node, if there is room."""
-    count, used = written.sizes[0], written.sizes[1]
-    end = used + cells[node, DEPTH]
-    if count >= written.ends.shape[0] or end > written.events.shape[0]:
-        return False
-    written.ends[count] = end
-    for level in range(written.lengths.shape[0]):
-        written.lengths[level, count] = 0
-    while node != ROOT:
-        end -= 1
-        written.events[end] = cells[node, EVENT]
-        written.lengths[cells[node, LEVEL], count] += 1
-        node = cells[node, PREVIOUS]
-    written.sizes[0], written.sizes[1] = count + 1, written.ends[count]
-    return True
+# ---------------------------------------------------------------- the loop
 
 
 @kernel
@@ -327,6 +308,7 @@ def advance_runs(
 ) -> int:
     """Take in events, on from where it stopped, and write the matches they complete."""
     cells, state, levels = runs.cells, runs.state, pattern.least.shape[0]
+    taken = state[TAKEN]
     while state[AT] < incoming.numbers.shape[0]:
         i = state[AT]
         key = incoming.keys[i]
@@ -343,7 +325,9 @@ def advance_runs(
                 step(machine, pattern, rules, runs, incoming, i)
             while state[LOOKED] < state[FRESH]:
                 node = runs.fresh[state[LOOKED]]
-                if is_match(machine, pattern, cells, node) and not wrote(cells, node, written):
+                if is_match(machine, pattern, cells, node) and not wrote(
+                    cells, node, taken, written
+                ):
                     return FULL
                 state[LOOKED] += 1
             if state[FRESH] > 0:

@@ -35,9 +35,12 @@ from sase.engine.kernels.stacks import NOTHING
 
 # The head of a node: its event, the node before, the level, which event of its component it is and
 # of all, the measure and number of the first event, its own order and place, and for runs: the
-# events that lead to it, how many nodes and runs need it, and the next run of the partition.
-EVENT, PREVIOUS, LEVEL, LENGTH, DEPTH, START, FIRST, TIE, SPOT, GROUP, NEEDED, NEXT = range(12)
-HEAD = 12
+# events that lead to it, how many nodes and runs need it, the next run of the partition, and the
+# last match that was written of what it leads to.
+EVENT, PREVIOUS, LEVEL, LENGTH, DEPTH, START, FIRST, TIE, SPOT, GROUP, NEEDED, NEXT, SHOWN = range(
+    13
+)
+HEAD = 13
 # Of a type of NumPy, because Numba compiles anew for every literal argument.
 ROOT, NO_EVENT = cast(int, np.int64(0)), cast(int, np.int64(NOTHING))
 ZERO, ONE = cast(int, np.int64(0)), cast(int, np.int64(1))
@@ -50,6 +53,7 @@ WORDS = {
     FIRST_EVENT: 1, LAST_EVENT: 1, COUNT: 1, NUMBERS: 1, SUM: 5, LEAST: 2, MOST: 2, SPREAD: 3,
     LACKS: 1,
 }  # fmt: skip
+MADE_OF = {AVERAGE: SUM, DEVIATION: SPREAD}
 LOW_BITS, LOW_MASK = 32, 2**32 - 1
 
 # Where a program's rows come from: an event or value that the newest node knows; the event of the
@@ -72,12 +76,15 @@ class Pattern(NamedTuple):
 # The parts of the tables of a machine, in whose first row it stands where each begins: the rows of
 # `codes` of the equivalence tests that are decided event by event; where the changes of each level
 # begin, and the changes (kind, word, column, table); where the conditions of each moment begin, and
-# the conditions (where the program begins, its loops, its fills); the loops (a level, and whether
-# its first event is exempt); the fills (where from, which loop, word, kind, and where to).
+# the conditions (where the program begins, its loops, its fills, and from PLAIN on what a plain
+# comparison accepts, or 0, the column of the new event, and of the other side where from, word and
+# column); the loops (a level, and whether its first event is exempt); the fills (where from, which
+# loop, word, kind, and where to).
 TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS = (
     cast(int, np.int64(table)) for table in range(7)
 )
-TABLE_WIDTH = 8
+PLAIN = cast(int, np.int64(5))
+TABLE_WIDTH = 10
 
 
 class Machine(NamedTuple):

@@ -47,7 +47,7 @@ from sase.engine.kernels.collapsed import (
 )
 from sase.engine.kernels.compiling import kernel, part, spliced
 from sase.engine.kernels.program import evaluate_tuple
-from sase.engine.kernels.runs import CROWDED, DONE, FULL, Incoming, Written
+from sase.engine.kernels.runs import CROWDED, DONE, FULL, Incoming
 from sase.engine.kernels.series import (
     BEGIN,
     CHECKS,
@@ -71,6 +71,7 @@ from sase.engine.kernels.series import (
     may_proceed,
 )
 from sase.engine.kernels.stacks import NOTHING, oldest
+from sase.engine.kernels.writing import Written
 
 # Where an early condition reads from: the event that is chosen, the one behind it, the last one of
 # a level, and the one that a loop is at.

@@ -105,7 +105,7 @@ class Rules:
         return (
             admitted
             and self.ties[earlier[-1]] < self.ties[position]
-            and self._agrees(component, earlier, position)
+            and self.agrees(component, earlier, position)
             and self._is_within(earlier[0], position)
             and all(self._holds(each, run) for each in self._checked(component, begins))
         )
@@ -138,7 +138,7 @@ class Rules:
             for each in product(*ranges)
         )
 
-    def _agrees(self, component: BoundComponent, earlier: list[int], position: int) -> bool:
+    def agrees(self, component: BoundComponent, earlier: list[int], position: int) -> bool:
         """Whether it passes the tests with the other events of the run."""
         for test, codes in zip(self.query.equivalences, self.codes, strict=True):
             if codes[position] == NOTHING or not self._agree(codes, earlier, position):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sase.engine.operators.backtrack_evaluation import BacktrackEvaluationState
 from sase.engine.operators.collapsed_evaluation import CollapsedEvaluationState
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.finished import SeriesNegationState
+from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.negation import NegationState
 from sase.engine.operators.postponed_evaluation import PostponedEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
@@ -63,7 +65,11 @@ def _opened(
             return TransformationState(node, context, of_series=of_series)
         case RunEvaluation(evaluation=Evaluation.POSTPONED):
             return PostponedEvaluationState(node, context)
-        case RunEvaluation(evaluation=Evaluation.COLLAPSED):
+        case RunEvaluation(evaluation=Evaluation.COLLAPSED | Evaluation.EXPANDED):
             return CollapsedEvaluationState(node, context)
+        case RunEvaluation(evaluation=Evaluation.BACKTRACKING):
+            return BacktrackEvaluationState(node, context)
+        case RunEvaluation(evaluation=Evaluation.MERGED):
+            return MergedEvaluationState(node, context)
         case RunEvaluation():
             return RunEvaluationState(node, context)

@@ -10,9 +10,10 @@ from sase.binding.bound import Condition, Conjunct, ConjunctClass, EquivalenceTe
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Clock
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.runs import Incoming, Written
+from sase.engine.kernels.runs import Incoming
 from sase.engine.kernels.series import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.stacks import EARLIEST
+from sase.engine.kernels.writing import Written
 from sase.engine.operators.contract import Context, Counters, Saved, measures_of
 from sase.engine.operators.series import SeriesProgram, pattern_of
 from sase.engine.operators.simple_conditions import SimpleConditions
@@ -34,7 +35,8 @@ class Evaluation:
         self._key = context.coding.key(() if is_alone else node.partitions)
         self._pattern = pattern_of(context)
         terms = list(_terms(node))
-        self._program = SeriesProgram(context, self._rest, terms, MOMENTS * context.levels)
+        moments = MOMENTS * context.levels
+        self._program = SeriesProgram(context, self._rest, terms, moments, of_runs=True)
         # Whether there is anything to decide that is not of one event alone.
         self._binds = bool(terms or self._rest)
         options = context.options
@@ -67,10 +69,13 @@ class Evaluation:
         written.sizes[:] = 0
         if matches:
             self._built += matches
+            found = written.events[:events]
+            if 2 * events < len(written.events):
+                found = found.copy()
+            else:  # new room costs less than a copy
+                self._written = written._replace(events=np.empty_like(written.events))
             yield Bindings(
-                written.events[:events].copy(),
-                written.ends[:matches].copy(),
-                written.lengths[:, :matches].copy(),
+                found, written.ends[:matches].copy(), written.lengths[:, :matches].copy()
             )
 
     def _make_room_for_match(self) -> None:

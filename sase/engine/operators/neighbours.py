@@ -15,7 +15,7 @@ from sase.engine.expressions import Layout, lower, make_stack
 from sase.engine.expressions.lowering import Lowered
 from sase.engine.kernels.program import Stack, evaluate_tuples
 from sase.engine.operators.contract import Context
-from sase.planning.collapsing import neighbours
+from sase.planning.paths import neighbours
 
 
 @dataclass(frozen=True)

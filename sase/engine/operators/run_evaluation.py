@@ -67,6 +67,10 @@ class RunEvaluationState(Evaluation):
             spots = block.ranks
         incoming = self._incoming(block, spots)
         self._make_room_for_keys(self._context.coding.size(self._key))
+        yield from self._found(incoming)
+
+    def _found(self, incoming: of.Incoming) -> Iterator[Bindings]:
+        """The matches that events complete."""
         machine, state = self._program.machine(), self._runs.state
         state[of.AT] = 0
         why = NOTHING
@@ -75,11 +79,14 @@ class RunEvaluationState(Evaluation):
                 machine, self._pattern, self._rules, self._runs, incoming, self._written
             )
             is_empty = not self._written.sizes[0]
+            state[of.TAKEN] += self._written.sizes[0]
             yield from self._results()
             if why == of.FULL and is_empty:
                 self._make_room_for_match()
             elif why == of.CROWDED:
-                self._make_room_for_nodes(int(incoming.keys[state[of.AT]]))
+                # All that the runs of a partition may become by an event.
+                runs_there = int(self._runs.counts[incoming.keys[state[of.AT]]])
+                self._make_room_for_nodes((runs_there + 1) * self._context.levels)
 
     # ------------------------------------------------------------ room
 
@@ -92,12 +99,11 @@ class RunEvaluationState(Evaluation):
                 counts=np.append(runs.counts, np.zeros(more, np.int64)),
             )
 
-    def _make_room_for_nodes(self, key: int) -> None:
-        """Room for all that the runs of a partition may become by an event."""
+    def _make_room_for_nodes(self, needed: int) -> None:
+        """Room for so many nodes that an event may make, and one more to try."""
         runs = self._runs
-        needed = (int(runs.counts[key]) + 1) * self._context.levels
         size = len(runs.cells)
-        while size - int(runs.state[of.USED]) + int(runs.state[of.SPARE]) < needed:
+        while size - int(runs.state[of.USED]) + int(runs.state[of.SPARE]) <= needed:
             size *= 2
         cells, fresh = runs.cells, runs.fresh
         if size > len(cells):
@@ -106,7 +112,7 @@ class RunEvaluationState(Evaluation):
                 raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
             cells = np.zeros((size, self._program.width), np.int64)
             cells[: len(runs.cells)] = runs.cells
-        if needed > len(fresh):
+        if needed >= len(fresh):
             fresh = np.zeros(1 << needed.bit_length(), np.int64)
         self._runs = runs._replace(cells=cells, fresh=fresh)
 
@@ -119,7 +125,7 @@ class RunEvaluationState(Evaluation):
         return None if first == NOTHING else int(first)
 
     def counters(self) -> Counters:
-        """Events of an admitted type, runs that were made, that are alive, and matches."""
+        """Events, runs made and alive, how often a run was shown an event, and matches."""
         state = self._runs.state
         return {
             "events": self._seen,
@@ -127,6 +133,7 @@ class RunEvaluationState(Evaluation):
             "alive": int(state[of.LIVE]),
             "most_alive": int(state[of.MOST_LIVE]),
             "expired": int(state[of.EXPIRED]),
+            "steps": int(state[of.STEPS]),
             "matches": self._built,
             **self._counted(self._runs.cells.nbytes),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.engine.expressions import lower_terms, make_stack
-from sase.engine.expressions.series import Term, Words, laid_out
+from sase.engine.expressions.plain import NOT_PLAIN, Plain, plain
+from sase.engine.expressions.series import Term, Words, laid_out, words_read
 from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.series import (
@@ -38,9 +39,11 @@ class SeriesProgram:
         tests: Sequence[EquivalenceTest],
         terms: Sequence[Term],
         moments: int,
+        *,
+        of_runs: bool = False,
     ) -> None:
         self._context = context
-        self.moments = moments
+        self.moments, self._tests = moments, len(tests)
         ordered = sorted(terms, key=lambda term: term.moment)
         levels = {each.index: context.level_of(each.index) for each in context.components}
         base = context.layout([term.term for term in ordered])
@@ -50,17 +53,19 @@ class SeriesProgram:
         self._lowered = lowered
         self._stack = make_stack(lowered.depth)
         context.watch(dict(lowered.arithmetic), self._stack)
+        compared = [plain(each.term.term, each) for each in fills if of_runs]
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         self._tables = packed(
             np.array([context.keep_test(test) for test in tests], np.int64),
             *_changes(words, context.levels),
             np.append(0, np.cumsum(counts)),
-            *conditions_of(starts, fills),
+            *conditions_of(starts, fills, compared),
         )
         self._lacking = self._sets(words)
         self._rows = np.zeros(max([each.size for each in fills], default=1) + 1, np.int64)
         self._cursors = np.zeros(1 + max([len(each.loops) for each in fills], default=0), np.int64)
         self.width = HEAD + words.width
+        self._reads = [(each.moment, fill) for each, fill in zip(ordered, fills, strict=True)]
         self._root = self._initial(words, len(tests))
 
     def machine(self) -> Machine:
@@ -83,6 +88,15 @@ class SeriesProgram:
         cells = np.zeros((nodes, self.width), np.int64)
         cells[ROOT] = self._root
         return cells
+
+    def still_read(self, moments: Container[int]) -> list[int]:
+        """The columns of nodes that the tests read, and the conditions of some moments."""
+        found = set(range(self._tests))
+        for moment, fill in self._reads:
+            if moment in moments:
+                assert not fill.loops, "a condition that ranges over events reads every node"
+                found |= {word for row in fill.rows for word in words_read(row)}
+        return [HEAD + word for word in sorted(found)]
 
     def _initial(self, words: Words, tests: int) -> Numbers:
         root = np.zeros(self.width, np.int64)
@@ -142,17 +156,18 @@ class _Program(Protocol):
 
 
 def conditions_of(
-    starts: Sequence[int], programs: Sequence[_Program]
+    starts: Sequence[int], programs: Sequence[_Program], compared: Sequence[Plain] = ()
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Where each program begins, with its loops and what fills its rows."""
+    """Where each program begins, its loops, what fills its rows, and what is compared plainly."""
     checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
-    for start, each in zip(starts, programs, strict=True):
+    compared = compared or [NOT_PLAIN] * len(programs)
+    for start, each, other in zip(starts, programs, compared, strict=True):
         begin, first = len(loops), len(rows)
         loops += each.loops
         rows += each.rows
-        checks.append([start, begin, len(loops), first, len(rows)])
+        checks.append([start, begin, len(loops), first, len(rows), *other])
     return (
-        np.array(checks, np.int64).reshape(-1, 5),
+        np.array(checks, np.int64).reshape(-1, 10),
         np.array(loops, np.int64).reshape(-1, 2),
         np.array(rows, np.int64).reshape(-1, 5),
     )

@@ -144,7 +144,10 @@ class TransformationState:
         """What sequences are shown as."""
         if isinstance(sequences, Bindings):
             assert self._values is not None
-            return Results(sequences.mapped(self._positions), self._values.of(sequences))
+            values = self._values.of(sequences)
+            if self._store.is_dense:
+                return Results(sequences, values)
+            return Results(sequences.mapped(self._positions), values)
         places = sequences & self._store.mask
         return Results(
             self._positions(sequences), tuple(column.of(places) for column in self._columns)

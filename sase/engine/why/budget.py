@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import log10
 
 from sase.engine.kernels.compiling import compilations
 
@@ -11,6 +12,8 @@ from sase.engine.kernels.compiling import compilations
 # one less, so that the last ones have some, too.
 FIRST, SHARE = 1 / 2, 1 / 4
 FEW = 1 << 17
+# From here on numbers are shown as powers of ten; `to_dict` has all their digits.
+LONG = 10**15
 
 
 class Ended(Exception):  # noqa: N818 - it is no error
@@ -30,7 +33,17 @@ class Count:
         return self.is_exact and not self.number
 
     def __str__(self) -> str:
-        return f"{self.number:,}" if self.is_exact else f"at least {self.number:,}"
+        return _shown(self.number) if self.is_exact else f"at least {_shown(self.number)}"
+
+
+def _shown(number: int) -> str:
+    """A number, or where it has many digits what it is about."""
+    if number < LONG:
+        return f"{number:,}"
+    exponent = int(number.bit_length() * log10(2)) - 1
+    while 10 ** (exponent + 1) <= number:
+        exponent += 1
+    return f"{number // 10 ** (exponent - 1) / 10:.1f}e{exponent}"
 
 
 class Budget:

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding import BoundQuery, Schema
-from sase.binding.bound import BoundComponent, Comparison, Condition, EquivalenceTest
+from sase.binding.bound import (
+    BoundComponent,
+    Comparison,
+    Condition,
+    Conjunct,
+    EquivalenceTest,
+    When,
+)
 from sase.engine.block import Block, Stretch
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Column, Events
@@ -30,20 +37,22 @@ PIECE = 1 << 18
 class Stopped:
     """How many events of a component a part stops, and how many no other of its own does.
 
-    `seen` is what there is instead, where nothing passes.
+    `seen` is what there is instead, where nothing passes. A part may stop events only from being
+    the first of a series.
     """
 
     part: Part
     number: int
     alone: int
     seen: Seen | None = None
+    as_first: bool = False
 
 
 @dataclass(frozen=True)
 class Candidates:
     """The events of a component's types, and those that pass its own conditions.
 
-    `unknown` are its types that no event has.
+    `first` are those of a series that may be its first, and `unknown` its types that no event has.
     """
 
     component: BoundComponent
@@ -53,6 +62,13 @@ class Candidates:
     stopped: tuple[Stopped, ...] = ()
     unknown: tuple[str, ...] = ()
     at: Numbers = field(default_factory=lambda: np.empty(0, np.int64), repr=False, compare=False)
+    first: int = 0
+
+    @property
+    def is_barred(self) -> bool:
+        """Whether it must bind an event, and none can be its first."""
+        component = self.component
+        return not (component.negated or self.first) and component.minimum > 0
 
 
 def are_barred(candidates: Sequence[Candidates], left_out: Part | None = None) -> bool:
@@ -60,7 +76,7 @@ def are_barred(candidates: Sequence[Candidates], left_out: Part | None = None) -
     return any(
         all(stopped.part != left_out for stopped in each.stopped)
         for each in candidates
-        if not (each.passing or each.component.negated)
+        if each.is_barred
     )
 
 
@@ -142,10 +158,35 @@ def _candidates(
     events = attributes.events
     types = events.type_names if component.types is None else component.types
     at = of_types(events, types)
-    conditions = _own(component, query, parts)
+    passing, stopped = _stopped(component, _own(component, query, parts), attributes, at)
+    first, as_first = _stopped(
+        component, _of_first(component, query, parts), attributes, passing, as_first=True
+    )
+    stopped += [*as_first, *_without_key(component, query, parts, attributes, passing)]
+    unknown = tuple(name for name in component.types or () if name not in present)
+    return Candidates(
+        component,
+        shown(component),
+        len(at),
+        len(passing),
+        tuple(stopped),
+        unknown,
+        passing,
+        len(first),
+    )
+
+
+def _stopped(
+    component: BoundComponent,
+    conditions: Sequence[tuple[Part, Condition]],
+    attributes: Attributes,
+    at: Numbers,
+    *,
+    as_first: bool = False,
+) -> tuple[Numbers, list[Stopped]]:
+    """The events that pass conditions, and what stops the others."""
     truths = [attributes.truth(each, component, at) for _, each in conditions]
     fails = sum((~truth for truth in truths), start=np.zeros(len(at), np.int64))
-    passing = at[fails == 0]
     stopped = [
         Stopped(
             part,
@@ -153,14 +194,12 @@ def _candidates(
             int((~truth & (fails == 1)).sum()),
             # Where some pass, the constant is not the mistake.
             None if truth.any() else seen_by(condition, at, attributes),
+            as_first,
         )
         for (part, condition), truth in zip(conditions, truths, strict=True)
         if not truth.all()
     ]
-    stopped += _without_key(component, query, parts, attributes, passing)
-    unknown = tuple(name for name in component.types or () if name not in present)
-    text = shown(component)
-    return Candidates(component, text, len(at), len(passing), tuple(stopped), unknown, passing)
+    return at[fails == 0], stopped
 
 
 def of_types(events: Events, types: Collection[str]) -> Numbers:
@@ -180,13 +219,29 @@ def _own(
     found: list[tuple[Part, Condition]] = []
     for part in parts:
         if part.kind is Kind.OWN and part.components == (component.index,):
-            found.append((part, query.conjuncts[part.number].condition))
+            conjunct = query.conjuncts[part.number]
+            if not is_of_first(conjunct, component):
+                found.append((part, conjunct.condition))
         elif part.kind is Kind.TEST:
             test = query.equivalences[part.number]
             keys = (key for key in keys_of(test, query) if key.component == component.index)
             if test.value is not None:
                 found += [(part, Comparison("=", key, test.value)) for key in keys]
     return found
+
+
+def _of_first(
+    component: BoundComponent, query: BoundQuery, parts: Sequence[Part]
+) -> list[tuple[Part, Condition]]:
+    """The conditions on the first event of a series alone."""
+    own = [p for p in parts if p.kind is Kind.OWN and p.components == (component.index,)]
+    conjuncts = [(part, query.conjuncts[part.number]) for part in own]
+    return [(part, each.condition) for part, each in conjuncts if is_of_first(each, component)]
+
+
+def is_of_first(conjunct: Conjunct, component: BoundComponent) -> bool:
+    """Whether a condition on one event lets a series of several have others that fail it."""
+    return conjunct.when is When.FIRST and component.maximum != 1
 
 
 def _without_key(
@@ -199,7 +254,8 @@ def _without_key(
     """The events that agree with none, since what a test reads is NULL."""
     found = []
     for part in parts:
-        if part.kind is not Kind.TEST or component.negated or len(query.components) < 2:
+        is_alone = len(query.components) < 2 and component.is_single
+        if part.kind is not Kind.TEST or component.negated or is_alone:
             continue
         test = query.equivalences[part.number]
         if test.value is not None:

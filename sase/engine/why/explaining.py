@@ -13,11 +13,13 @@ from sase.engine.why.budget import Budget, Count
 from sase.engine.why.candidates import Attributes, Candidates, are_barred, candidates_of
 from sase.engine.why.funnel import funnel_of
 from sase.engine.why.leaving_out import Without, each_left_out, fewest_left_out
+from sase.engine.why.longest import longest_of
 from sase.engine.why.looked_at import LookedAt, looked_at
 from sase.engine.why.near_misses import Misses, NearMisses
 from sase.engine.why.parts import needing_window, parts_of
 from sase.engine.why.relaxing import bare
 from sase.engine.why.searching import Search
+from sase.engine.why.series_misses import SeriesMisses
 from sase.engine.why.table import table_of
 from sase.engine.why.why_not import WhyNot
 from sase.engine.why.words import Facts, sentences
@@ -75,7 +77,7 @@ class _Explanation:
         matches = Count(0) if are_barred(candidates) else search.count(query).matches
         left_out, fewest = self._left_out(candidates)
         levels = funnel_of(query, parts, candidates, search)
-        misses = self._misses(left_out)
+        misses = self._misses(matches, left_out, candidates)
         facts = Facts(
             matches,
             self.seen.types,
@@ -85,6 +87,7 @@ class _Explanation:
             fewest,
             misses,
             needing_window(query),
+            longest_of(query, parts, matches, search),
         )
         return WhyNot(
             matches,
@@ -111,13 +114,27 @@ class _Explanation:
             return left_out, None
         return left_out, fewest_left_out(self.query, self.parts, self.search)
 
-    def _misses(self, left_out: Sequence[Without]) -> tuple[Misses, ...]:
-        """Those of each part without which there is more."""
+    def _misses(
+        self, matches: Count, left_out: Sequence[Without], candidates: Sequence[Candidates]
+    ) -> tuple[Misses, ...]:
+        """Those of each part without which there is more; of strategies of the strictest."""
         if not self.near:
             return ()
-        nearest = NearMisses(self.query, self.search, self.attributes, self.near)
-        helping = (each.parts[0] for each in left_out if each.matches.number)
-        found = (nearest.of(part) for part in helping)
+        found: list[Misses | None]
+        if self.query.level == 1:
+            nearest = NearMisses(self.query, self.search, self.attributes, self.near)
+            found = [nearest.of(each.parts[0]) for each in left_out if each.matches.number]
+        else:
+            of_series = SeriesMisses(
+                self.query, self.search, self.seen, self.attributes, candidates, self.near
+            )
+            others = [each for each in left_out if each.instead]
+            looser = [each for each in others if each.matches.number > matches.number][:1]
+            rest = [each for each in left_out if not each.instead and each.matches.number]
+            # Of what is too much to be counted there are near misses all the same.
+            was_cut = self.search.is_cut
+            found = [of_series.of(each) for each in (*looser, *rest)]
+            self.search.is_cut = was_cut
         return tuple(each for each in found if each is not None and each.positions.shape[1])
 
     def _limits(self) -> list[str]:

@@ -8,36 +8,53 @@ from dataclasses import dataclass
 from sase.binding import BoundQuery
 from sase.engine.why.budget import Count
 from sase.engine.why.candidates import Candidates, are_barred
-from sase.engine.why.parts import Kind, Part, without
+from sase.engine.why.parts import STRATEGIES, Kind, Part, looser, without
 from sase.engine.why.searching import Search
 
 
 @dataclass(frozen=True)
 class Without:
-    """Parts, and the matches that there would be without them."""
+    """Parts, and the matches that there would be without them.
+
+    Where another strategy is `instead` of that of the query, its name.
+    """
 
     parts: tuple[Part, ...]
     matches: Count
+    instead: str = ""
+
+    def __str__(self) -> str:
+        text = " and ".join(part.text for part in self.parts)
+        return f"{self.instead} instead of {text}" if self.instead else text
 
 
 def each_left_out(
     query: BoundQuery, parts: Sequence[Part], candidates: Sequence[Candidates], search: Search
 ) -> tuple[Without, ...]:
     """The query without each part in turn, searched for where a match is possible at all."""
-    return tuple(
-        Without(
-            (part,),
-            Count(0)
-            if are_barred(candidates, part)
-            else search.count(without(query, [part])).matches,
-        )
-        for part in parts
-    )
+    found = []
+    for part in parts:
+        instead = ""
+        if part.kind is Kind.STRATEGY:
+            instead = STRATEGIES[part.number].value
+            found += [
+                Without((each,), _one(query, each, candidates, search), name)
+                for name, each in looser(query)
+            ]
+        found.append(Without((part,), _one(query, part, candidates, search), instead))
+    return tuple(found)
+
+
+def _one(query: BoundQuery, part: Part, candidates: Sequence[Candidates], search: Search) -> Count:
+    if are_barred(candidates, part):
+        return Count(0)
+    return search.count(without(query, [part])).matches
 
 
 # What is put back first is least likely to be blamed: a mistake is most often in a constant.
 _TRUSTED = (
-    Kind.NEGATION, Kind.RELATION, Kind.TEST, Kind.WINDOW, Kind.HAVING, Kind.OWN, Kind.CONSTANT,
+    Kind.NEGATION, Kind.MOST, Kind.RELATION, Kind.TEST, Kind.LEAST, Kind.WINDOW, Kind.HAVING,
+    Kind.STRATEGY, Kind.OWN, Kind.CONSTANT,
 )  # fmt: skip
 
 

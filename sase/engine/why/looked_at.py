@@ -24,6 +24,10 @@ from sase.engine.plan import EnginePlan
 from sase.engine.running import MOST_HELD
 from sase.engine.why.candidates import Attributes, of_types
 from sase.errors import DataError
+from sase.lang.ast import StrategyName
+
+# Strategies under which every event counts, whatever its type.
+CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +81,8 @@ def looked_at(
 def _of_query(events: Events, query: BoundQuery) -> np.typing.NDArray[np.int64] | None:
     """The events of the query's types; None for all, where some admit all or positions count."""
     window = query.window
-    counts = window is not None and window.kind is not WindowKind.TIME
+    counts = query.strategy in CONTIGUOUS
+    counts = counts or (window is not None and window.kind is not WindowKind.TIME)
     if counts or any(each.types is None for each in query.components):
         return None
     named = {name for each in query.components for name in each.types or ()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,6 +103,15 @@ def distance(condition: Condition, values: list[Numbers]) -> Reals:
         case _:
             gaps = [np.abs(first - each) for each in others]
             return np.min(gaps, axis=0) if gaps else np.full(len(first), np.nan)
+
+
+def gap(condition: Condition, values: Sequence[Any]) -> Any:
+    """The same distance of values of Python, of which none is NULL."""
+    first, *others = values
+    if isinstance(condition, Between):
+        low, high = others
+        return max(low - first, first - high, 0)
+    return min(abs(first - each) for each in others)
 
 
 def scale(values: list[Numbers]) -> Reals:

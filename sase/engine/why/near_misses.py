@@ -13,6 +13,7 @@ from sase.binding import BoundQuery
 from sase.binding.bound import Column, Condition, Reference, WindowKind
 from sase.binding.conjuncts import references
 from sase.binding.types import Kind as ValueKind
+from sase.engine.bindings import Bindings
 from sase.engine.expressions.constants import TIMES
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import size_of, span_of
@@ -57,7 +58,7 @@ class Misses:
 
     part: Part
     query: BoundQuery
-    positions: Numbers
+    positions: Numbers | Bindings
     shares: Reals
     by: tuple[str, ...]
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from sase.binding.bound import (
+    All,
     BoundComponent,
     BoundQuery,
     BoundWindow,
-    Conjunct,
+    Condition,
     ConjunctClass,
     Placeholder,
     WindowKind,
 )
 from sase.binding.text import condition_text, test_text
+from sase.lang.ast import StrategyName
 from sase.lang.names import spelled_type
+from sase.source import Span
+
+STRATEGIES = (
+    StrategyName.STRICT_CONTIGUITY,
+    StrategyName.PARTITION_CONTIGUITY,
+    StrategyName.SKIP_TILL_NEXT_MATCH,
+    StrategyName.SKIP_TILL_ANY_MATCH,
+)
+ANY = len(STRATEGIES) - 1
 
 
 class Kind(Enum):
@@ -27,6 +38,9 @@ class Kind(Enum):
     TEST = "equivalence test"
     WINDOW = "window"
     RELATION = "condition on several events"
+    LEAST = "least number of events"
+    MOST = "greatest number of events"
+    STRATEGY = "strategy"
     NEGATION = "negative component"
     HAVING = "HAVING"
 
@@ -35,7 +49,8 @@ class Kind(Enum):
 class Part:
     """A part by its kind and its number: of a conjunct, a test, or a component in the pattern.
 
-    `components` are those that it speaks of; none where it speaks of all.
+    `components` are those that it speaks of; none where it speaks of all. The number of a strategy
+    is that of the one in its place, the last of all being to skip till any match.
     """
 
     kind: Kind
@@ -51,20 +66,41 @@ def parts_of(query: BoundQuery, text: str) -> tuple[Part, ...]:
         *(Part(Kind.TEST, n, f"[{test_text(each)}]") for n, each in enumerate(query.equivalences)),
         *(Part(Kind.NEGATION, c.index, f"!({shown(c)})", (c.index,)) for c in query.negatives),
     ]
+    found += _of_series(query)
+    if query.strategy is not STRATEGIES[ANY]:
+        found.append(Part(Kind.STRATEGY, ANY, query.strategy.value))
     if query.window is not None:
         found.append(Part(Kind.WINDOW, 0, f"WITHIN {window_text(query.window)}"))
     if query.having is not None:
-        names = {each.index: each.variable for each in query.components}
-        found.append(Part(Kind.HAVING, 0, f"HAVING {condition_text(query.having, names)}"))
+        found.append(Part(Kind.HAVING, 0, f"HAVING {_having(query, query.having, text)}"))
     order = list(Kind)
     return tuple(sorted(found, key=lambda part: (order.index(part.kind), part.number)))
+
+
+def _of_series(query: BoundQuery) -> Iterator[Part]:
+    """How many events components must and may bind; that there must be one is never left out."""
+    for each in query.positives:
+        name, own = _bare(each), (each.index,)
+        if each.minimum > 1:
+            yield Part(Kind.LEAST, each.index, f"at least {each.minimum} {name}", own)
+        if each.is_series and each.maximum is not None:
+            yield Part(Kind.MOST, each.index, f"at most {each.maximum} {name}", own)
+
+
+def looser(query: BoundQuery) -> Iterator[tuple[str, Part]]:
+    """The strategies between that of the query and the loosest, as parts with their names."""
+    for number in range(STRATEGIES.index(query.strategy) + 1, ANY):
+        name = STRATEGIES[number]
+        if query.equivalences or name is not StrategyName.PARTITION_CONTIGUITY:
+            yield name.value, Part(Kind.STRATEGY, number, query.strategy.value)
 
 
 def without(query: BoundQuery, parts: Collection[Part]) -> BoundQuery:
     """The query without some parts.
 
     The window takes with it the negative components that need one, a negative component what is
-    said of it; and without a partition the events per partition are all events.
+    said of it; and without a partition the events per partition are all events, and those that
+    must be contiguous too.
     """
     gone = {kind: {part.number for part in parts if part.kind is kind} for kind in Kind}
     removed = gone[Kind.OWN] | gone[Kind.RELATION] | gone[Kind.CONSTANT]
@@ -76,7 +112,12 @@ def without(query: BoundQuery, parts: Collection[Part]) -> BoundQuery:
     )  # fmt: skip
     return replace(
         query,
-        components=tuple(c for c in query.components if c.index not in negatives),
+        components=tuple(
+            _unbounded(c, least=c.index in gone[Kind.LEAST], most=c.index in gone[Kind.MOST])
+            for c in query.components
+            if c.index not in negatives
+        ),
+        strategy=_strategy(query.strategy, gone[Kind.STRATEGY], has_tests=bool(tests)),
         conjuncts=tuple(
             each
             for n, each in enumerate(query.conjuncts)
@@ -89,8 +130,9 @@ def without(query: BoundQuery, parts: Collection[Part]) -> BoundQuery:
 
 
 def at_the_edges(query: BoundQuery) -> tuple[BoundComponent, ...]:
-    """The negative components before the first positive one and after the last."""
-    first, last = query.positives[0].index, query.positives[-1].index
+    """The negative components before the first event that there must be and after the last."""
+    required = [each.index for each in query.positives if each.minimum]
+    first, last = required[0], required[-1]
     return tuple(c for c in query.negatives if not first < c.index < last)
 
 
@@ -102,9 +144,23 @@ def needing_window(query: BoundQuery) -> str:
 
 def shown(component: BoundComponent) -> str:
     """A component as the pattern has it."""
+    return _bare(component, quantifier_text(component))
+
+
+def _bare(component: BoundComponent, quantifier: str = "") -> str:
     names = ", ".join(map(spelled_type, component.types or ())) or "ANY"
     test = f"ANY({names})" if component.is_any and component.types is not None else names
-    return f"{test} {component.variable}" if component.named else test
+    return f"{test}{quantifier} {component.variable}" if component.named else f"{test}{quantifier}"
+
+
+def quantifier_text(component: BoundComponent) -> str:
+    """How many events a component may bind, as it is written; nothing for one event."""
+    least, most = component.minimum, component.maximum
+    if not component.is_series:
+        return "" if least else "?"
+    if most is None:
+        return {0: "*", 1: "+"}.get(least, f"{{{least},}}")
+    return f"{{{least}}}" if least == most else f"{{{least},{most}}}"
 
 
 def window_text(window: BoundWindow) -> str:
@@ -128,7 +184,7 @@ def _conjuncts(query: BoundQuery, text: str) -> list[Part]:
         Part(
             _KINDS.get(each.kind, Kind.RELATION),
             n,
-            _written(each, text) or condition_text(each.condition, names),
+            _written(each.span, text) or condition_text(each.condition, names),
             each.references,
         )
         for n, each in enumerate(query.conjuncts)
@@ -136,11 +192,36 @@ def _conjuncts(query: BoundQuery, text: str) -> list[Part]:
     ]
 
 
-def _written(conjunct: Conjunct, text: str) -> str:
-    return " ".join(text[conjunct.span.start : conjunct.span.end].split())
+def _written(span: Span, text: str) -> str:
+    return " ".join(text[span.start : span.end].split())
+
+
+def _having(query: BoundQuery, having: Condition, text: str) -> str:
+    names = {each.index: each.variable for each in query.components}
+    operands = having.operands if isinstance(having, All) else (having,)
+    written = [_written(each.span, text) or condition_text(each, names) for each in operands]
+    return " AND ".join(written)
 
 
 def _window(window: BoundWindow | None, *, has_tests: bool) -> BoundWindow | None:
     if window is None or has_tests or window.kind is not WindowKind.PARTITION_EVENTS:
         return window
     return replace(window, kind=WindowKind.EVENTS)
+
+
+def _unbounded(component: BoundComponent, *, least: bool, most: bool) -> BoundComponent:
+    """A component without the bounds of its number of events."""
+    if not (least or most):
+        return component
+    return replace(
+        component,
+        minimum=1 if least else component.minimum,
+        maximum=None if most else component.maximum,
+    )
+
+
+def _strategy(strategy: StrategyName, others: Collection[int], *, has_tests: bool) -> StrategyName:
+    """The strategy, or the loosest of others."""
+    found = STRATEGIES[max(others)] if others else strategy
+    is_partial = found is StrategyName.PARTITION_CONTIGUITY and not has_tests
+    return StrategyName.STRICT_CONTIGUITY if is_partial else found

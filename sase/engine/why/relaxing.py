@@ -24,6 +24,7 @@ from sase.binding.bound import (
     Part,
     Reference,
     Truth,
+    When,
 )
 from sase.binding.conditions import OPPOSITES
 from sase.binding.conjuncts import references
@@ -36,14 +37,58 @@ def bare(query: BoundQuery) -> BoundQuery:
 
 
 def beginning(query: BoundQuery, levels: int) -> BoundQuery:
-    """The first positive components alone, and what is said of them."""
+    """The first positive components alone, and what is said of them; the last one is not empty."""
     kept = query.positives[:levels]
+    if not kept[-1].minimum:
+        kept = (*kept[:-1], replace(kept[-1], minimum=1, is_series=True))
     indexes = {component.index for component in kept}
     return replace(
         query,
         components=kept,
         conjuncts=tuple(
             c for c in query.conjuncts if c.references and set(c.references) <= indexes
+        ),
+        having=None,
+    )
+
+
+def ending(query: BoundQuery, level: int) -> BoundQuery:
+    """The positive components from one on alone, of which that may have bound one event so far."""
+    first, *rest = query.positives[level:]
+    return _partial(query, (_begun(first), *rest), first, (When.FIRST, When.WHOLE))
+
+
+def starting(query: BoundQuery, level: int) -> BoundQuery:
+    """The positive components up to one alone, of which that may have bound one event so far."""
+    *before, last = query.positives[: level + 1]
+    return _partial(query, (*before, _begun(last)), last, (When.WHOLE,))
+
+
+def _begun(component: BoundComponent) -> BoundComponent:
+    """A component that has bound an event."""
+    if component.is_single:
+        return component
+    return replace(component, minimum=1, is_series=True)
+
+
+def _partial(
+    query: BoundQuery,
+    kept: tuple[BoundComponent, ...],
+    begun: BoundComponent,
+    unknown: tuple[When, ...],
+) -> BoundQuery:
+    """Some components, and what is said of them but for what is not known of one yet."""
+    indexes = {component.index for component in kept}
+    left_out = () if begun.is_single else unknown
+    return replace(
+        query,
+        components=kept,
+        conjuncts=tuple(
+            c
+            for c in query.conjuncts
+            if c.references
+            and set(c.references) <= indexes
+            and not (c.component == begun.index and c.when in left_out)
         ),
         having=None,
     )

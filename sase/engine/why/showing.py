@@ -7,10 +7,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sase.engine.why.candidates import Candidates
-from sase.engine.why.funnel import Level
+from sase.engine.why.funnel import Level, Step
 
 if TYPE_CHECKING:
     from sase.engine.why.why_not import WhyNot
+
+
+# Events of a series that are shown.
+MOST_EVENTS = 4
 
 
 def as_text(why: WhyNot) -> str:
@@ -64,16 +68,26 @@ def _stops(why: WhyNot) -> Iterator[str]:
     for each in why.components:
         for stopped in each.stopped:
             seen = f": {stopped.seen}" if stopped.seen is not None else ""
-            yield f"{each.text}: {stopped.part.text} stops {stopped.number:,}{seen}"
+            first = " from being the first" if stopped.as_first else ""
+            yield f"{each.text}: {stopped.part.text} stops {stopped.number:,}{first}{seen}"
         level = levels.get(each.component.index)
         if level is not None and level.steps:
-            steps = ", ".join(f"{step.left} with {step.part.text}" for step in level.steps)
-            yield f"{each.text}: {level.in_order:,} in order, {steps}"
+            steps = ", ".join(f"{step.left} with {step.part.text}" for step in _told(level.steps))
+            what = each.text if each.component.minimum else f"{each.text} or before"
+            yield f"{what}: {level.in_order:,} in order, {steps}"
+
+
+def _told(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps until nothing is left."""
+    for step in steps:
+        yield step
+        if step.left.is_none:
+            return
 
 
 def _left_out(why: WhyNot) -> list[list[str]]:
     rows = [
-        [" and ".join(part.text for part in each.parts), str(each.matches)]
+        [str(each), str(each.matches)]
         for each in (*why.left_out, *([] if why.fewest is None else [why.fewest]))
     ]
     return [["nothing", str(why.matches)], *rows] if rows else []
@@ -87,8 +101,22 @@ def _near(why: WhyNot) -> Iterator[str]:
         by = f", {row['by']}" if row["by"] else ""
         yield f"  stopped by {row['stopped_by']}{by}"
         for name, number in zip(names, row["rows"].values(), strict=True):
-            if number is not None:
+            if isinstance(number, list):
+                yield from _series(name, number, row[name], why.shown)
+            elif number is not None:
                 yield f"    {name}: row {number:,}  {_event(row[name], why.shown)}"
+
+
+def _series(
+    name: str, rows: list[int], events: list[dict[str, Any]], shown: Sequence[str]
+) -> Iterator[str]:
+    """The events of a series, of many the first ones and the last."""
+    hidden = range(MOST_EVENTS, len(rows))
+    for place, (number, event) in enumerate(zip(rows, events, strict=True), start=1):
+        if len(hidden) < 2 or place not in hidden:
+            yield f"    {name}[{place}]: row {number:,}  {_event(event, shown)}"
+        elif place == MOST_EVENTS:
+            yield f"    … {len(hidden):,} more of {name}"
 
 
 def _event(event: dict[str, Any], shown: Sequence[str]) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sase.binding import BoundQuery, Schema
+from sase.engine.bindings import Bindings
 from sase.engine.expressions import Interner
 from sase.engine.found import Found, Shape
 from sase.engine.history import History
@@ -15,8 +17,10 @@ from sase.engine.operators.transformation import Results
 from sase.engine.why.near_misses import Misses, ranked
 from sase.engine.why.relaxing import as_positive, bare
 from sase.engine.why.searching import planned
+from sase.engine.why.series_misses import shown_as
 from sase.planning.recipes import Recipe
 
+Numbers = NDArray[np.int64]
 # What the events of a match look like does not depend on how it is found.
 UNCHANGED = Recipe("", "", ())
 
@@ -28,11 +32,8 @@ def table_of(
 
     A negative component has an event where that is what stopped the match, and else NULL.
     """
-    every = query
-    for component in query.negatives:
-        every = as_positive(every, component.index)
     names = [component.variable for component in query.components]
-    nothing = np.empty((len(names), 0), np.int64)
+    every, nothing = _nothing(query)
     tables = [_events(every, nothing, history, schema)]
     tables += [_events(each.query, each.positions, history, schema) for each in misses]
     together = _united(tables)
@@ -51,8 +52,18 @@ def table_of(
     )
 
 
+def _nothing(query: BoundQuery) -> tuple[BoundQuery, Numbers | Bindings]:
+    """The query with an event of every component, and none of its matches."""
+    if query.level > 1:
+        return shown_as(query), Bindings.none(len(query.components))
+    every = query
+    for component in query.negatives:
+        every = as_positive(every, component.index)
+    return every, np.empty((len(query.components), 0), np.int64)
+
+
 def _events(
-    query: BoundQuery, positions: np.typing.NDArray[np.int64], history: History, schema: Schema
+    query: BoundQuery, positions: Numbers | Bindings, history: History, schema: Schema
 ) -> pa.Table:
     """The events of matches under their variables, and in `rows` the numbers of their rows."""
     shape = Shape.of(planned(bare(query), schema, UNCHANGED), Interner())

@@ -58,7 +58,13 @@ class WhyNot:
 
 
 def _count(count: Count) -> dict[str, Any]:
-    return {"number": count.number, "is_exact": count.is_exact}
+    # Python makes no text of integers with more digits.
+    has_digits = count.number < 10**4000
+    return {
+        "number": count.number if has_digits else None,
+        "text": str(count),
+        "is_exact": count.is_exact,
+    }
 
 
 def _component(candidates: Candidates) -> dict[str, Any]:
@@ -68,12 +74,14 @@ def _component(candidates: Candidates) -> dict[str, Any]:
         "negated": candidates.component.negated,
         "events": candidates.events,
         "passing": candidates.passing,
+        "first": candidates.first,
         "unknown_types": list(candidates.unknown),
         "stopped": [
             {
                 "part": each.part.text,
                 "events": each.number,
                 "by_it_alone": each.alone,
+                "as_first": each.as_first,
                 "instead": None if each.seen is None else str(each.seen),
             }
             for each in candidates.stopped
@@ -94,5 +102,6 @@ def _level(level: Level) -> dict[str, Any]:
 def _without(left_out: Without) -> dict[str, Any]:
     return {
         "parts": [part.text for part in left_out.parts],
+        "instead": left_out.instead or None,
         "matches": _count(left_out.matches),
     }

@@ -15,6 +15,8 @@ from sase.nearest import nearest
 
 # Types that are listed where a name is like none of them.
 LISTED = 8
+# What the first event of a match has before it.
+NOTHING = "what it takes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,8 @@ class Facts:
     misses: tuple[Misses, ...]
     # What goes with the window, as text.
     with_window: str = ""
+    # By variable the longest series that there is, where it should be longer.
+    longest: tuple[tuple[str, int], ...] = ()
 
 
 def sentences(facts: Facts) -> Iterator[str]:
@@ -41,6 +45,9 @@ def sentences(facts: Facts) -> Iterator[str]:
     for candidates in facts.candidates:
         yield from _of_candidates(candidates, facts.types)
     yield from _of_levels(facts)
+    for variable, length in facts.longest:
+        events = "1 event" if length == 1 else f"{length:,} events"
+        yield f"with all else that is said the longest {variable} has {events}"
     yield from _of_window(facts.misses)
     yield from _remedies(facts)
 
@@ -71,6 +78,8 @@ def _of_candidates(candidates: Candidates, types: Sequence[tuple[str, int]]) -> 
     without_key = [each for each in candidates.stopped if each.part.kind is Kind.TEST]
     if not candidates.passing:
         yield _none_passes(candidates)
+    elif not candidates.first:
+        yield _none_is_first(candidates)
     elif lacking := [each for each in without_key if each.number == candidates.passing]:
         yield (
             f"of all {candidates.passing:,} {candidates.text} what {lacking[0].part.text} reads is"
@@ -87,6 +96,15 @@ def _meant(name: str, types: Sequence[tuple[str, int]]) -> str:
     listed = [f"{known} ({count:,})" for known, count in list(present.items())[:LISTED]]
     more = f" and {len(present) - LISTED} more" if len(present) > LISTED else ""
     return f"; there are {', '.join(listed)}{more}"
+
+
+def _none_is_first(candidates: Candidates) -> str:
+    what = f"none of the {candidates.passing:,} {candidates.text} can be the first of a series"
+    stopped = [each for each in candidates.stopped if each.as_first]
+    alone = [each for each in stopped if each.number == candidates.passing]
+    if alone:
+        return f"{what}: none passes " + "; nor ".join(map(_with_values, alone))
+    return f"{what}: none passes all of {' and '.join(each.part.text for each in stopped)}"
 
 
 def _none_passes(candidates: Candidates) -> str:
@@ -109,20 +127,29 @@ def _with_values(stopped: Stopped) -> str:
 
 def _of_levels(facts: Facts) -> Iterator[str]:
     for number, level in enumerate(facts.levels):
-        if not level.candidates.passing:
+        is_last = number == len(facts.levels) - 1
+        is_optional = not level.candidates.component.minimum
+        if is_optional and not (is_last and level.steps):
+            continue
+        if level.candidates.is_barred:
             return  # which was said
         if not level.in_order:
             yield _wrong_order(facts.levels[: number + 1])
             return
-        is_last = number == len(facts.levels) - 1
         if level.reached.is_none or (is_last and level.steps):
             yield from _stopped(facts.levels[: number + 1])
             return
 
 
 def _wrong_order(levels: Sequence[Level]) -> str:
-    *before, level = levels
+    *before, level = (each for each in levels if each.candidates.component.minimum)
     earlier = before[-1].candidates
+    least = earlier.component.minimum
+    if least > 1 and earlier.passing:
+        return (
+            f"{earlier.passing:,} {earlier.text} pass, and none of the"
+            f" {level.candidates.passing:,} {level.candidates.text} comes after {least:,} of them"
+        )
     after = "one of them" if earlier.passing > 1 else "it"
     are = f"are {earlier.passing:,}" if earlier.passing > 1 else "is one"
     return (
@@ -137,7 +164,11 @@ def _stopped(levels: Sequence[Level]) -> Iterator[str]:
     """What the events of a level were stopped by, one part after the other."""
     *before, level = levels
     text = level.candidates.text
-    earlier = " and ".join(each.candidates.text for each in before)
+    earlier = " and ".join(
+        each.candidates.text for each in before if each.candidates.component.minimum
+    )
+    if not level.candidates.component.minimum:
+        text = "last events"
     held: list[Part] = []
     left = Count(level.in_order)
     for step in level.steps:
@@ -145,8 +176,12 @@ def _stopped(levels: Sequence[Level]) -> Iterator[str]:
         if step.left == left or is_open:
             held.append(step.part)
             continue
-        having = _having(earlier, held)
-        yield f"{left} {text} {_have(left)} {having}; {_share(left, step.left)} {step.part.text}"
+        if not (step.left.is_exact or step.left.number):
+            return  # what did not come out says nothing
+        having = f"{_have(left)} {_having(earlier, held)}"
+        if not earlier and level.candidates.component.maximum != 1:
+            having = f"can end a series{_having('', held).removeprefix(NOTHING)}"
+        yield f"{left} {text} {having}; {_share(left, step.left)} {step.part.text}"
         if not step.left.number:
             return
         left, held = step.left, [*held, step.part]
@@ -157,9 +192,10 @@ def _have(count: Count) -> str:
 
 
 def _having(earlier: str, held: Sequence[Part]) -> str:
-    parts = " ".join(part.text for part in held if part.kind in (Kind.TEST, Kind.WINDOW))
-    conditions = [part.text for part in held if part.kind not in (Kind.TEST, Kind.WINDOW)]
-    what = f"{earlier} before" if earlier else "what it takes"
+    of_whole = (Kind.TEST, Kind.WINDOW, Kind.STRATEGY)
+    parts = " ".join(part.text for part in held if part.kind in of_whole)
+    conditions = [part.text for part in held if part.kind not in of_whole]
+    what = f"{earlier} before" if earlier else NOTHING
     agreeing = f", with {parts}" if parts else ""
     return what + agreeing + (f" and {' and '.join(conditions)}" if conditions else "")
 
@@ -191,16 +227,41 @@ def _remedies(facts: Facts) -> Iterator[str]:
         if each.matches.number > facts.matches.number and facts.matches.is_exact
     ]
     helping.sort(key=lambda each: -each.matches.number)
-    # More after more says little: the greatest gains come first.
-    for each in helping if facts.matches.is_none else helping[:1]:
+    # More after more says little: the greatest gains come first; of strategies the strictest.
+    strategies = [each for each in facts.left_out if each.instead and each in helping][:2]
+    others = [each for each in helping if not each.instead]
+    helping = [*strategies, *others] if facts.matches.is_none else helping[:1]
+    for each in helping:
         with_it = facts.with_window if each.parts[0].kind is Kind.WINDOW else ""
-        yield f"without {_named(each.parts[0])}{with_it} there would be {_matches(each.matches)}"
+        more = _skipped(facts.misses) if each in strategies[:1] else ""
+        yield f"{_lacking(each)}{with_it} there would be {_matches(each.matches)}{more}"
     if facts.fewest is not None and not helping:
         parts = " and ".join(_named(part) for part in facts.fewest.parts)
         yield (
             "leaving out one part does not help: without "
             f"{parts} together there would be {_matches(facts.fewest.matches)}"
         )
+
+
+def _lacking(left_out: Without) -> str:
+    """What would be otherwise."""
+    (part,) = left_out.parts
+    match part.kind:
+        case Kind.STRATEGY:
+            return f"under {left_out}"
+        case Kind.LEAST:
+            return f"with one event instead of {part.text}"
+        case Kind.MOST:
+            return f"with any number instead of {part.text}"
+    return f"without {_named(part)}"
+
+
+def _skipped(misses: Sequence[Misses]) -> str:
+    """What the strategy does not let the nearest match under another one skip."""
+    for each in misses:
+        if each.part.kind is Kind.STRATEGY:
+            return f"; the nearest {'is ' * each.by[0].startswith('not')}{each.by[0]}"
+    return ""
 
 
 def _named(part: Part) -> str:

@@ -13,6 +13,7 @@ from sase.planning.explain.reasons import reasons
 from sase.planning.explain.value import (
     Expected,
     ExplainedAlternative,
+    ExplainedForm,
     ExplainedOperator,
     ExplainedStep,
     Explanation,
@@ -44,6 +45,7 @@ def described(
     measured: Mapping[str, Measured] | None = None,
     results: int | None = None,
     nanoseconds: int | None = None,
+    form: ExplainedForm | None = None,
 ) -> Explanation:
     """The explanation of a plan; `measured` is by the names of operators."""
     words = _words(made.plan)
@@ -70,6 +72,7 @@ def described(
         results,
         nanoseconds,
         statistics,
+        form,
     )
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sase.planning.explain.value import VERSION, ExplainedOperator, Explanation
+from sase.planning.explain.value import (
+    VERSION,
+    ExplainedForm,
+    ExplainedOperator,
+    Explanation,
+)
 
 
 def as_document(explanation: Explanation) -> dict[str, Any]:
@@ -18,6 +23,7 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
         "statistics": explanation.source or None,
         "results": {"expected": explanation.expected_results, "actual": explanation.results},
         "nanoseconds": explanation.nanoseconds,
+        "form": None if explanation.form is None else _form(explanation.form),
         "split": explanation.split,
         "notes": list(explanation.notes),
         "worst_estimate": None if worst is None else worst.name,
@@ -40,6 +46,15 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
             ]
             for choice in explanation.choices
         ],
+    }
+
+
+def _form(form: ExplainedForm) -> dict[str, Any]:
+    return {
+        "output": form.output,
+        "counts_paths": not form.reasons,
+        "reasons": list(form.reasons),
+        "list": None if form.matches is None else {"matches": form.matches, "bytes": form.bytes},
     }
 
 

@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
+from sase.planning.explain.forms import form_text
 from sase.planning.explain.numbers import counted, duration
 from sase.planning.explain.page.details import panel
 from sase.planning.explain.page.flow import address, flow
@@ -73,6 +74,9 @@ def _known(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "Results", about if found is None else f"{counted(found)} ({about})"
     elif explanation.results is not None:
         yield "Results", counted(explanation.results)
+    form = None if explanation.form is None else form_text(explanation.form)
+    if form is not None:
+        yield "Output", form
     if explanation.nanoseconds is not None:
         yield "Time", duration(explanation.nanoseconds)
     if worst is not None:

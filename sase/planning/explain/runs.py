@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, When
 from sase.binding.conjuncts import references
@@ -10,6 +11,7 @@ from sase.binding.text import Names, condition_text, test_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import EdgeCondition, Evaluation, RunEvaluation
 
+_OF_GRAPHS = (Evaluation.COLLAPSED, Evaluation.EXPANDED)
 # What a run does with an event that it does not take.
 _LEFT = {
     StrategyName.SKIP_TILL_ANY_MATCH: "a run may ignore any event",
@@ -29,6 +31,12 @@ def algorithm_of(runs: RunEvaluation) -> str:
         last = runs.components[-1]
         name = last.variable if last.is_single else "event that may be the last"
         return f"walk back from each {name} through remembered events{apart} (postponed)"
+    if runs.evaluation in _OF_GRAPHS:
+        return f"all paths through a graph of the events that may take part{apart} (collapsed)"
+    if runs.evaluation is Evaluation.MERGED:
+        return f"runs of the automaton, those alike as one, event by event{apart} (merged)"
+    if runs.evaluation is Evaluation.BACKTRACKING:
+        return f"runs of the automaton, one at a time{apart} (backtracking)"
     return f"runs of the automaton, event by event{apart}"
 
 
@@ -36,10 +44,13 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
     """What it admits, under which strategy, and what it decides where."""
     if runs.nothing is not None:
         yield f"no event can take part: {runs.nothing}"
-    for component in runs.components:
-        yield from _component(component, runs, names)
+    bounds = runs.bounds or [(each.minimum, each.maximum) for each in runs.components]
+    for component, (least, most) in zip(runs.components, bounds, strict=True):
+        narrowed = replace(component, minimum=least, maximum=most)
+        yield from _component(narrowed, runs, names)
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
     decided = _walked if runs.evaluation is Evaluation.POSTPONED else _on_edges
+    decided = _of_neighbours if runs.evaluation in _OF_GRAPHS else decided
     yield from decided(runs, names)
     for test in runs.equivalences:
         if test.value is not None:
@@ -132,6 +143,12 @@ def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
         yield f"on the way back, {_chosen(earliest, parts)}: {_text(conjunct, names)}"
     for edge in runs.conditions:
         yield f"when a match is whole: {_text(edge.conjunct, names)}"
+
+
+def _of_neighbours(runs: RunEvaluation, names: Names) -> Iterator[str]:
+    """The conditions on two events that follow each other in a match."""
+    for conjunct in runs.early:
+        yield f"between neighbours: {_text(conjunct, names)}"
 
 
 def _chosen(component: BoundComponent, parts: set[Part]) -> str:

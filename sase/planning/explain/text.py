@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
+from sase.planning.explain.forms import form_text
 from sase.planning.explain.numbers import counted, duration, size
 from sase.planning.explain.value import ExplainedOperator, Explanation
 from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN
@@ -51,9 +52,16 @@ def _heading(explanation: Explanation) -> Iterator[str]:
         told.append(f"in {duration(explanation.nanoseconds)}")
     if told:
         yield f"results: {', '.join(told)}"
+    yield from told_form(explanation)
     worst = explanation.worst
     if worst is not None:
         yield f"worst estimate: {worst.symbol}, by a factor of {counted(worst.misestimate)}"
+
+
+def told_form(explanation: Explanation) -> list[str]:
+    """What there is to say of the form of the result, as lines."""
+    told = None if explanation.form is None else form_text(explanation.form)
+    return [] if told is None else wrap(f"output {told}", 100, subsequent_indent="  ")
 
 
 def _operator(operator: ExplainedOperator, depth: int) -> Iterator[str]:

@@ -92,6 +92,19 @@ class ExplainedAlternative:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedForm:
+    """The form of the result; the `matches` that a list would have, and the `bytes` at the least.
+
+    `reasons` say what makes it necessary to look at single matches; without any they are counted.
+    """
+
+    output: str
+    matches: float | None
+    bytes: float | None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A plan from the bottom up, the rewrites that led to it, and what is known of the events."""
 
@@ -106,6 +119,7 @@ class Explanation:
     results: int | None = None
     nanoseconds: int | None = None
     statistics: Statistics | None = None
+    form: ExplainedForm | None = None
 
     @property
     def expected_results(self) -> float | None:

@@ -6,13 +6,16 @@ alone, where conditions only choose among the sequences.
 
 from __future__ import annotations
 
+from sase.planning.rewrites.backtrack_runs import backtrack_runs
 from sase.planning.rewrites.build_composite_key import build_composite_key
+from sase.planning.rewrites.collapse_matches import collapse_matches
 from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
 from sase.planning.rewrites.evaluate_runs import evaluate_runs
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
 from sase.planning.rewrites.filter_early import filter_early
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
+from sase.planning.rewrites.merge_runs import merge_runs
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
 from sase.planning.rewrites.negate_before_window import negate_before_window
 from sase.planning.rewrites.partition_on_every_attribute import partition_on_every_attribute
@@ -54,6 +57,9 @@ _RULES = (
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
     Rewrite(push_limit),  # when all that decides is in construction
+    Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
+    Rewrite(backtrack_runs, of_runs=backtrack_runs),
+    Rewrite(collapse_matches, of_runs=collapse_matches),
     Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
     Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
     Rewrite(prune_columns, of_runs=prune_columns_of_runs),

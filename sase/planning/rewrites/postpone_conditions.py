@@ -14,8 +14,8 @@ def postpone_conditions(plan: Operator) -> Outcome:
     runs = find(plan, RunEvaluation)
     if runs is None:
         return NO_RUNS
-    if runs.evaluation is Evaluation.POSTPONED:
-        return Declined("evaluation is postponed already")
+    if runs.evaluation is not Evaluation.NFAB:
+        return Declined(f"evaluation is {runs.evaluation.value} already")
     if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
         return Declined(f"under {runs.strategy.value} conditions decide what is taken")
     if runs.counts_in_partitions and any(test not in runs.partitions for test in runs.equivalences):

@@ -16,10 +16,10 @@ from sase.engine.plan import EnginePlan
 from sase.engine.saving import StateError
 from sase.engine.snapshot import restored
 from sase.errors import DataError
+from sase.spark.failing import of_row
 from sase.spark.shape import Shape
 from sase.spark.streaming.packing import from_bytes, to_bytes
 from sase.spark.streaming.timing import Ticks
-from sase.spark.task import of_row
 from sase.spark.ties import Ties
 
 # The lateness of a plan of which the time is moved by the watermark alone.

@@ -19,7 +19,7 @@ from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.driver import Step
 from sase.planning.replay import Strategy, possible
-from sase.spark.replay import OUTPUTS, check_order, check_quarantine, in_form
+from sase.spark.replay import FLOWING, OUTPUTS, check_order, check_quarantine, in_form
 from sase.spark.results import arrow_schema, spark_schema
 from sase.spark.source import Source
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
@@ -119,10 +119,10 @@ def stream(
 ) -> Stream:
     """The query over the stream, ready to give its DataFrame."""
     check_is_one("output", output, OUTPUTS)
-    if output == "count":
+    if output not in FLOWING:
         raise PlanError(
-            'output="count": a stream has no end at which its matches are counted; how many each'
-            " micro-batch has given is in the progress of the streaming query"
+            f'output="{output}": a stream has no end at which its matches are counted; how many'
+            " each micro-batch has given is in the progress of the streaming query"
         )
     source = Source.of(df)
     known = compiled(

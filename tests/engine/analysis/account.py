@@ -37,6 +37,8 @@ def check_runs(counted: dict[str, Any]) -> int:
     if "runs" in counted:
         assert counted["alive"] + counted["expired"] <= counted["runs"]
         assert counted["alive"] <= counted["most_alive"] <= counted["runs"]
+    elif "candidates" in counted:
+        assert counted["candidates"] <= counted["events"]
     else:
         assert counted["alive"] <= counted["instances"] <= counted["events"]
         assert counted["walks"] <= counted["instances"]

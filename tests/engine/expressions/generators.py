@@ -263,10 +263,12 @@ GRID: list[dict[str, object]] = [
 whole_constants = st.one_of(st.sampled_from(WHOLES).map(str), whole_literals)
 real_constants = st.one_of(st.sampled_from(REALS).map(repr), real_literals)
 any_constants = st.one_of(whole_constants, real_constants)
+divisors = st.one_of(st.sampled_from([1, 2, 3, 500, 2**62, 2**63 - 1]), st.integers(1, 9)).map(str)
 plain = st.one_of(
     formed("x.{} {} {}", st.sampled_from("nf"), signs, any_constants),
     formed("x.{} {} {}", st.sampled_from("nf"), signs, any_constants),
     formed("{} {} x.{}", any_constants, signs, st.sampled_from("nf")),
+    formed("x.n % {} {} {}", divisors, signs, any_constants),
     formed("x.{} {}IN ({}, {}, NULL)", st.sampled_from("nf"), nots, any_constants, any_constants),
     st.lists(any_constants, min_size=17, max_size=18).map(
         lambda each: f"x.n IN ({', '.join(each)})"

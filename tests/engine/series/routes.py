@@ -27,7 +27,8 @@ from tests.engine.series.comparing import Found, found, joined
 from tests.engine.series.examples import SeriesExample, drawn, examples
 
 # The recipes that have rules of their own for series or strategies.
-RECIPES = ("optimized", "basic", "pais", "nfab", "postponed", "postponed_filters")
+OF_RUNS = ("nfab", "nfab_merged", "backtrack", "postponed", "postponed_filters", "collapsed")
+RECIPES = ("optimized", "basic", "pais", *OF_RUNS)
 MANNERS = ("match", "records", "table", "chunks", "threads", "push", "push", "restored")
 
 ways = st.builds(
@@ -39,7 +40,11 @@ ways = st.builds(
     st.just(2),
 )
 # Level 1 by the operator that evaluates runs.
-as_runs = all_ways.map(lambda way: replace(way, recipe="nfab", order=(), off=None))
+as_runs = st.builds(
+    lambda way, recipe: replace(way, recipe=recipe, order=(), off=None),
+    all_ways,
+    st.sampled_from(OF_RUNS),
+)
 
 
 def is_there() -> bool:

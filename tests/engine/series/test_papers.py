@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import sase
+from tests.engine.series.routes import OF_RUNS
 from tests.test_naive import LEVELS_1_AND_2
 
-RECIPES = ("optimized", "nfab", "postponed", "postponed_filters")
+RECIPES = ("optimized", *OF_RUNS)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

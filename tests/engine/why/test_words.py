@@ -253,11 +253,6 @@ def test_no_events_at_all(events: Any) -> None:
     assert found.to_dict()["near_misses"] == []
 
 
-def test_level_2_is_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(PlanError, match="sase explain --analyze|analyze=True"):
-        why("EVENT SEQ(SHELF-READING+ x[], EXIT-READING z)")
-
-
 # ---------------------------------------------------------------- bounds
 
 

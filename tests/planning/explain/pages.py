@@ -10,7 +10,7 @@ from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
 from sase.planning.driver import Call
 from sase.planning.explain import Explanation, described
-from sase.planning.explain.value import Expected, Measured
+from sase.planning.explain.value import Expected, ExplainedForm, Measured
 from sase.planning.optimizer import optimized
 from sase.planning.recipes import Choice, Recipe, read_recipe
 from sase.planning.statistics import (
@@ -128,6 +128,7 @@ EXAMPLES = {
             measured=MEASURED,
             results=18_231,
             nanoseconds=38_400_000,
+            form=ExplainedForm("all", 1_140.0, 18_240.0, ("a negative component",)),
             notes=["the whole stream is one slice"],
         )
     ),

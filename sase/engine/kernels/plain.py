@@ -1,0 +1,63 @@
+"""Plain comparisons of a new event with what a run knows: decided before the event is bound."""
+
+from __future__ import annotations
+
+from sase.engine.kernels.compiling import Ints, OutIntRows, part, woven
+from sase.engine.kernels.program import side_of
+from sase.engine.kernels.series import (
+    CHECKS,
+    EVENT,
+    EVENT_BEFORE,
+    HEAD,
+    KNOWN_VALUE,
+    MOMENTS_AT,
+    NO_EVENT,
+    PLAIN,
+    VALUE_BEFORE,
+    ZERO,
+    Machine,
+    entry,
+    holds,
+)
+from sase.engine.kernels.stacks import NOTHING
+
+
+@woven
+def hold_besides(machine: Machine, cells: OutIntRows, moment: int, node: int) -> bool:
+    """Whether those conditions of a moment hold that are no plain comparisons."""
+    for condition in range(
+        entry(machine, MOMENTS_AT, moment, ZERO), entry(machine, MOMENTS_AT, moment + 1, ZERO)
+    ):
+        if entry(machine, CHECKS, condition, PLAIN) == 0 and not holds(
+            machine, cells, condition, node, NO_EVENT
+        ):
+            return False
+    return True
+
+
+@woven
+def may_bind(machine: Machine, cells: OutIntRows, moment: int, node: int, event: int) -> bool:
+    """Whether the plain comparisons of a moment accept an event after a node."""
+    for condition in range(
+        entry(machine, MOMENTS_AT, moment, ZERO), entry(machine, MOMENTS_AT, moment + 1, ZERO)
+    ):
+        check = machine.tables[machine.tables[0, CHECKS] + condition, PLAIN:]
+        if check[0] != 0 and not accepts(machine, cells, check, node, event & machine.mask):
+            return False
+    return True
+
+
+@part
+def accepts(machine: Machine, cells: OutIntRows, check: Ints, node: int, place: int) -> bool:
+    """Whether a plain comparison of a new event with what a node knows is as wanted."""
+    columns, source, word = machine.columns, check[2], HEAD + check[3]
+    if source in (VALUE_BEFORE, KNOWN_VALUE):
+        other = int(cells[node, word]), int(cells[node, word + 1])
+    else:
+        event = cells[node, EVENT] if source == EVENT_BEFORE else cells[node, word]
+        if event == NOTHING:
+            return False
+        at = event & machine.mask
+        other = int(columns.tags[check[4], at]), int(columns.cells[check[4], at])
+    value = int(columns.tags[check[1], place]), int(columns.cells[check[1], place])
+    return bool((check[0] >> (side_of(value, other) + 1)) & 1 == 1)

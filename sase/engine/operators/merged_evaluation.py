@@ -1,0 +1,154 @@
+"""(NFAb) Merged evaluation: runs that behave alike are one, and their matches are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.bindings import Bindings
+from sase.engine.kernels import merging as of
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.fanning import FRAME, WAY, advance_merged
+from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, SPARE, TAKEN, USED, Incoming
+from sase.engine.kernels.series import BEGIN, MOMENTS
+from sase.engine.kernels.stacks import EARLIEST, NOTHING
+from sase.engine.operators.contract import Context, Counters, Saved, bound_of
+from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.planning.nodes import RunEvaluation
+
+Numbers = NDArray[np.int64]
+
+
+class MergedEvaluationState(RunEvaluationState):
+    """A running evaluation of merged runs, event by event."""
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        super().__init__(node, context)
+        size, state = context.options.stack, np.zeros(of.STATE, np.int64)
+        state[of.FREE_EDGE] = NOTHING
+        self._merging = of.Merging(
+            frozen(self._needed()),
+            np.full((len(self._runs.cells), 2), NOTHING, np.int64),
+            np.zeros((size, 2), np.int64),
+            np.zeros((size, 2), np.int64),
+            np.full(len(self._runs.heads), EARLIEST, np.int64),
+            np.zeros((size, FRAME), np.int64),
+            np.zeros((size, WAY), np.int64),
+            state,
+        )
+
+    def _needed(self) -> Numbers:
+        """By level how many columns of a node are still read, and which."""
+        levels, rows = self._context.levels, list[list[int]]()
+        for level, component in enumerate(self._context.components):
+            # At a further event and at the end of the series; a single event has only an end.
+            first = MOMENTS * level + BEGIN + (1 if component.maximum != 1 else 2)
+            columns = self._program.still_read(range(first, MOMENTS * levels))
+            rows.append([len(columns), *columns])
+        table = np.zeros((levels, max(map(len, rows))), np.int64)
+        for level, row in enumerate(rows):
+            table[level, : len(row)] = row
+        return table
+
+    def _found(self, incoming: Incoming) -> Iterator[Bindings]:
+        """The matches that events complete."""
+        machine, state = self._program.machine(), self._runs.state
+        state[AT] = 0
+        self._make_room_for_measures()
+        why = NOTHING
+        while why != DONE:
+            why = advance_merged(
+                machine, self._pattern, self._rules, self._runs, self._merging, incoming,
+                self._written,
+            )  # fmt: skip
+            is_empty = not self._written.sizes[0]
+            state[TAKEN] += self._written.sizes[0]
+            yield from self._results()
+            if why == FULL and is_empty:
+                self._make_room_for_match()
+            elif why == CROWDED and self._merging.state[of.TELLING]:
+                frames, ways = self._merging.frames, self._merging.ways
+                self._merging = self._merging._replace(frames=_twice(frames), ways=_twice(ways))
+            elif why == CROWDED:
+                self._make_room_for_event(int(incoming.keys[state[AT]]))
+
+    # ------------------------------------------------------------ room
+
+    def _make_room_for_measures(self) -> None:
+        seen, more = self._merging.seen, len(self._runs.heads) - len(self._merging.seen)
+        if more > 0:
+            seen = np.append(seen, np.full(more, EARLIEST, np.int64))
+            self._merging = self._merging._replace(seen=seen)
+
+    def _make_room_for_event(self, key: int) -> None:
+        """Room for all that the runs of a partition may become by an event."""
+        needed = (int(self._runs.counts[key]) + 1) * self._context.levels
+        self._let_go(EARLIEST)
+        room = len(self._runs.cells) // 4
+        self._make_room_for_nodes(max(needed, room if self._is_tight(room) else 0))
+        merging, state = self._merging, self._merging.state
+        links, edges, buckets, ways = merging.links, merging.edges, merging.buckets, merging.ways
+        if len(links) < len(self._runs.cells):
+            links = np.full((len(self._runs.cells), 2), NOTHING, np.int64)
+            links[: len(merging.links)] = merging.links
+        while len(edges) - state[of.EDGES] + state[of.SPARE_EDGES] <= max(needed, len(edges) // 4):
+            edges = _twice(edges)
+        while len(buckets) // 2 <= needed:
+            buckets = np.zeros((2 * len(buckets), 2), np.int64)
+        while len(ways) <= needed:
+            ways = _twice(ways)
+        self._merging = merging._replace(links=links, edges=edges, buckets=buckets, ways=ways)
+
+    def _is_tight(self, room: int) -> bool:
+        """Whether not even so many nodes are free, so that it is not worth while to look again."""
+        state = self._runs.state
+        return len(self._runs.cells) - int(state[USED]) + int(state[SPARE]) <= room
+
+    # ------------------------------------------------------------ time and state
+
+    def _let_go(self, bound: int) -> int:
+        """Let go what is over, and say which event is the first still needed."""
+        self._make_room_for_measures()
+        found = of.expire_merged(
+            self._runs, self._merging, self._rules, bound, self._clock.position
+        )
+        return int(found)
+
+    def horizon(self) -> int | None:
+        """The first event of any run, once those that are over are gone."""
+        bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
+        first = self._let_go(bound)
+        return None if first == NOTHING else first
+
+    def counters(self) -> Counters:
+        """Those of runs, and how many of those that were made became one with another."""
+        return {**super().counters(), "merged": int(self._merging.state[of.MERGED])}
+
+    def saved(self) -> Saved:
+        """The runs, and what each stands for."""
+        merging = self._merging
+        return {
+            **super().saved(),
+            "links": merging.links[: int(self._runs.state[USED])],
+            "edges": merging.edges[: int(merging.state[of.EDGES])],
+            "measures": merging.seen,
+            "merging": merging.state,
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        super().restore(saved)
+        merging, kept, known = self._merging, np.array(saved["links"]), np.array(saved["edges"])
+        links = np.full((len(self._runs.cells), 2), NOTHING, np.int64)
+        links[: len(kept)] = kept
+        edges = np.zeros((max(len(known), len(merging.edges)), 2), np.int64)
+        edges[: len(known)] = known
+        seen, state = (np.array(saved[name], np.int64) for name in ("measures", "merging"))
+        self._merging = merging._replace(links=links, edges=edges, seen=seen, state=state)
+
+
+def _twice(array: Numbers) -> Numbers:
+    """Twice as much room."""
+    return np.concatenate([array, np.zeros_like(array)])

@@ -1,0 +1,59 @@
+"""The form of a result in words: what a list of all matches would cost, and what does without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sase.planning.collapsing import collapsed
+from sase.planning.cost import cost_of
+from sase.planning.explain.numbers import counted, size
+from sase.planning.explain.value import ExplainedForm
+from sase.planning.nodes import Operator
+from sase.planning.preflight import bytes_of_a_match
+from sase.planning.statistics import Statistics
+
+# Forms that hold no list.
+SETS = ("compressed", "count")
+# A list that takes more bytes is worth a word though nobody asked for another form.
+LARGE = 1 << 30
+
+
+def explained_form(
+    output: str, basic: Operator, plan: Operator, statistics: Statistics | None
+) -> ExplainedForm:
+    """The form of a query by its basic plan, and by the plan that would list its matches."""
+    reasons = collapsed(basic).reasons
+    if statistics is None:
+        return ExplainedForm(output, None, None, reasons)
+    matches = cost_of(plan, statistics).results
+    return ExplainedForm(output, matches, matches * bytes_of_a_match(plan), reasons)
+
+
+def form_text(form: ExplainedForm) -> str | None:
+    """A sentence on it; None of a list that is not large."""
+    if form.output in SETS:
+        return f"{form.output}: {'; '.join(_of_set(form))}"
+    if form.bytes is None or form.bytes <= LARGE:
+        return None
+    told = f"{form.output}: a list takes at least {size(form.bytes)}"
+    if form.reasons:
+        return f"{told}, and only a search finds the number: {form.reasons[0]}"
+    return f'{told}: output="compressed", or --output count, holds and counts them without it'
+
+
+def analyze_lists(output: str) -> str:
+    """Why a form without a list is not analyzed."""
+    told = f'output="{output}" is not analyzed'
+    return f"{told}: what operators count is of a plan that lists its matches"
+
+
+def _of_set(form: ExplainedForm) -> Iterator[str]:
+    if form.reasons:
+        yield f"the matches are looked at one by one, since {'; '.join(form.reasons)}"
+    else:
+        yield "paths through a graph of events are counted, and no single match is looked at"
+    if form.matches is not None and form.bytes is not None:
+        number, amount = counted(form.matches), size(form.bytes)
+        yield f"a list would have about {number} matches, and take at least {amount}"
+    if not form.reasons:
+        yield "the operators are those of a list"

@@ -1,0 +1,153 @@
+"""What of a query is said by paths through a graph of its events, under skip till any match.
+
+These are all matches as long as what remains to be decided is of one event, of two neighbours in a
+match, or of the number of events of a series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sase.binding.bound import (
+    Aggregate,
+    Between,
+    BoundComponent,
+    Comparison,
+    Condition,
+    Conjunct,
+    ConjunctClass,
+    Constant,
+    EquivalenceTest,
+    Part,
+    WindowKind,
+)
+from sase.binding.conjuncts import references
+from sase.binding.text import Names, condition_text, test_text
+from sase.lang.ast import StrategyName
+from sase.planning.nodes import EdgeCondition, RunEvaluation
+
+# A graph has a slot for each number of events that a series must have: a greater one is tested.
+LONGEST = 64
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+@dataclass(frozen=True)
+class Paths:
+    """What of runs is said by paths: how long series are, and what holds of neighbours.
+
+    `left` are the conditions of which it is not, and `reasons` why matches are not all paths.
+    """
+
+    bounds: Bounds
+    neighbours: tuple[Conjunct, ...]
+    left: tuple[EdgeCondition, ...]
+    reasons: tuple[str, ...]
+
+
+def paths_of(runs: RunEvaluation) -> Paths:
+    """Of runs for which all that one event decides is decided for it alone."""
+    reasons, names = list[str](), {each.index: each.variable for each in runs.components}
+    if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
+        reasons.append(f"under {runs.strategy.value} runs depend on each other")
+    reasons += [f"{test_text(test)} is tested event by event" for test in _tested(runs)]
+    bounds, found, left = Bounds(runs.components), list[Conjunct](), list[EdgeCondition]()
+    for edge in runs.conditions:
+        if neighbours(edge.conjunct, runs.components) is not None:
+            found.append(edge.conjunct)
+        elif not bounds.take(edge.conjunct.condition):
+            left.append(edge)
+    reasons += [apart(edge.conjunct.condition, names) for edge in left]
+    return Paths(bounds, tuple(found), tuple(left), tuple(reasons))
+
+
+def neighbours(conjunct: Conjunct, components: Sequence[BoundComponent]) -> tuple[int, int] | None:
+    """The levels of the two neighbours that a condition is on, the earlier first; None if not so.
+
+    Of one series these are an event and the one before it. Else the last event of a component and
+    the first of the next one: where one of both is empty, such a condition is not checked.
+    """
+    if conjunct.kind is not ConjunctClass.SEVERAL:
+        return None
+    levels = {component.index: level for level, component in enumerate(components)}
+    found = [(levels[each.component], each) for each in references(conjunct.condition)]
+    if any(isinstance(each, Aggregate) for _, each in found):
+        return None
+    parts = {(level, each.part) for level, each in found}
+    first, last = (choose(level for level, _ in parts) for choose in (min, max))
+    if first == last:
+        within = {(first, Part.PREVIOUS), (first, Part.CURRENT)}
+        return (first, first) if (first, Part.PREVIOUS) in parts and parts <= within else None
+    if last != first + 1 or len(parts) != 2:
+        return None
+    of = dict(parts)
+    one, other = components[first], components[last]
+    ends = of[first] in _one(one) or (of[first] is Part.LAST and one.minimum > 0)
+    begins = of[last] in _one(other) or of[last] is Part.FIRST
+    return (first, last) if ends and begins else None
+
+
+def _one(component: BoundComponent) -> tuple[Part, ...]:
+    """What means the only event that a component can bind."""
+    return (Part.EVENT, Part.CURRENT) if component.maximum == 1 else ()
+
+
+def _tested(runs: RunEvaluation) -> Iterator[EquivalenceTest]:
+    """The tests that are not decided by the key of partitions or for an event alone."""
+    if runs.is_alone:
+        return
+    counts = runs.window is not None and runs.window.kind is WindowKind.PARTITION_EVENTS
+    for test in runs.equivalences:
+        if test not in runs.partitions and (test.value is None or counts):
+            yield test
+
+
+def apart(condition: Condition, names: Names) -> str:
+    """Why a condition is not said by paths."""
+    return f"{condition_text(condition, names)} is no condition on neighbours"
+
+
+class Bounds:
+    """The components, of which conditions on the length of a series narrow the bounds."""
+
+    def __init__(self, components: tuple[BoundComponent, ...]) -> None:
+        self.components = components
+
+    def take(self, condition: Condition) -> bool:
+        """Whether a condition is on the length alone, and the bounds are now those it allows."""
+        match condition:
+            case Comparison(operator=operator, left=Aggregate() as length, right=Constant() as to):
+                return self._narrowed(length, operator, to.value)
+            case Comparison(operator=operator, left=Constant() as to, right=Aggregate() as length):
+                return self._narrowed(length, _MIRRORED.get(operator, operator), to.value)
+            case Between(
+                operand=Aggregate() as length, low=Constant() as low, high=Constant() as high,
+                negated=False,
+            ):  # fmt: skip
+                before = self.components
+                if self._narrowed(length, ">=", low.value) and self._narrowed(
+                    length, "<=", high.value
+                ):
+                    return True
+                self.components = before
+        return False
+
+    def _narrowed(self, length: Aggregate, operator: str, value: object) -> bool:
+        is_length = length.function == "count" and length.attribute is None
+        if not is_length or length.part is not Part.ALL or type(value) is not int:
+            return False
+        least = {">": value + 1, ">=": value, "=": value}.get(operator)
+        most = {"<": value - 1, "<=": value, "=": value}.get(operator)
+        if least is None and most is None:
+            return False
+        level = next(n for n, c in enumerate(self.components) if c.index == length.component)
+        old = self.components[level]
+        minimum = old.minimum if least is None else max(old.minimum, least)
+        maximum = old.maximum
+        if most is not None:
+            maximum = most if maximum is None else min(maximum, most)
+        if minimum > LONGEST or (maximum is not None and not max(minimum, 1) <= maximum <= LONGEST):
+            return False
+        new = replace(old, minimum=minimum, maximum=maximum)
+        self.components = (*self.components[:level], new, *self.components[level + 1 :])
+        return True

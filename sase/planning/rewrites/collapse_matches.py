@@ -1,0 +1,29 @@
+"""(SASE++) Make a graph of the events that may take part, of which all paths are the matches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
+from sase.planning.paths import paths_of
+from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
+
+
+def collapse_matches(plan: Operator) -> Outcome:
+    """What looks at whole matches may, since all paths are listed as such."""
+    runs = find(plan, RunEvaluation)
+    if runs is None:
+        return NO_RUNS
+    if runs.evaluation is not Evaluation.NFAB:
+        return Declined(f"evaluation is {runs.evaluation.value} already")
+    paths = paths_of(runs)
+    if paths.reasons:
+        return Declined(paths.reasons[0])
+    collapsed = replace(
+        runs,
+        conditions=(),
+        early=paths.neighbours,
+        bounds=tuple((each.minimum, each.maximum) for each in paths.bounds.components),
+        evaluation=Evaluation.EXPANDED,
+    )
+    return exchanged(plan, collapsed)

@@ -1,0 +1,68 @@
+"""All matches of a replay as a set: which plan says what is asked of it, and what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import types as st
+from pyspark.sql.pandas.types import from_arrow_type
+
+from sase.api.compiling import Compiled
+from sase.engine.events.inputs import Inputs
+from sase.engine.plan import EnginePlan
+from sase.errors import PlanError
+from sase.planning.collapsing import collapsed
+from sase.planning.nodes import Transformation, exchanged, the
+from sase.planning.optimizer import Optimized
+from sase.planning.replay import set_declined
+from sase.spark.results import struct_of
+from sase.spark.sets import Form, shown_schema
+from sase.spark.source import Source
+
+
+def form_of(known: Compiled, plan: EnginePlan) -> Form:
+    """What answers questions of the set of all matches: a graph of events, or else the plan."""
+    basic = exchanged(known.basic, replace(the(known.basic, Transformation), limit=None))
+    made = collapsed(basic)
+    keys = tuple(dict.fromkeys(test.attribute for test in known.bound.equivalences))
+    if made.reasons:
+        return Form(plan, keys, made.reasons)
+    engine = known.plan(Optimized.of(made.plan)).engine
+    return Form(replace(engine, on_bad_row=plan.on_bad_row), keys)
+
+
+def check_set(known: Compiled) -> None:
+    """Refuse the collapsed form where tasks cannot give their share of it."""
+    why = set_declined(known.basic)
+    if why:
+        raise PlanError(f'output="compressed" cannot be taken on Spark: {why}')
+
+
+def set_schema(form: Form, source: Source, columns: tuple[list[str], ...]) -> st.StructType:
+    """The columns of the collapsed form, of events that have some columns by their DataFrame."""
+    tables = tuple(
+        replace(table, source=table.source.select(names))
+        for table, names in zip(source.empty.tables, columns, strict=True)
+    )
+    shown = shown_schema(form, Inputs(tables, typed=source.is_typed))
+    return st.StructType([_field(each, form, source) for each in shown])
+
+
+def _field(shown: pa.Field, form: Form, source: Source) -> st.StructField:
+    match shown.name:
+        case "key":
+            kind: st.DataType = struct_of(shown.type, None, source)
+        case "events":
+            components = zip(shown.type, form.plan.positives, strict=True)
+            lists = (
+                st.StructField(
+                    each.name,
+                    st.ArrayType(struct_of(each.type.value_type, component.types, source)),
+                )
+                for each, component in components
+            )
+            kind = st.StructType(list(lists))
+        case _:
+            kind = from_arrow_type(shown.type, prefer_timestamp_ntz=True)
+    return st.StructField(shown.name, kind)

@@ -1,0 +1,180 @@
+"""The search of a part for its matches as a set: how many end at which event, and who takes part.
+
+A set is made of events that are held. So the rows of a part come in stretches: the matches whose
+last event lies in a stretch are known from its rows and those of one window around it, and the
+rows before these are let go. Without a window in time all rows of the part are one stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from sase.binding.bound import WindowKind
+from sase.engine.events import Events
+from sase.engine.forms.collapsed_table import Ends, Lists, collapsed_events
+from sase.engine.forms.compressed_matches import BUDGET
+from sase.engine.forms.counted import Counted
+from sase.engine.forms.listed import Gathered
+from sase.engine.found import Found, Part
+from sase.engine.matcher import Matcher
+from sase.engine.plan import EnginePlan
+from sase.errors import BudgetError, DataError
+from sase.planning.replay import EARLIEST, LATEST
+from sase.spark.failing import of_row
+from sase.spark.shape import Shape
+from sase.spark.ties import Ties
+
+# Rows of a stretch, unless a window holds more.
+STRETCH = 1 << 19
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is asked of the set of all matches, and the `plan` that answers it.
+
+    `reasons` say why matches are looked at one by one; without any they are counted as paths.
+    """
+
+    plan: EnginePlan
+    keys: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def shown_schema(form: Form, empty: object) -> pa.Schema:
+    """The columns of the collapsed form, by those of events without any row."""
+    matcher = Matcher(form.plan, streaming=False)
+    inputs, events = matcher.load(empty)
+    found = Found(matcher.shape, matcher.take(inputs, events))
+    none = np.empty(0, np.int64)
+    ends = Ends(none, [], tuple(Lists(none, none) for _ in form.plan.positives))
+    return collapsed_events(ends, found, form.keys).schema
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Rows that came together, and the times of the first and the last event among them."""
+
+    rows: pa.Table
+    first: int
+    last: int
+
+
+class SetSearch:
+    """The search of one part; the matches count whose last event it owns.
+
+    `results` is how many of them there are so far. It gives their collapsed form, unless it only
+    `counts`.
+    """
+
+    is_done = False
+
+    def __init__(
+        self,
+        form: Form,
+        shape: Shape,
+        slack: int,
+        owned: tuple[int, int] | None,
+        *,
+        counts: bool,
+    ) -> None:
+        self._form, self._shape, self._counts = form, shape, counts
+        self._low, self._high = owned or (EARLIEST, LATEST)
+        self._loader = Matcher(form.plan, streaming=False)
+        self._ties = Ties(form.plan, shape) if form.plan.counts_events else None
+        self._blocks: list[_Block] = []
+        self._fresh = self._looked_at = self.results = 0
+        split = form.plan.split
+        self._before = self._after = None
+        if split.before is not None and split.before.kind is WindowKind.TIME:
+            reach = (split.before.size or 1) + slack
+            self._before, self._after = reach, slack if split.after is None else reach
+
+    def push(self, rows: pa.Table) -> Iterator[pa.Table]:
+        """What some more rows complete."""
+        if self._ties is not None:
+            self._ties.check(rows)
+        events = self._loaded(rows)
+        if len(events):
+            self._blocks.append(_Block(rows, int(events.ts[0]), int(events.ts[-1])))
+            self._fresh += rows.num_rows
+        held = sum(block.rows.num_rows for block in self._blocks)
+        if self._after is not None and self._fresh >= max(STRETCH, held - self._fresh):
+            # Events of the last time may still come.
+            yield from self._known(self._blocks[-1].last - 1 - self._after)
+
+    def finish(self) -> Iterator[pa.Table]:
+        """What is known because no row is to come."""
+        yield from self._known(LATEST)
+
+    def _loaded(self, rows: pa.Table) -> Events:
+        try:
+            _, events = self._loader.load(self._shape.events(rows))
+        except DataError as problem:
+            if problem.row is None:
+                raise
+            raise of_row(problem, self._shape.row(rows, problem.row)) from None
+        return events
+
+    # ------------------------------------------------------------ a stretch
+
+    def _known(self, until: int) -> Iterator[pa.Table]:
+        """The matches that end up to a time, and not before those that were known."""
+        low, high = self._low, min(until, self._high)
+        if low <= high and self._blocks:
+            rows = pa.concat_tables([block.rows for block in self._blocks])
+            yield from self._searched(rows, low, high)
+            self._low = high + 1
+        self._fresh = 0
+        if self._before is not None:
+            oldest = self._low - self._before
+            self._blocks = [block for block in self._blocks if block.last >= oldest]
+
+    def _searched(self, rows: pa.Table, low: int, high: int) -> Iterator[pa.Table]:
+        matcher = Matcher(self._form.plan, streaming=False)
+        inputs, events = matcher.load(self._shape.events(rows))
+        within = range(
+            int(np.searchsorted(events.ts, low, "left")),
+            int(np.searchsorted(events.ts, high, "right")),
+        )
+        if self._form.reasons:
+            found, pieces = self._listed(matcher.search(inputs, events), within)
+        else:
+            known = Counted(self._form.plan, inputs, events)
+            if self._counts:
+                self.results += known.count_within(within)
+                return
+            found, pieces = known.nothing, known.ends_within(within)
+        for ends in pieces:
+            self.results += sum(ends.counts)
+            yield collapsed_events(ends, found, self._form.keys)
+
+    def _listed(self, parts: Iterator[Part], within: range) -> tuple[Found, Iterator[Ends]]:
+        """The collapsed form of matches that are looked at one by one."""
+        nothing = next(parts)
+        assert isinstance(nothing, Found), "of events that are held nothing else is found"
+        gathered = Gathered(len(nothing.shape.components))
+        for part in parts:
+            assert isinstance(part, Found)
+            self._looked_at += len(part)
+            if self._looked_at > BUDGET:
+                raise BudgetError(
+                    f"a task would have to look at more than {BUDGET:,} matches one by one, since"
+                    f" not all of the query can be counted with: {self._form.reasons[0]}; narrow"
+                    " the query, or cut the events into more parts"
+                )
+            gathered.add(_ending(part, within))
+        return nothing, iter([gathered.ends()])
+
+
+def _ending(part: Found, within: range) -> Found:
+    """The matches whose last event has one of some positions."""
+    kept = []
+    for results in part.results:
+        last = results.last
+        is_own = (last >= within.start) & (last < within.stop)
+        kept.append(results if is_own.all() else results.at(is_own))
+    return replace(part, results=tuple(kept))
