@@ -41,7 +41,7 @@ def listed(options: argparse.Namespace) -> None:
     """The systems, their forms, and which are installed."""
     for rival in rivals().values():
         there = "installed" if interpreter(options.folder, rival) else "not installed"
-        print(f"{rival.name:24} {there:14} {', '.join(form.name for form in rival.forms)}")
+        print(f"{rival.name:24} {there:14} {'; '.join(form.name for form in rival.forms)}")
 
 
 def installed(options: argparse.Namespace) -> None:
