@@ -9,10 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.cells import CELLS, WINDOW, Cell
+from experiments.cells import CELLS, Q5_S5, WINDOW, Cell
 from experiments.rivals.protocol import Task
-from experiments.runs import Q5, Q5_COUNT
-from sase.generate import stock_events
 
 SHARE = 10  # of which a quick run takes one
 
@@ -75,14 +73,12 @@ def with_codes(table: pa.Table) -> pa.Table:
     return table.append_column("code", pc.add(codes, pa.scalar(1, pa.int8())))
 
 
-def stock() -> pa.Table:
-    """S5."""
-    return stock_events(events=200_000, seed=20080601)
-
-
 def contest(cell: Cell) -> Contest:
     """A cell of the throughput table."""
     return Contest(cell.name, cell.query.text, cell.stream.table, cell.matches, cell.row_sum, cell)
 
 
-CONTESTS = (*map(contest, CELLS), Contest("Q5/S5", Q5, stock, *Q5_COUNT))
+CONTESTS = (
+    *map(contest, CELLS),
+    Contest(Q5_S5.name, Q5_S5.text, Q5_S5.table, Q5_S5.matches, Q5_S5.held),
+)
