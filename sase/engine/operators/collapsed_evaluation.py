@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Numbers
 from sase.engine.compressed import Binding, Candidates, Edge, Levels, MatchSet
-from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST
+from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
 from sase.engine.operators.evaluation import Evaluation
 from sase.engine.operators.neighbours import Neighbours
@@ -37,6 +37,9 @@ class CollapsedEvaluationState(Evaluation):
         self._parts = [np.empty((7, 0), np.int64)]
         # Else all events are kept until the set is asked for.
         self._lists = node.evaluation is How.EXPANDED
+        # A single event has no other to agree with, but must have what negative components share.
+        alone = self._rest if node.is_alone else []
+        self._shared = [context.coding.key((test,)) for test in alone]
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
         """The events of a block that may take part in a match are remembered."""
@@ -63,6 +66,8 @@ class CollapsedEvaluationState(Evaluation):
             )  # fmt: skip
             events = np.stack([np.asarray(column, np.int64) for column in columns])
             may = (events[KEY] >= 0) & ((events[BEGINS] | events[TAKES]) != 0)
+            for key in self._shared:
+                may &= block.codes(key) != NOTHING
             self._parts.append(events[:, may])
 
     def horizon(self) -> int | None:
