@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import LONG
+
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
 FILES = ["test_engine_is_naive.py", "test_long_streams.py"]
+# All kernels are compiled anew for it, which takes minutes; tests of kernels alone always do it.
+CHECKED = [("NUMBA_BOUNDSCHECK", FILES)] if LONG else []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("variable", "files"), [("NUMBA_DISABLE_JIT", FILES[:1]), ("NUMBA_BOUNDSCHECK", FILES)]
-)
+@pytest.mark.parametrize(("variable", "files"), [("NUMBA_DISABLE_JIT", FILES[:1]), *CHECKED])
 def test_in_other_modes(variable: str, files: list[str]) -> None:
     """The profile `debug` has few examples."""
     options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=debug"]
