@@ -174,7 +174,8 @@ def _row(point: Point, name: str, found: list[Sample] | Stopped, way: Way | None
     if isinstance(found, Stopped):
         return row | {"status": found.status, "note": found.note, "events": point.events}
     assert way is not None
-    wall = Times.of([sample.wall for sample in found])
+    # A program with a clock of its own does not count its start, nor what it reads first.
+    wall = Times.of([sample.outcome.figures.get("own_s", sample.wall) for sample in found])
     outcome = found[-1].outcome
     figures = dict(outcome.figures) | (dict(way.probe()) if way.probe else {})
     return row | {
