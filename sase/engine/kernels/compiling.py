@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +21,11 @@ import numpy as np
 from numba import types
 from numba.core import event
 from numpy.typing import NDArray
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -113,7 +118,8 @@ def _with_signature(compiled: Any, arguments: tuple[Any, ...]) -> Callable[..., 
     def compile_once(*values: Any) -> Any:
         with lock:
             if arguments not in compiled.overloads:
-                compiled.compile(arguments)
+                with _alone(compiled):
+                    compiled.compile(arguments)
             # From now on arguments are converted, writable arrays to read-only ones, or refused.
             compiled.disable_compile()
         return compiled
@@ -208,6 +214,21 @@ def _temporary_folder(bases: list[Path]) -> Path:
         f"compiled kernels are not kept: {tried} cannot be written (NUMBA_CACHE_DIR names another)"
     )
     return Path(folder)
+
+
+@contextmanager
+def _alone(compiled: Any) -> Iterator[None]:
+    """Only one process compiles a kernel: those that wait load what it kept.
+
+    A Spark job's tasks and a suite's workers ask for the same kernels at the same time. The lock
+    ends with the process that holds it; where locks are not to be had, each compiles for itself.
+    """
+    name = f"{compiled.py_func.__module__}.{compiled.py_func.__qualname__}.lock"
+    with (_folder() / name).open("w") as file:
+        if fcntl is not None:
+            with suppress(OSError):  # of a file system that has no locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 # ---------------------------------------------------------------- what the user is told
