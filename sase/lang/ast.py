@@ -174,6 +174,10 @@ class Product(Node):
 # ---------------------------------------------------------------- conditions
 
 ComparisonOperator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
+# The operator that means the same when the sides change places.
+TURNED: dict[ComparisonOperator, ComparisonOperator] = {
+    "=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,11 @@ from sase.binding.bound import (
 )
 from sase.binding.conjuncts import references
 from sase.binding.text import Names, condition_text, test_text
-from sase.lang.ast import StrategyName
+from sase.lang.ast import TURNED, StrategyName
 from sase.planning.nodes import EdgeCondition, RunEvaluation
 
 # A graph has a slot for each number of events that a series must have: a greater one is tested.
 LONGEST = 64
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ class Bounds:
             case Comparison(operator=operator, left=Aggregate() as length, right=Constant() as to):
                 return self._narrowed(length, operator, to.value)
             case Comparison(operator=operator, left=Constant() as to, right=Aggregate() as length):
-                return self._narrowed(length, _MIRRORED.get(operator, operator), to.value)
+                return self._narrowed(length, TURNED[operator], to.value)
             case Between(
                 operand=Aggregate() as length, low=Constant() as low, high=Constant() as high,
                 negated=False,

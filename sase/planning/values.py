@@ -15,11 +15,11 @@ from sase.binding.bound import (
     Scalar,
 )
 from sase.binding.types import DataType
+from sase.lang.ast import TURNED
 
 # The least and the greatest value, each with whether it is itself let pass.
 Bound: TypeAlias = tuple[Scalar, bool] | None
 Range: TypeAlias = tuple[Bound, Bound]
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 def exclude(one: Condition, other: Condition) -> bool:
@@ -40,7 +40,7 @@ def ranges(condition: Condition) -> list[Range]:
         case Comparison(operator=operator, left=Reference(), right=value):
             return _compared(str(operator), value) or everything
         case Comparison(operator=operator, left=value, right=Reference()):
-            return _compared(_FLIPPED.get(str(operator), ""), value) or everything
+            return _compared(TURNED[operator], value) or everything
     return everything
 
 

@@ -28,6 +28,7 @@ from sase.binding.bound import (
     When,
 )
 from sase.binding.types import Kind
+from sase.lang.ast import TURNED
 from sase.planning.nodes import Operator
 from sase.planning.reading import within
 from sase.spark.columns import FLOATS, INTEGERS, all_of, any_of
@@ -36,7 +37,6 @@ from sase.spark.source import Frame
 _COMPARED: dict[str, Callable[[Column, Column], Column]] = {
     "=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
 }  # fmt: skip
-_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 # Every integer up to here is a float64.
 _MOST_EXACT = 2**53
 
@@ -61,7 +61,7 @@ def as_column(condition: Condition, frame: Frame) -> Column | None:
             sure = [each for each in each_known if each is not None]
             return any_of(sure) if len(sure) == len(operands) else None
         case Comparison(operator, Constant() as left, right):
-            return _compared(_MIRRORED[operator], right, left, frame)
+            return _compared(TURNED[operator], right, left, frame)
         case Comparison(operator, left, Constant() as right):
             return _compared(operator, left, right, frame)
         case Between(operand, Constant() as low, Constant() as high, negated=False):

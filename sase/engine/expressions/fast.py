@@ -38,7 +38,7 @@ from sase.engine.expressions.lanes import Lane, Mask
 from sase.engine.expressions.layout import Need
 from sase.engine.expressions.strings import RANK, Interner, Table
 from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER
-from sase.lang.ast import ComparisonOperator
+from sase.lang.ast import TURNED
 
 COMPARISONS: dict[str, Callable[[Anything, Anything], Mask]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt,
@@ -46,9 +46,6 @@ COMPARISONS: dict[str, Callable[[Anything, Anything], Mask]] = {
 }  # fmt: skip
 Pair: TypeAlias = tuple[int | float, int | float]
 INT64: Pair = (-(2**63), 2**63 - 1)
-TURNED: dict[ComparisonOperator, ComparisonOperator] = {
-    "=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
-}  # fmt: skip
 # From here on the search of NumPy is better than one comparison for each value.
 MANY_VALUES = 16
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from sase.binding.bound import Aggregate, Comparison, Condition, Expression, Part, Reference
 from sase.engine.expressions.constants import is_text
-from sase.engine.expressions.fast import TURNED
 from sase.engine.expressions.lowering import ACCEPTED
 from sase.engine.expressions.series import AT, Fills
 from sase.engine.kernels import series as of
 from sase.engine.kernels.stacks import NOTHING
+from sase.lang.ast import TURNED
 
 
 class Plain(NamedTuple):
