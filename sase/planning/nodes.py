@@ -175,6 +175,11 @@ class RunEvaluation:
         return self.window is not None and self.window.kind is WindowKind.PARTITION_EVENTS
 
     @property
+    def mixes_partitions(self) -> bool:
+        """Whether it does so among runs that are not kept apart by all tests."""
+        return self.counts_in_partitions and not set(self.equivalences) <= set(self.partitions)
+
+    @property
     def is_ranked(self) -> bool:
         """Whether contiguity goes by the ranks of events in their partitions."""
         is_contiguous = self.strategy is StrategyName.PARTITION_CONTIGUITY

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
-from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
+from sase.planning.nodes import Evaluation, Operator, exchanged
+from sase.planning.rewrites.contract import Declined, Outcome, runs_as_written
 
 
 def backtrack_runs(plan: Operator) -> Outcome:
     """Which run is looked at first changes nothing, since matches are sorted."""
-    runs = find(plan, RunEvaluation)
-    if runs is None:
-        return NO_RUNS
-    if runs.evaluation is not Evaluation.NFAB:
-        return Declined(f"evaluation is {runs.evaluation.value} already")
+    runs = runs_as_written(plan)
+    if isinstance(runs, Declined):
+        return runs
     if runs.is_alone:
         return Declined("a match is a single event, and there is no run to go back to")
     return exchanged(plan, replace(runs, evaluation=Evaluation.BACKTRACKING))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
+from sase.planning.nodes import Evaluation, Operator, exchanged
 from sase.planning.paths import paths_of
-from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
+from sase.planning.rewrites.contract import Declined, Outcome, runs_as_written
 
 
 def collapse_matches(plan: Operator) -> Outcome:
     """What looks at whole matches may, since all paths are listed as such."""
-    runs = find(plan, RunEvaluation)
-    if runs is None:
-        return NO_RUNS
-    if runs.evaluation is not Evaluation.NFAB:
-        return Declined(f"evaluation is {runs.evaluation.value} already")
+    runs = runs_as_written(plan)
+    if isinstance(runs, Declined):
+        return runs
     paths = paths_of(runs)
     if paths.reasons:
         return Declined(paths.reasons[0])

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from sase.lang.ast import StrategyName
-from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, find
+from sase.planning.nodes import Evaluation, Operator, RunEvaluation, SequenceScan, find
 from sase.planning.statistics import Statistics
 
 
@@ -24,10 +24,21 @@ class Declined:
 # Why rewrites decline that are for the other kind of plans.
 NO_SCAN = Declined("the plan evaluates runs, and has no sequence scan")
 NO_RUNS = Declined("the plan has no runs")
+MIXED = Declined("the window counts in partitions, and runs are not kept apart by them")
 Outcome: TypeAlias = Operator | Declined
 # Where conditions only choose among the sequences; under the other strategies, and with Kleene
 # closure, they define what is taken and what is skipped.
 ANY_MATCH = frozenset({StrategyName.SKIP_TILL_ANY_MATCH})
+
+
+def runs_as_written(plan: Operator) -> RunEvaluation | Declined:
+    """The runs of a plan, if it is not decided yet how they are evaluated."""
+    runs = find(plan, RunEvaluation)
+    if runs is None:
+        return NO_RUNS
+    if runs.evaluation is not Evaluation.NFAB:
+        return Declined(f"evaluation is {runs.evaluation.value} already")
+    return runs
 
 
 @dataclass(frozen=True)

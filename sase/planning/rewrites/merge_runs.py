@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.text import condition_text
-from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
-from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
+from sase.planning.nodes import Evaluation, Operator, exchanged
+from sase.planning.rewrites.contract import MIXED, Declined, Outcome, runs_as_written
 
 
 def merge_runs(plan: Operator) -> Outcome:
     """What a match is asked when it is whole is asked of each, since all are told."""
-    runs = find(plan, RunEvaluation)
-    if runs is None:
-        return NO_RUNS
-    if runs.evaluation is not Evaluation.NFAB:
-        return Declined(f"evaluation is {runs.evaluation.value} already")
+    runs = runs_as_written(plan)
+    if isinstance(runs, Declined):
+        return runs
     if runs.is_alone:
         return Declined("a match is a single event, and no two are alike")
-    if runs.counts_in_partitions and any(test not in runs.partitions for test in runs.equivalences):
-        return Declined("the window counts in partitions, and runs are not kept apart by them")
+    if runs.mixes_partitions:
+        return MIXED
     names = {component.index: component.variable for component in runs.components}
     for edge in runs.conditions:
         if edge.ranges:
