@@ -95,9 +95,8 @@ def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
     counts = [number_of(str(each)) for each in table["count"].to_pylist()]
     largest = max(range(len(counts)), key=counts.__getitem__)
     last = table.slice(largest, 1).to_pylist()[0]
-    of = ", ".join(f"{name} {value}" for name, value in last.get("key", {}).items())
     lines.append(
-        f"most end at {last['ts_end']}{f' of {of}' if of else ''}: {grouped(counts[largest])}, of "
+        f"{most_end(last, counts[largest])}, of "
         + " and ".join(f"{len(rows):,} {name}" for name, rows in last["rows"].items())
     )
     lines.append(f"{SAMPLES} of them by chance, as input rows:")
@@ -106,6 +105,12 @@ def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
         "  " + "  ".join(f"{name} {_rows(rows)}" for name, rows in match.items())
         for match in matches
     ]
+
+
+def most_end(last: dict[str, Any], count: int) -> str:
+    """At which final event, a row of the collapsed form, most matches end, and how many."""
+    of = ", ".join(f"{name} {value}" for name, value in last.get("key", {}).items())
+    return f"most end at {last['ts_end']}{f' of {of}' if of else ''}: {grouped(count)}"
 
 
 def _rows(rows: int | list[int] | None) -> str:

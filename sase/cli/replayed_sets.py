@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sase.cli.forms import print_count
+from sase.cli.forms import most_end, print_count
 from sase.cli.told import counted
-from sase.digits import grouped, number_of
+from sase.digits import number_of
 
 if TYPE_CHECKING:
     from sase.spark.replay import Replay
@@ -35,11 +35,6 @@ def print_set(replay: Replay, write: Callable[[DataFrame], object]) -> int:
                 most = end
     print(f"{counted(total, 'match')}, {counted(rows, 'final event')}")
     if most is not None:
-        print(_largest(most))
+        print(most_end(most, most["count"]))
     write(found.orderBy("ts_end"))
     return total
-
-
-def _largest(end: dict[str, Any]) -> str:
-    of = ", ".join(f"{name} {value}" for name, value in end.get("key", {}).items())
-    return f"most end at {end['ts_end']}{f' of {of}' if of else ''}: {grouped(end['count'])}"

@@ -114,14 +114,7 @@ class MatchSet:
 
     def ending_from(self, position: int) -> Iterator[Binding]:
         """Those that end at a position or later, in the defined order."""
-        walk = Walk(self.graph)
-        found = (
-            binding
-            for end in self._ends()
-            if int(self.graph.positions[end]) >= position
-            for binding in walk.ending(end)
-        )
-        return filter(self._is_accepted, found)
+        return filter(self._is_accepted, self._walk(position))
 
     def first(self, number: int) -> list[Binding]:
         """The first ones in the defined order."""
@@ -147,11 +140,12 @@ class MatchSet:
             tried += number
         return found[:number]
 
-    def _walk(self) -> Iterator[Binding]:
-        """All matches before the test, in order."""
+    def _walk(self, position: int = 0) -> Iterator[Binding]:
+        """All matches before the test that end from a position on, in order."""
         walk = Walk(self.graph)
         for end in self._ends():
-            yield from walk.ending(end)
+            if self.graph.positions[end] >= position:
+                yield from walk.ending(end)
 
     def _ends(self) -> list[int]:
         """The places in the graph where matches end before the test, by position."""
