@@ -67,7 +67,8 @@ EARLY = (
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One more than there are cores: the one with Spark waits for it much of the time."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
+    is_known = hasattr(os, "sched_getaffinity")
+    return 1 + (len(os.sched_getaffinity(0)) if is_known else os.cpu_count() or 1)
 
 
 @pytest.hookimpl(optionalhook=True)

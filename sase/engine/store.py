@@ -32,7 +32,7 @@ class Store:
         self._arrays: dict[str, NDArray[Any]] = {}
         self._tables: Numbers = frozen(NO_TABLES)
         self._columns: Columns | None = None
-        # Whether all events came so far, so that their numbers are their positions.
+        # Whether numbers are positions: all events came so far, or nothing is kept of any.
         self.is_dense = True
 
     def keep(self, name: str) -> int:

@@ -26,7 +26,6 @@ from sase.engine.kernels.runs import (
     MOST_LIVE,
     SPARE,
     STEPS,
-    TAKEN,
     USED,
     Incoming,
     Rules,
@@ -240,10 +239,9 @@ def sort_found(runs: Runs, search: Search) -> None:
 @kernel
 def write_found(runs: Runs, search: Search, written: Written) -> int:
     """Write matches, on from where there was no more room."""
-    taken = runs.state[TAKEN]
     while search.state[TOLD] < search.state[FOUND]:
         node = search.matches[search.state[TOLD]]
-        if not wrote(runs.cells, node, taken, written):
+        if not wrote(runs.cells, node, written):
             return FULL
         runs.cells[node, NEEDED] -= 1
         given_back(runs, node)

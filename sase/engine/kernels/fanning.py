@@ -31,7 +31,6 @@ from sase.engine.kernels.runs import (
     FRESH,
     FULL,
     SPARE,
-    TAKEN,
     USED,
     WATCHED,
     Incoming,
@@ -162,7 +161,7 @@ def wrote_way(runs: Runs, merging: Merging, way: int, written: Written) -> bool:
     """Write the match of a way and of what comes before its node, if there is room."""
     cells, ways, node = runs.cells, merging.ways, merging.ways[way, PLACE]
     if cells[node, DEPTH] > 0 and ways[way, CHOSEN] == 1:
-        return wrote(cells, node, runs.state[TAKEN], written)
+        return wrote(cells, node, written)
     count, used = written.sizes[0], written.sizes[1]
     before = max(cells[node, DEPTH], 1) - 1
     end = used + before + ways[way, CHOSEN]

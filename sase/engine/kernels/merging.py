@@ -19,13 +19,11 @@ from typing import NamedTuple
 from sase.engine.kernels.compiling import IntRows, OutIntRows, OutInts, kernel, part, woven
 from sase.engine.kernels.runs import (
     EXPIRED,
-    FREE,
     FRESH,
     GROUPS,
     LIVE,
     MADE,
     MOST_LIVE,
-    SPARE,
     STEPS,
     STRICT,
     USED,
@@ -36,6 +34,9 @@ from sase.engine.kernels.runs import (
     goes_on,
     ignores,
     is_over,
+    put_in,
+    shelve,
+    take_out,
 )
 from sase.engine.kernels.series import (
     DEPTH,
@@ -88,14 +89,6 @@ class Merging(NamedTuple):
 
 
 # ---------------------------------------------------------------- nodes
-
-
-@woven
-def shelve(runs: Runs, node: int) -> None:
-    """A node that nothing needs may be used for another event."""
-    runs.cells[node, NEXT], runs.state[FREE] = runs.state[FREE], node
-    runs.cells[node, EVENT] = NOTHING
-    runs.state[SPARE] += 1
 
 
 @woven
@@ -225,20 +218,6 @@ def merge(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> None:
 
 
 @woven
-def take_away(runs: Runs, merging: Merging, key: int, ahead: int, node: int) -> None:
-    """Let a run of a partition go, which comes behind another one."""
-    cells = runs.cells
-    if ahead == NOTHING:
-        runs.heads[key] = cells[node, NEXT]
-    else:
-        cells[ahead, NEXT] = cells[node, NEXT]
-    runs.counts[key] -= 1
-    runs.state[LIVE] -= 1
-    cells[node, NEEDED] -= 1
-    let_go(runs, merging, node)
-
-
-@woven
 def move(
     machine: Machine,
     pattern: Pattern,
@@ -268,7 +247,8 @@ def move(
         if stays:
             ahead = node
         else:
-            take_away(runs, merging, key, ahead, node)
+            take_out(runs, key, ahead, node)
+            let_go(runs, merging, node)
         node = after
     merge(pattern, runs, merging, key)
 
@@ -280,10 +260,7 @@ def settle(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> None:
     for place in range(state[FRESH] - 1, -1, -1):
         node = runs.fresh[place]
         if goes_on(pattern, cells, node):
-            cells[node, NEEDED] += 1
-            cells[node, NEXT], runs.heads[key] = runs.heads[key], node
-            runs.counts[key] += 1
-            state[LIVE] += 1
+            put_in(runs, key, node)
         else:
             let_go(runs, merging, node)
     state[MOST_LIVE] = max(state[MOST_LIVE], state[LIVE])
@@ -333,7 +310,8 @@ def expire_merged(runs: Runs, merging: Merging, rules: Rules, bound: int, spot: 
             is_late = rules.prunes == 1 and cells[node, START] < bound
             if is_late or (rules.strategy == STRICT and cells[node, SPOT] + 1 < spot):
                 state[EXPIRED] += 1
-                take_away(runs, merging, key, ahead, node)
+                take_out(runs, key, ahead, node)
+                let_go(runs, merging, node)
             else:
                 ahead = node
             node = after

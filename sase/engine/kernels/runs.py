@@ -49,11 +49,9 @@ DONE, FULL, CROWDED = range(3)
 
 # Of the state: the event to go on with, how many fresh nodes it has made and which of them is to be
 # looked at next; nodes ever used, the first free one, nodes free; groups; runs ever and live ones;
-# matches written before those that are to be taken; how often an event was shown to a run.
-AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS, MADE, LIVE, MOST_LIVE, EXPIRED, TAKEN, STEPS = range(
-    13
-)
-STATE = 13
+# how often an event was shown to a run.
+AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS = range(12)
+STATE = 12
 
 
 class Rules(NamedTuple):
@@ -108,17 +106,47 @@ def made(runs: Runs) -> int:
     return int(node)
 
 
+@woven
+def shelve(runs: Runs, node: int) -> None:
+    """A node that nothing needs may be used for another event."""
+    cells, state = runs.cells, runs.state
+    cells[node, NEXT], state[FREE] = state[FREE], node
+    cells[node, EVENT] = NOTHING
+    state[SPARE] += 1
+
+
 @part
 def given_back(runs: Runs, node: int) -> None:
     """Let a node go that nothing needs, and those before it that only it needed."""
-    cells, state = runs.cells, runs.state
+    cells = runs.cells
     while node != ROOT and cells[node, NEEDED] == 0:
         before = cells[node, PREVIOUS]
-        cells[node, NEXT], state[FREE] = state[FREE], node
-        cells[node, EVENT] = NOTHING
-        state[SPARE] += 1
+        shelve(runs, node)
         cells[before, NEEDED] -= 1
         node = before
+
+
+@woven
+def put_in(runs: Runs, key: int, node: int) -> None:
+    """A run comes before the others of its partition."""
+    cells = runs.cells
+    cells[node, NEEDED] += 1
+    cells[node, NEXT], runs.heads[key] = runs.heads[key], node
+    runs.counts[key] += 1
+    runs.state[LIVE] += 1
+
+
+@woven
+def take_out(runs: Runs, key: int, ahead: int, node: int) -> None:
+    """A run goes from those of its partition, where it comes behind another one if any."""
+    cells = runs.cells
+    if ahead == NOTHING:
+        runs.heads[key] = cells[node, NEXT]
+    else:
+        cells[ahead, NEXT] = cells[node, NEXT]
+    runs.counts[key] -= 1
+    runs.state[LIVE] -= 1
+    cells[node, NEEDED] -= 1
 
 
 @woven
@@ -132,9 +160,7 @@ def moved(
     node = made(runs)
     bind(machine, cells, node, before, level, incoming.numbers[i])
     if not hold_besides(machine, cells, at, node):
-        cells[node, NEXT], state[FREE] = state[FREE], node
-        cells[node, EVENT] = NOTHING
-        state[SPARE] += 1
+        shelve(runs, node)
         return False
     cells[before, NEEDED] += 1
     cells[node, TIE], cells[node, SPOT] = incoming.ties[i], incoming.spots[i]
@@ -256,13 +282,7 @@ def step(
         if stays:
             ahead = node
         else:
-            if ahead == NOTHING:
-                runs.heads[key] = after
-            else:
-                cells[ahead, NEXT] = after
-            runs.counts[key] -= 1
-            state[LIVE] -= 1
-            cells[node, NEEDED] -= 1
+            take_out(runs, key, ahead, node)
             given_back(runs, node)
         node = after
     in_order(runs, begin)
@@ -284,10 +304,7 @@ def commit(pattern: Pattern, runs: Runs, key: int) -> None:
     for place in range(state[FRESH] - 1, -1, -1):
         node = runs.fresh[place]
         if goes_on(pattern, cells, node):
-            cells[node, NEEDED] += 1
-            cells[node, NEXT], runs.heads[key] = runs.heads[key], node
-            runs.counts[key] += 1
-            state[LIVE] += 1
+            put_in(runs, key, node)
         else:
             given_back(runs, node)
     state[MOST_LIVE] = max(state[MOST_LIVE], state[LIVE])
@@ -308,7 +325,6 @@ def advance_runs(
 ) -> int:
     """Take in events, on from where it stopped, and write the matches they complete."""
     cells, state, levels = runs.cells, runs.state, pattern.least.shape[0]
-    taken = state[TAKEN]
     while state[AT] < incoming.numbers.shape[0]:
         i = state[AT]
         key = incoming.keys[i]
@@ -325,9 +341,7 @@ def advance_runs(
                 step(machine, pattern, rules, runs, incoming, i)
             while state[LOOKED] < state[FRESH]:
                 node = runs.fresh[state[LOOKED]]
-                if is_match(machine, pattern, cells, node) and not wrote(
-                    cells, node, taken, written
-                ):
+                if is_match(machine, pattern, cells, node) and not wrote(cells, node, written):
                     return FULL
                 state[LOOKED] += 1
             if state[FRESH] > 0:
@@ -346,14 +360,8 @@ def expire(runs: Runs, rules: Rules, bound: int, spot: int) -> int:
             after = cells[node, NEXT]
             is_late = rules.prunes == 1 and cells[node, START] < bound
             if is_late or (rules.strategy == STRICT and cells[node, SPOT] + 1 < spot):
-                if ahead == NOTHING:
-                    runs.heads[key] = after
-                else:
-                    cells[ahead, NEXT] = after
-                runs.counts[key] -= 1
-                state[LIVE] -= 1
                 state[EXPIRED] += 1
-                cells[node, NEEDED] -= 1
+                take_out(runs, key, ahead, node)
                 given_back(runs, node)
             else:
                 ahead = node

@@ -11,7 +11,7 @@ from sase.engine.kernels.series import DEPTH, EVENT, LENGTH, LEVEL, PREVIOUS, RO
 class Written(NamedTuple):
     """Matches: their events one after the other, where each ends, and the lengths by level.
 
-    `sizes` are how many matches and events there are.
+    `sizes` are how many matches and events there are, and how many matches were written before.
     """
 
     events: OutInts
@@ -21,24 +21,24 @@ class Written(NamedTuple):
 
 
 @woven
-def wrote(cells: OutIntRows, node: int, taken: int, written: Written) -> bool:
+def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
     """Write the match that ends with a node, if there is room.
 
     Of what it has in common with one that is there already the events are copied from there.
     """
-    count, used = written.sizes[0], written.sizes[1]
+    count, used, earlier = written.sizes[0], written.sizes[1], written.sizes[2]
     end, lengths = used + cells[node, DEPTH], written.lengths
     if count >= written.ends.shape[0] or end > written.events.shape[0]:
         return False
     written.ends[count] = end
     level = lengths.shape[0]
-    while node != ROOT and cells[node, SHOWN] < taken:
+    while node != ROOT and cells[node, SHOWN] < earlier:
         level = level_reached(cells, node, level, lengths, count)
         end -= 1
         written.events[end] = cells[node, EVENT]
-        cells[node, SHOWN] = taken + count
+        cells[node, SHOWN] = earlier + count
         node = cells[node, PREVIOUS]
-    other = cells[node, SHOWN] - taken
+    other = cells[node, SHOWN] - earlier
     if node != ROOT:
         level = level_reached(cells, node, level, lengths, count)
         begin = written.ends[other - 1] if other > 0 else 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from sase.engine.bindings import Bindings
 from sase.engine.kernels import backtracking as of
-from sase.engine.kernels.runs import CROWDED, DONE, FULL, TAKEN, WATCHED, Incoming
+from sase.engine.kernels.runs import CROWDED, DONE, WATCHED, Incoming
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.run_evaluation import RunEvaluationState
@@ -42,11 +42,7 @@ class BacktrackEvaluationState(RunEvaluationState):
         why = NOTHING
         while why != DONE:
             why = of.write_found(self._runs, search, self._written)
-            is_empty = not self._written.sizes[0]
-            self._runs.state[TAKEN] += self._written.sizes[0]
-            yield from self._results()
-            if why == FULL and is_empty:
-                self._make_room_for_match()
+            yield from self._handed_on(why)
 
     def _search(self, incoming: Incoming) -> of.Search:
         """The events by partition, each in order."""

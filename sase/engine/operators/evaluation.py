@@ -10,7 +10,7 @@ from sase.binding.bound import Condition, Conjunct, ConjunctClass, EquivalenceTe
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Clock
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.runs import Incoming
+from sase.engine.kernels.runs import FULL, Incoming
 from sase.engine.kernels.series import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.stacks import EARLIEST
 from sase.engine.kernels.writing import Written
@@ -44,7 +44,7 @@ class Evaluation:
             np.empty(options.chunk * EVENTS_A_MATCH, np.int64),
             np.empty(options.chunk, np.int64),
             np.empty((context.levels, options.chunk), np.int64),
-            np.zeros(2, np.int64),
+            np.zeros(3, np.int64),
         )
         self._seen = self._built = 0
         self._clock = Clock(EARLIEST, 0)
@@ -65,10 +65,10 @@ class Evaluation:
     def _results(self) -> Iterator[Bindings]:
         """What was written, if anything was."""
         written = self._written
-        matches, events = (int(size) for size in written.sizes)
-        written.sizes[:] = 0
+        matches, events, _ = (int(size) for size in written.sizes)
+        self._built += matches
+        written.sizes[:] = 0, 0, self._built
         if matches:
-            self._built += matches
             found = written.events[:events]
             if 2 * events < len(written.events):
                 found = found.copy()
@@ -77,6 +77,13 @@ class Evaluation:
             yield Bindings(
                 found, written.ends[:matches].copy(), written.lengths[:, :matches].copy()
             )
+
+    def _handed_on(self, why: int) -> Iterator[Bindings]:
+        """What a kernel wrote before it stopped, and room if that is less than one match."""
+        is_empty = not self._written.sizes[0]
+        yield from self._results()
+        if why == FULL and is_empty:
+            self._make_room_for_match()
 
     def _make_room_for_match(self) -> None:
         """Room for a match that is longer than all that was written at once."""
@@ -96,7 +103,8 @@ class Evaluation:
 
     def _know(self, saved: Saved) -> None:
         """Go on from them."""
-        self._seen, self._built = saved["seen"], saved["built"]
+        self._seen = saved["seen"]
+        self._built = self._written.sizes[2] = saved["built"]
         self._clock = Clock(*saved["clock"])
 
     def _counted(self, bytes_held: int) -> Counters:

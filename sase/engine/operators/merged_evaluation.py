@@ -11,7 +11,7 @@ from sase.engine.bindings import Bindings
 from sase.engine.kernels import merging as of
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.fanning import FRAME, WAY, advance_merged
-from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, SPARE, TAKEN, USED, Incoming
+from sase.engine.kernels.runs import AT, CROWDED, DONE, SPARE, USED, Incoming
 from sase.engine.kernels.series import BEGIN, MOMENTS
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of
@@ -63,12 +63,8 @@ class MergedEvaluationState(RunEvaluationState):
                 machine, self._pattern, self._rules, self._runs, self._merging, incoming,
                 self._written,
             )  # fmt: skip
-            is_empty = not self._written.sizes[0]
-            state[TAKEN] += self._written.sizes[0]
-            yield from self._results()
-            if why == FULL and is_empty:
-                self._make_room_for_match()
-            elif why == CROWDED and self._merging.state[of.TELLING]:
+            yield from self._handed_on(why)
+            if why == CROWDED and self._merging.state[of.TELLING]:
                 frames, ways = self._merging.frames, self._merging.ways
                 self._merging = self._merging._replace(frames=_twice(frames), ways=_twice(ways))
             elif why == CROWDED:

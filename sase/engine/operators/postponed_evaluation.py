@@ -10,7 +10,7 @@ import numpy as np
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block
 from sase.engine.kernels import collapsed as of
-from sase.engine.kernels.runs import CROWDED, DONE, FULL
+from sase.engine.kernels.runs import CROWDED, DONE
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
 from sase.engine.kernels.walking import advance_collapsed
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
@@ -60,11 +60,8 @@ class PostponedEvaluationState(Evaluation):
                 machine, early, self._pattern, self._bounds, self._collapsed, incoming,
                 self._written,
             )  # fmt: skip
-            is_empty = not self._written.sizes[0]
-            yield from self._results()
-            if why == FULL and is_empty:
-                self._make_room_for_match()
-            elif why == CROWDED:
+            yield from self._handed_on(why)
+            if why == CROWDED:
                 self._make_room()
 
     def _make_room_for_keys(self, keys: int) -> None:

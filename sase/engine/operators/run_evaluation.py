@@ -78,12 +78,8 @@ class RunEvaluationState(Evaluation):
             why = of.advance_runs(
                 machine, self._pattern, self._rules, self._runs, incoming, self._written
             )
-            is_empty = not self._written.sizes[0]
-            state[of.TAKEN] += self._written.sizes[0]
-            yield from self._results()
-            if why == of.FULL and is_empty:
-                self._make_room_for_match()
-            elif why == of.CROWDED:
+            yield from self._handed_on(why)
+            if why == of.CROWDED:
                 # All that the runs of a partition may become by an event.
                 runs_there = int(self._runs.counts[incoming.keys[state[of.AT]]])
                 self._make_room_for_nodes((runs_there + 1) * self._context.levels)

@@ -144,10 +144,9 @@ class TransformationState:
         """What sequences are shown as."""
         if isinstance(sequences, Bindings):
             assert self._values is not None
-            values = self._values.of(sequences)
-            if self._store.is_dense:
-                return Results(sequences, values)
-            return Results(sequences.mapped(self._positions), values)
+            is_same = self._store.is_dense
+            found = sequences if is_same else sequences.mapped(self._positions)
+            return Results(found, self._values.of(sequences))
         places = sequences & self._store.mask
         return Results(
             self._positions(sequences), tuple(column.of(places) for column in self._columns)
@@ -155,8 +154,7 @@ class TransformationState:
 
     def _positions(self, numbers: Numbers) -> Numbers:
         """The positions of events by number."""
-        is_kept = self._store.is_needed  # else there may be columns all the same, of constants
-        if not is_kept:
+        if self._store.is_dense:
             return numbers.copy()
         return np.asarray(self._store.numbers("position")[numbers & self._store.mask])
 
