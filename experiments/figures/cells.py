@@ -26,7 +26,7 @@ from experiments.core.experiment import (
 )
 from experiments.core.results import Results
 from experiments.core.ways import Make, listed
-from experiments.duckdb_buckets import Buckets
+from experiments.rivals.streams import contest, with_codes
 
 RUN, STRINGS, MATCH, BOTH, LIMIT = (
     "plan.run",
@@ -70,7 +70,12 @@ def _duckdb(cell: Cell) -> Make:
     def make(table: pa.Table) -> Way:
         if importlib.util.find_spec("duckdb") is None:
             raise LeftOut("duckdb is not installed: pip install -e '.[experiments]'")
-        return Way(Buckets(cell, table).run, lambda rows: Outcome(rows.num_rows))
+        from experiments.rivals.duckdb import asked
+
+        form = "bucketed" if cell.query.negated is None else "as-of"
+        task = contest(cell).task(Path(), form, threads=1, repeats=1, enough=0)
+        source = with_codes(table).select(task.columns)
+        return Way(asked(task, source), lambda rows: Outcome(rows.num_rows))
 
     return make
 

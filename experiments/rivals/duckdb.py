@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import duckdb
+import pyarrow as pa
 
 from experiments.rivals import columns, sql
 from experiments.rivals.protocol import Task, Way, serve
@@ -13,19 +16,21 @@ STEPS_TO_KEEP_IN_ORDER = 4
 
 
 def prepare(task: Task) -> Way:
-    """A database in memory with the columns."""
+    """With the columns of the task's file."""
+    return Way(asked(task, columns.table(task)), lambda rows: columns.answer(task, rows))
+
+
+def asked(task: Task, source: pa.Table) -> Callable[[], pa.Table]:
+    """What asks the query, of a database in memory with the columns."""
     connection = duckdb.connect()
     connection.execute(f"SET threads = {task.threads}")
     if task.form == "bucketed" and task.steps >= STEPS_TO_KEEP_IN_ORDER:
         connection.execute("SET disabled_optimizers = 'join_order'")
-    source = columns.table(task)
     connection.register("source", source)
     connection.execute("CREATE TABLE events AS SELECT * FROM source")
     connection.unregister("source")
     text = sql.text(task, DIALECT)
-    return Way(
-        lambda: connection.sql(text).to_arrow_table(), lambda rows: columns.answer(task, rows)
-    )
+    return lambda: connection.sql(text).to_arrow_table()
 
 
 if __name__ == "__main__":
