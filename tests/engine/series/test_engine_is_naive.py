@@ -19,7 +19,7 @@ from tests.engine.series.routes import as_runs, case, is_there
 
 pytestmark = pytest.mark.skipif(not is_there(), reason="the engine cannot run level 2 yet")
 ONE = settings().max_examples
-COUNT = ONE * (10 if ONE > 1000 else 3)
+COUNT = ONE * (10 if ONE > 1000 else 20)
 # Other examples in each run, but for those runs that shall be repeated.
 FIRST = 0 if settings().derandomize else randrange(2**40)
 SOME = settings(max_examples=ONE, suppress_health_check=[HealthCheck.too_slow])
