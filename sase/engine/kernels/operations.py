@@ -30,6 +30,8 @@ MOST_SCALE = 18
 POWERS = tuple(10**exponent for exponent in range(MOST_SCALE + 1))
 BITS_OF_FLOAT = 53
 TWO_TO_53, TWO_TO_60, TWO_TO_63 = 2.0**53, 2.0**60, 2.0**63
+# Every integer up to here is a float; one above it is compared as an integer, or seems to be.
+MOST_EXACT = 2**53
 LIMB, LIMB_MASK = 30, 2**30 - 1
 WIDE, WIDE_MASK = 60, 2**60 - 1
 
@@ -269,7 +271,7 @@ def as_float(value: Value) -> float:
         return float(value[1])
     units, power = value[1], POWERS[value[0] - EXACT]
     near = float(units) / float(power)
-    if abs(units) <= TWO_TO_53:
+    if abs(units) <= MOST_EXACT:
         return near
     # Two roundings may miss the nearest by one: in quarters of the last bit the points halfway to
     # the neighbours are whole.

@@ -180,6 +180,7 @@ MISSED = [
 @example(*MISSED[1])
 @example(*MISSED[2])
 @example(*MISSED[3])
+@example(2**53 + 1, 2)
 def test_decimals_become_the_nearest_float(number: int, scale: int) -> None:
     expected = float(Decimal(number).scaleb(-scale))
     assert run((Op.MULTIPLY,), (EXACT + scale, number), real(1.0)) == (expected, False)
