@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.engine.kernels.bindings import gather_level
+
 Numbers = NDArray[np.int64]
 
 
@@ -32,6 +34,8 @@ class Bindings:
     @classmethod
     def joined(cls, parts: Sequence[Bindings], levels: int) -> Bindings:
         """Several as one."""
+        if len(parts) == 1:
+            return parts[0]
         parts = [cls.none(levels), *parts]
         before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
         return cls(
@@ -100,8 +104,9 @@ class Bindings:
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
         """The events that a component binds in all matches, and how many in each."""
         sizes = self.lengths[level]
-        begins = self.begins + self.lengths[:level].sum(axis=0)
-        return self.events[spread(begins, sizes)], sizes
+        events = np.empty(int(sizes.sum()), np.int64)
+        gather_level(self.events, self.ends, self.lengths, level, events)
+        return events, sizes
 
     def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
         """Of a component that binds at most one event that event, and whether there is one."""

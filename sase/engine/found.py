@@ -114,18 +114,18 @@ class Found:
 
     def rows(self) -> pa.Table:
         """The input row of every event, a column for each positive component."""
-        positions = self.positions
-        if isinstance(positions, Bindings):
-            found = positions.mapped(self.history.rows)
-            levels = enumerate(self.shape.components)
-            return pa.table([row_column(found, *each) for each in levels], self.names)
-        columns = [
-            pa.chunked_array(
-                [pa.array(self.history.rows(each.matrix[level])) for each in self.results],
-                pa.int64(),
-            )
-            for level in range(len(self.shape.components))
-        ]
+        levels = enumerate(self.shape.components)
+        if self.shape.has_series:
+            found = [each.bindings.mapped(self.history.rows) for each in self.results]
+            columns = [row_column(found, *each) for each in levels]
+        else:
+            columns = [
+                pa.chunked_array(
+                    [pa.array(self.history.rows(each.matrix[level])) for each in self.results],
+                    pa.int64(),
+                )
+                for level, _ in levels
+            ]
         return pa.table(columns, self.names)
 
     def table(self) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,19 @@ Numbers = NDArray[np.int64]
 MOST_EVENTS = 2**31 - 1
 
 
-def row_column(rows: Bindings, level: int, component: BoundComponent) -> pa.Array:
+def row_column(parts: Sequence[Bindings], level: int, component: BoundComponent) -> pa.ChunkedArray:
     """The rows that a component binds: one, one or none, or a list."""
+    number = pa.int64()
+    kind = pa.list_(number) if component.is_series else number
+    return pa.chunked_array([_rows(part, level, component) for part in parts], kind)
+
+
+def _rows(part: Bindings, level: int, component: BoundComponent) -> pa.Array:
     if component.is_series:
-        events, sizes = rows.of_level(level)
+        events, sizes = part.of_level(level)
         return pa.ListArray.from_arrays(_offsets(sizes), pa.array(events, pa.int64()))
-    events, known = rows.one_of_level(level)
-    return pa.array(events, pa.int64(), mask=~known)
+    events, known = part.one_of_level(level)
+    return pa.array(events, pa.int64(), mask=None if known.all() else ~known)
 
 
 def event_column(

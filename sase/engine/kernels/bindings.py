@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.checks import UNDECLARED
-from sase.engine.kernels.compiling import OutFlags, OutIntCubes, OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.compiling import (
+    IntRows,
+    Ints,
+    OutFlags,
+    OutIntCubes,
+    OutIntRows,
+    OutInts,
+    kernel,
+    part,
+)
 from sase.engine.kernels.negatives import (
     Gap,
     NegativeIndex,
@@ -41,6 +50,19 @@ class Matches(NamedTuple):
     events: OutInts
     ends: OutInts
     lengths: OutIntRows
+
+
+@kernel
+def gather_level(events: Ints, ends: Ints, lengths: IntRows, level: int, out: OutInts) -> None:
+    """The events that a component binds in all matches, one after the other."""
+    to = 0
+    for number in range(ends.shape[0]):
+        begin = ends[number - 1] if number > 0 else 0
+        for before in range(level):
+            begin += lengths[before, number]
+        for place in range(begin, begin + lengths[level, number]):
+            out[to] = events[place]
+            to += 1
 
 
 @part

@@ -167,7 +167,7 @@ def conditions_of(
         rows += each.rows
         checks.append([start, begin, len(loops), first, len(rows), *other])
     return (
-        np.array(checks, np.int64).reshape(-1, 10),
+        np.array(checks, np.int64).reshape(-1, TABLE_WIDTH),
         np.array(loops, np.int64).reshape(-1, 2),
         np.array(rows, np.int64).reshape(-1, 5),
     )
