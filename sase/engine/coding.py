@@ -110,7 +110,7 @@ class PlanCoding:
         """The key of some tests."""
         if tests not in self._keys:
             key = self._keys[tests] = Key(tests)
-            self._key_codes[key] = KeyCodes()
+            self._key_codes[key] = KeyCodes(streaming=self.streaming)
         return self._keys[tests]
 
     def size(self, key: Key) -> int:
@@ -203,7 +203,7 @@ class PlanCoding:
         attribute = test.attribute
         column = block.events.columns.get(attribute)
         if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
-            return [column.values[block.places]], self._declared(block, attribute)
+            return [column.take(block.places).values], self._declared(block, attribute)
         if column is None or column.dictionary is None:
             lane = block.lane(attribute)
             return _comparable(lane), lane.valid

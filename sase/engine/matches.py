@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sase.binding import Schema
 from sase.engine.found import PIECE, Found, Made, Part, gathered
-from sase.engine.memory import available_memory
+from sase.engine.memory import LEAST, available_memory
 from sase.engine.report import Report
 from sase.errors import BudgetError
 
@@ -185,9 +185,9 @@ class Matches(Sequence[dict[str, Any]]):
             except StopIteration as end:
                 self._last_report = end.value
                 return
-            if most == -1:
+            if most == -1 and (count + len(part)) * part.width > LEAST // 2:
                 most = available_memory() // 2 // part.width
-            if most is not None:
+            if most is not None and most != -1:
                 left = most - count
                 if 0 < left <= len(part):
                     within = _rows_of(part.between(left - 1, left))

@@ -9,10 +9,14 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.
 _PROCESS = Path("/proc/meminfo")
 
 
+# What there always is.
+LEAST = 2**30
+
+
 def available_memory() -> int:
-    """The bytes that can be taken without harm, as far as the system says; at least a GiB."""
+    """The bytes that can be taken without harm, as far as the system says, and `LEAST` at least."""
     known = [_of_the_machine(), _of_the_group()]
-    return max(min(each for each in known if each is not None), 2**30)
+    return max(min(each for each in known if each is not None), LEAST)
 
 
 def _of_the_machine() -> int:

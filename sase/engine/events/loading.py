@@ -184,7 +184,9 @@ class Loader:
             if wanted.type.kind is Kind.STRING:
                 column = string_column(pieces, self._dictionaries[wanted])
             else:
-                column = number_column(wanted.name, pieces, wanted.type, reading.faults)
+                column = number_column(
+                    wanted.name, pieces, wanted.type, reading.faults, widen=False
+                )
             if wanted.type_names:
                 by_type |= dict.fromkeys(((t, wanted.name) for t in wanted.type_names), column)
             else:

@@ -21,13 +21,16 @@ MOST_EXACT = 2**53  # every integer up to here is a float64
 DAY_MS = 86_400_000
 
 
-def number_column(name: str, column: Sequence[Piece], target: DataType, faults: Faults) -> Column:
-    """A column of numbers or times as `target` says."""
+def number_column(
+    name: str, column: Sequence[Piece], target: DataType, faults: Faults, *, widen: bool = True
+) -> Column:
+    """A column of numbers or times as `target` says; one chunk may keep narrower integers."""
     if target.kind is Kind.FLOAT:
         return Column(target, *_without_nan(*raw_floats(name, column, faults)))
     column = _decoded(column)
-    values = joined([_integers(name, piece, target, faults) for piece in column], np.int64)
-    return Column(target, values, all_valid(column))
+    parts = [_integers(name, piece, target, faults) for piece in column]
+    is_kept = len(parts) == 1 and not widen
+    return Column(target, parts[0] if is_kept else joined(parts, np.int64), all_valid(column))
 
 
 def raw_floats(

@@ -25,7 +25,8 @@ class Column:
 
     Floats are float64 without NaN, strings int32 codes into `dictionary` (−1 for NULL), whose
     values are distinct; everything else is int64: booleans 0 and 1, times in the resolution of
-    `type`, decimals without their point, which `type` places.
+    `type`, decimals without their point, which `type` places. A whole column of an input may have
+    narrower integers, which are made int64 when some are taken: mostly these are few.
     """
 
     type: DataType
@@ -44,7 +45,10 @@ class Column:
     def take(self, rows: Int64s) -> Column:
         """The values of some rows."""
         valid = None if self.valid is None else self.valid[rows]
-        return replace(self, values=self.values[rows], valid=valid)
+        values = self.values[rows]
+        if self.dictionary is None and values.dtype.kind != "f":
+            values = values.astype(np.int64, copy=False)
+        return replace(self, values=values, valid=valid)
 
 
 @dataclass(frozen=True, eq=False)

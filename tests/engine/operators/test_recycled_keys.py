@@ -68,6 +68,7 @@ def test_codes_that_are_used_again(
     plan = replace(sase.compile(text, events, plan=recipe), options=Options(size, 2, 1))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(keys, "ROOM", 1)
+        patched.setattr(keys, "FEWEST_BITS", bits)
         patched.setattr(keys, "MOST_BITS", bits)
         patched.setattr(keys, "WIDEST", 1 << bits)
         found, matcher = list[Any](), plan.open()
