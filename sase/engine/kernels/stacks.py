@@ -26,7 +26,7 @@ from sase.engine.kernels.compiling import (
     OutIntRows,
     OutInts,
     kernel,
-    part,
+    spliced,
 )
 
 NOTHING, PRECEDED = -1, 0
@@ -79,7 +79,7 @@ class Arrivals(NamedTuple):
     ties: OutInts
 
 
-@part
+@spliced
 def oldest(measure: int, span: int) -> int:
     """The smallest measure that a first event may have; a window of `< T` spans T − 1."""
     if span == ANY_SPAN or measure < EARLIEST + span:
@@ -87,7 +87,7 @@ def oldest(measure: int, span: int) -> int:
     return measure - span
 
 
-@part
+@spliced
 def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
     """The most recent live instance of a partition's stack that is strictly earlier."""
     top, tail = stacks.heads[level, key], stacks.ends[TAIL, level]
@@ -99,7 +99,7 @@ def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
     return top if top >= tail else NOTHING
 
 
-@part
+@spliced
 def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, int, int]) -> int:
     """Put an instance on top of its partition's stack; its place."""
     mask = stacks.cells.shape[1] - 1
@@ -138,7 +138,7 @@ def evict(stacks: Stacks, bound: int) -> None:
 # ---------------------------------------------------------------- negative components
 
 
-@part
+@spliced
 def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[int, int]:
     """The last event before `tie` that forbids what a level follows, if any: its tie or measure."""
     state, found = NOTHING, EARLIEST
@@ -153,7 +153,7 @@ def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[in
     return state, found
 
 
-@part
+@spliced
 def note_absence(absences: Absences, states: int, key: int, measure: int, tie: int) -> None:
     """Remember an event of the negative components that it belongs to."""
     for number in range(absences.gaps.shape[0]):

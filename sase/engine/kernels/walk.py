@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.checks import Checks, Tally, satisfied
-from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.stacks import (
     BELOW,
     COUNT,
@@ -58,6 +58,27 @@ def next_choice(stacks: Stacks, walk: Walk, level: int) -> int:
     return level
 
 
+@spliced
+def write_all(stacks: Stacks, walk: Walk, bound: int, out: OutIntRows, written: int) -> int:
+    """Write the sequences that begin with any event that may; how many are written then.
+
+    All levels but the first have been chosen, and nothing but the window is asked of that.
+    """
+    cells, choice, begin = stacks.cells, walk.levels[CHOICE], written
+    mask, tail, at = cells.shape[1] - 1, stacks.ends[TAIL, 0], choice[0]
+    while written < out.shape[1] and at >= tail and cells[0, at & mask, REACH] >= bound:
+        out[0, written] = cells[0, at & mask, ROW]
+        at = cells[0, at & mask, BELOW]
+        written += 1
+    for level in range(1, cells.shape[0]):
+        row = cells[level, choice[level] & mask, ROW]
+        for place in range(begin, written):
+            out[level, place] = row
+    choice[0] = at
+    walk.levels[VISITED, 0] += written - begin
+    return written
+
+
 @part
 def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
     """Whether no event of a negated start lies before a first event, in the window of the final."""
@@ -87,6 +108,11 @@ def _constructed(
         if level == FRESH:
             level, choice[last] = last, number
         while level <= last and written < room:
+            if level == 0 and checks is None and last > 0 and not has_floors:
+                written = write_all(stacks, walk, bound, out, written)
+                if written < room:
+                    level = next_choice(stacks, walk, 1)
+                continue
             place = choice[level] & mask
             cell = cells[level, place]
             if level < last:

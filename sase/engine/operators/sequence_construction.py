@@ -39,9 +39,17 @@ class SequenceConstructionState:
                 written = min(written, self._limit - self._built)
             self._built += written
             if written:
-                yield self._out[:, :written]
+                yield self._handed_over(written)
             if is_done:
                 return
+
+    def _handed_over(self, written: int) -> Sequences:
+        """The sequences that were written, to which nothing is written any more."""
+        found = self._out[:, :written]
+        if 2 * written < self._out.shape[1]:
+            return found.copy()
+        self._out = np.empty_like(self._out)  # new room costs less than a copy
+        return found
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Nothing becomes known by time alone."""

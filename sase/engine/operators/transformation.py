@@ -48,6 +48,12 @@ class Results:
         assert not isinstance(self.positions, Bindings)
         return self.positions
 
+    @property
+    def bindings(self) -> Bindings:
+        """The positions match by match, where components bind any number of events."""
+        assert isinstance(self.positions, Bindings)
+        return self.positions
+
     def moved(self, change: Callable[[Numbers], Numbers]) -> Results:
         """The same at other positions."""
         positions = self.positions
@@ -147,6 +153,8 @@ class TransformationState:
             is_same = self._store.is_dense
             found = sequences if is_same else sequences.mapped(self._positions)
             return Results(found, self._values.of(sequences))
+        if not self._columns:
+            return Results(self._positions(sequences))
         places = sequences & self._store.mask
         return Results(
             self._positions(sequences), tuple(column.of(places) for column in self._columns)
@@ -155,7 +163,7 @@ class TransformationState:
     def _positions(self, numbers: Numbers) -> Numbers:
         """The positions of events by number."""
         if self._store.is_dense:
-            return numbers.copy()
+            return numbers
         return np.asarray(self._store.numbers("position")[numbers & self._store.mask])
 
     def horizon(self) -> int | None:
