@@ -72,6 +72,7 @@ def test_however_they_are_asked_for(asked: Any) -> None:
 def test_what_memory_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """16 bytes for each match, in half of what is there; a reader holds none."""
     count = len(rows(PAIRS))
+    monkeypatch.setattr(matches_module, "LEAST", 0)
     monkeypatch.setattr(matches_module, "available_memory", lambda: 320)
     with pytest.raises(BudgetError) as caught:
         len(sase.match(PAIRS, EVENTS))
