@@ -63,14 +63,19 @@ def narrows(one: str, other: str, *, y: str = RATE, panel: str = "") -> Check:
     return check
 
 
-def falls_faster(one: str, other: str, *, y: str = RATE, panel: str = "") -> Check:
-    """That from the first point to the last the one loses a greater share than the other."""
+def falls_faster(
+    one: str, other: str, *, y: str = RATE, panel: str = "", down: bool = False
+) -> Check:
+    """That from the least point to the greatest the one loses a greater share than the other.
+
+    Or from the greatest `down`.
+    """
 
     def check(results: Results) -> Verdict:
         ratios = results.ratios(one, other, y, panel)
         if len(ratios) < 2:
             return _missing(results, panel, one, other)
-        first, *_, last = ratios
+        first, *_, last = sorted(ratios, reverse=down)
         told, left = [], []
         for way in (one, other):
             known = dict(results.curve(way, y, panel))

@@ -116,7 +116,7 @@ def within_limit() -> Check:
     """That every cell takes at most twice as long as C with one thread."""
 
     def check(results: Results) -> Verdict:
-        own = {row["x"]: row["own_s"] for row in results.measured if "own_s" in row}
+        own = dict(results.curve(LIMIT, "wall_s"))
         ratios = {x: seconds / own[x] for x, seconds in results.curve(RUN, "wall_s") if x in own}
         if not ratios:
             return Verdict(None, f"the C program was not run: {VARIABLE} names its limit.py")
@@ -159,9 +159,19 @@ EXPERIMENT = Experiment(
     points,
     (Plot("events_per_s", "events/s", "", log_y=True, bars=True),),
     (
-        Finding("at most twice the C program (Q5: 2.5 times)", within_limit()),
+        Finding(
+            "at most twice the C program (Q5: 2.5 times)",
+            within_limit(),
+            "Of a million events a plan spends two to three milliseconds in Python, block by block,"
+            " where the C program is done after four to seven; of Q5 it writes each list of events"
+            " twice, as the run found them and as a column, in 64 bits for 32.",
+        ),
         Finding("Q1/D3: 60 M events/s", rate_of(RUN, "Q1/D3", 60e6)),
-        Finding("Q1/D3 with plain strings: 35 M events/s", rate_of(STRINGS, "Q1/D3", 35e6)),
+        Finding(
+            "Q1/D3 with plain strings: 35 M events/s",
+            rate_of(STRINGS, "Q1/D3", 35e6),
+            "Two thirds of the time Arrow makes a dictionary of ten million strings.",
+        ),
         Finding("faster than DuckDB with buckets on every cell", ahead(RUN, DUCKDB)),
         Finding("sase.match takes at most 15 ms more than a compiled plan", compiling(15)),
     ),

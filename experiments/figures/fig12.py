@@ -48,14 +48,17 @@ EXPERIMENT = Experiment(
         for finding in (
             Finding(
                 f"{panel}: the DuckDB join loses a greater share of its throughput than SASE",
-                falls_faster(DUCKDB, OURS, panel=panel),
-                "Both lists hold the same matches, and where these are many, writing them is what"
-                " takes the time on both sides; the join has more to do at V1 = 10,000 already.",
+                falls_faster(DUCKDB, OURS, panel=panel, down=True),
             ),
             Finding(
                 f"{panel}: SASE is faster than it everywhere", ahead(OURS, DUCKDB, panel=panel)
             ),
-            Finding(f"{panel}: and than the Polars join", ahead(OURS, POLARS, panel=panel)),
+            Finding(
+                f"{panel}: and than the Polars join",
+                ahead(OURS, POLARS, panel=panel),
+                "With 10,000 keys hardly two events of a window have the same one: a hash join on"
+                " the keys alone leaves nothing to filter.",
+            ),
         )
     ),
 )

@@ -41,6 +41,8 @@ EXPERIMENT = Experiment(
             every(
                 *(slope(name, 0.7, 1.2, x="held") for name in ("p1-s3", "p2-s3", "p3-s3", "p3-s2"))
             ),
+            "Where there is little output, what a plan takes to look at the events is a part of the"
+            " time that does not grow with it.",
         ),
         Finding("p2-s3 finds matches at all", between("p2-s3", 1, 1e18, y="matches")),
     ),

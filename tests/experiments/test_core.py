@@ -164,6 +164,8 @@ def curves(**ways):
         (checks.narrows("b", "a"), True),
         (checks.falls_faster("b", "a"), True),
         (checks.falls_faster("a", "b"), False),
+        (checks.falls_faster("b", "a", down=True), False),
+        (checks.falls_faster("a", "b", down=True), True),
         (checks.slope("b", -0.4, -0.2, y="events_per_s"), True),
         (checks.slope("b", 0, 1, y="events_per_s"), False),
         (checks.between("a", 8, 9), True),
