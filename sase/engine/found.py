@@ -105,12 +105,11 @@ class Found:
     @property
     def positions(self) -> Numbers | Bindings:
         """The positions of all events."""
-        levels, parts = len(self.shape.components), [each.positions for each in self.results]
+        levels = len(self.shape.components)
         if self.shape.has_series:
-            return Bindings.joined([p for p in parts if isinstance(p, Bindings)], levels)
+            return Bindings.joined([each.bindings for each in self.results], levels)
         empty = np.empty((levels, 0), np.int64)
-        matrices = [part for part in parts if not isinstance(part, Bindings)]
-        return np.concatenate([empty, *matrices], axis=1)
+        return np.concatenate([empty, *(each.matrix for each in self.results)], axis=1)
 
     def rows(self) -> pa.Table:
         """The input row of every event, a column for each positive component."""

@@ -258,3 +258,11 @@ def measures_of(block: Block, window: BoundWindow | None) -> NDArray[np.int64]:
         return block.positions
     assert block.ranks is not None
     return block.ranks
+
+
+def handed_over(room: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first numbers of each row, to which nothing is written any more, and room to go on."""
+    found = room[..., :count]
+    if 2 * count < room.shape[-1]:
+        return found.copy(), room
+    return found, np.empty_like(room)  # new room costs less than a copy

@@ -14,7 +14,7 @@ from sase.engine.kernels.runs import FULL, Incoming
 from sase.engine.kernels.series import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.stacks import EARLIEST
 from sase.engine.kernels.writing import Written
-from sase.engine.operators.contract import Context, Counters, Saved, measures_of
+from sase.engine.operators.contract import Context, Counters, Saved, handed_over, measures_of
 from sase.engine.operators.series import SeriesProgram, pattern_of
 from sase.engine.operators.simple_conditions import SimpleConditions
 from sase.planning.nodes import RunEvaluation
@@ -69,11 +69,8 @@ class Evaluation:
         self._built += matches
         written.sizes[:] = 0, 0, self._built
         if matches:
-            found = written.events[:events]
-            if 2 * events < len(written.events):
-                found = found.copy()
-            else:  # new room costs less than a copy
-                self._written = written._replace(events=np.empty_like(written.events))
+            found, room = handed_over(written.events, events)
+            self._written = written._replace(events=room)
             yield Bindings(
                 found, written.ends[:matches].copy(), written.lengths[:, :matches].copy()
             )

@@ -9,7 +9,7 @@ import numpy as np
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock
 from sase.engine.operators.checking import Checking
-from sase.engine.operators.contract import Context, Counters, Saved, Sequences
+from sase.engine.operators.contract import Context, Counters, Saved, Sequences, handed_over
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.planning.nodes import SequenceConstruction
 
@@ -39,17 +39,10 @@ class SequenceConstructionState:
                 written = min(written, self._limit - self._built)
             self._built += written
             if written:
-                yield self._handed_over(written)
+                found, self._out = handed_over(self._out, written)
+                yield found
             if is_done:
                 return
-
-    def _handed_over(self, written: int) -> Sequences:
-        """The sequences that were written, to which nothing is written any more."""
-        found = self._out[:, :written]
-        if 2 * written < self._out.shape[1]:
-            return found.copy()
-        self._out = np.empty_like(self._out)  # new room costs less than a copy
-        return found
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Nothing becomes known by time alone."""

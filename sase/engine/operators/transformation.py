@@ -150,15 +150,12 @@ class TransformationState:
         """What sequences are shown as."""
         if isinstance(sequences, Bindings):
             assert self._values is not None
-            is_same = self._store.is_dense
-            found = sequences if is_same else sequences.mapped(self._positions)
-            return Results(found, self._values.of(sequences))
+            return Results(sequences.mapped(self._positions), self._values.of(sequences))
+        positions = self._positions(sequences)
         if not self._columns:
-            return Results(self._positions(sequences))
+            return Results(positions)
         places = sequences & self._store.mask
-        return Results(
-            self._positions(sequences), tuple(column.of(places) for column in self._columns)
-        )
+        return Results(positions, tuple(column.of(places) for column in self._columns))
 
     def _positions(self, numbers: Numbers) -> Numbers:
         """The positions of events by number."""
