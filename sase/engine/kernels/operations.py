@@ -30,7 +30,7 @@ MOST_SCALE = 18
 POWERS = tuple(10**exponent for exponent in range(MOST_SCALE + 1))
 BITS_OF_FLOAT = 53
 TWO_TO_53, TWO_TO_60, TWO_TO_63 = 2.0**53, 2.0**60, 2.0**63
-# Every integer up to here is a float; one above it is compared as an integer, or seems to be.
+# Every integer up to here is a float; what it is compared with must stay an integer.
 MOST_EXACT = 2**53
 LIMB, LIMB_MASK = 30, 2**30 - 1
 WIDE, WIDE_MASK = 60, 2**60 - 1
