@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,7 @@ from sase.binding.types import Kind
 from sase.engine.block import Block, Key, Numbers, Tests
 from sase.engine.events import Column
 from sase.engine.expressions import Interner, Lane, lane_of
+from sase.engine.expressions.layout import UNSCALED
 from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER
 from sase.engine.kernels.stacks import NOTHING
@@ -49,6 +50,17 @@ class KnownTypes:
             found = np.array([self._declares(name, attribute) for name in [*self.codes, None]])
             self._declared[attribute] = None if found.all() else found
         return self._declared[attribute]
+
+    def mixes(self, attributes: Iterable[str]) -> bool:
+        """Whether some of the attributes may have a scale, as far as is known."""
+        schema, read = self.schema, set(attributes)
+        tables = [schema.attributes(name) for name in schema.type_names or self.codes]
+        declared = [
+            (name, kind) for table in tables if table is not None for name, kind in table.items()
+        ]
+        kinds = {kind.kind for name, kind in declared if name in read}
+        are_known = None not in tables and read <= {name for name, _ in declared}
+        return not (are_known and kinds <= UNSCALED)
 
     def strangers_lack(self, attribute: str) -> bool:
         """Whether types that the plan does not know do not declare an attribute."""

@@ -20,11 +20,15 @@ from sase.binding.bound import (
     Operation,
     Reference,
 )
+from sase.binding.types import Kind
 from sase.engine.expressions.strings import Interner
 from sase.errors import SaseError
 
 # A component and an attribute of its events.
 Need = tuple[int, str]
+
+# Kinds of values that have no scale, and are compared without one.
+UNSCALED = frozenset((Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT, Kind.STRING))
 
 
 class LoweringError(SaseError):
@@ -38,7 +42,8 @@ class Layout:
     `places` are columns of `Columns`, the same for several needs where one column serves them.
     `positions` are components' places in the `rows` of an evaluation; without them it is a
     component's own number. `strangers` are attributes of components that also admit types of which
-    the schema says nothing, and which do not declare them: those have the code `stranger`.
+    the schema says nothing, and which do not declare them: those have the code `stranger`. With
+    `mixes` some columns may hold decimals or times, which have a scale.
     """
 
     places: Mapping[Need, int]
@@ -47,6 +52,7 @@ class Layout:
     positions: Mapping[int, int] | None = None
     strangers: frozenset[Need] = frozenset()
     stranger: int = 0
+    mixes: bool = True
 
     @classmethod
     def over(cls, base: Layout, **more: object) -> Self:
@@ -60,6 +66,10 @@ class Layout:
         """
         need = (reference.component, reference.attribute)
         return bool(reference.undeclared_by) or need in self.strangers
+
+    def may_mix(self, *sides: Expression) -> bool:
+        """Whether values that are compared may be of different scales."""
+        return self.mixes or any(side.type.kind not in UNSCALED for side in sides)
 
     def position(self, component: int) -> int:
         """The place of a component's row."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sase.binding.bound import (
     Aggregate,
@@ -30,7 +32,8 @@ from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_
 from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER, Table
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.operations import EXACT, INTEGER, Op
-from sase.engine.kernels.program import ARGUMENTS, WORD, Program, Stack
+from sase.engine.kernels.program import ADDRESS, ARGUMENTS, WORD, Program, Stack
+from sase.engine.kernels.seldom import address_for
 
 ACCEPTED = {"<": 0b001, "=": 0b010, "<=": 0b011, ">": 0b100, "!=": 0b101, ">=": 0b110}
 ARITHMETIC = {
@@ -44,15 +47,24 @@ DEPTH_OF_NOTES = 4
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A program, the columns that it reads, and the stack that it needs.
+    """The code of a program, the columns that it reads, and the stack that it needs.
 
-    `arithmetic` gives, by its place in the code, what may leave int64.
+    For an address stands the operation that calls what is there. `arithmetic` gives, by its place
+    in the code, what may leave int64.
     """
 
-    program: Program
+    code: NDArray[np.int64]
     columns: tuple[Need, ...]
     depth: int
     arithmetic: Mapping[int, Operation]
+
+    @cached_property
+    def program(self) -> Program:
+        """The program with the addresses of what it calls, which is compiled if need be."""
+        code = self.code.copy()
+        for operation in {Op(each) for each in self.code[:, ADDRESS].tolist() if each}:
+            code[self.code[:, ADDRESS] == operation, ADDRESS] = address_for(operation)
+        return Program(frozen(code))
 
 
 def make_stack(depth: int) -> Stack:
@@ -139,14 +151,17 @@ class _Writer:
             self.code += rows
             if argument < ARGUMENTS:
                 self.code[place][argument + 1] = len(self.code)
-        width = 1 + ARGUMENTS
+        width = 1 + ADDRESS
         table = np.array([row + [0] * (width - len(row)) for row in self.code], np.int64)
-        return Lowered(Program(frozen(table)), columns, self.depth, self.arithmetic)
+        return Lowered(table, columns, self.depth, self.arithmetic)
 
-    def write(self, operation: Op, *arguments: int, taken: int = 0, put: int = 0) -> int:
-        """Write an operation that takes and puts values; its place."""
+    def write(
+        self, operation: Op, *arguments: int, taken: int = 0, put: int = 0, calls: bool = False
+    ) -> int:
+        """Write an operation that takes and puts values, and may call something; its place."""
         padding = [0] * (ARGUMENTS - len(arguments))
-        self.code.append([int(operation), *map(int, arguments), *padding])
+        called = operation if calls else 0
+        self.code.append([int(operation), *map(int, arguments), *padding, int(called)])
         self.height += put - taken
         self.depth = max(self.depth, self.height)
         return len(self.code) - 1
@@ -211,10 +226,11 @@ class _Writer:
             case Comparison(operator=operator, left=left, right=right):
                 ranked = operator not in ("=", "!=") and is_text(left, right)
                 self.values((left, right), ranked)
-                self.write(Op.COMPARE, ACCEPTED[operator], taken=2)
+                mixed = self.layout.may_mix(left, right)
+                self.write(Op.COMPARE, ACCEPTED[operator], taken=2, calls=mixed)
             case Between(operand=operand, low=low, high=high, negated=negated):
                 self.values((operand, low, high), is_text(operand, low, high))
-                self.write(Op.BETWEEN, not negated, taken=3)
+                self.write(Op.BETWEEN, not negated, taken=3, calls=True)
             case Membership():
                 self.membership(condition)
             case Like():
@@ -226,7 +242,7 @@ class _Writer:
     def membership(self, condition: Membership) -> None:
         """IN: the constants ascend behind the code."""
         self.value(condition.operand)
-        place = self.write(Op.IN, not condition.negated, taken=1)
+        place = self.write(Op.IN, not condition.negated, taken=1, calls=True)
         known = [c for c in condition.values if literal(c) is not None and isinstance(c, Constant)]
         if not is_text(*known):
             known.sort(key=lambda each: each.value)  # type: ignore[arg-type, return-value]
@@ -317,7 +333,7 @@ class _Writer:
     def calculate(self, operator: Op, operation: Operation, taken: int = 1) -> None:
         """Arithmetic, which is noted with an event that it reads where it leaves int64."""
         row = self.layout.row_of_arithmetic(operation)
-        place = self.write(operator, 0, row, taken=taken, put=1)
+        place = self.write(operator, 0, row, taken=taken, put=1, calls=True)
         self.arithmetic[place] = operation
 
     def choice(self, operator: Op, operands: tuple[Expression, ...]) -> None:
@@ -326,7 +342,7 @@ class _Writer:
         self.values(operands[:1], ranked)
         for operand in operands[1:]:
             self.values((operand,), ranked)
-            self.write(operator, taken=2, put=1)
+            self.write(operator, taken=2, put=1, calls=True)
         if ranked:
             self.look_up(BY_RANK)
 

@@ -9,6 +9,8 @@ from sase.engine.expressions.constants import is_text
 from sase.engine.expressions.lowering import ACCEPTED
 from sase.engine.expressions.series import AT, Fills
 from sase.engine.kernels import series as of
+from sase.engine.kernels.compiling import address_of
+from sase.engine.kernels.seldom import ordered
 from sase.engine.kernels.stacks import NOTHING
 from sase.lang.ast import TURNED
 
@@ -16,7 +18,8 @@ from sase.lang.ast import TURNED
 class Plain(NamedTuple):
     """The orders that a comparison accepts as bits, the column of the new event, and what it meets.
 
-    That is an event or a value: where it comes from, its word, and of an event its column.
+    That is an event or a value: where it comes from, its word, and of an event its column. Where
+    scales may differ, that compares them which has an address.
     """
 
     accepted: int
@@ -24,6 +27,7 @@ class Plain(NamedTuple):
     source: int = 0
     word: int = 0
     other: int = 0
+    address: int = 0
 
 
 NOT_PLAIN = Plain(0, 0)
@@ -44,7 +48,10 @@ def plain(condition: Condition | Expression, fills: Fills) -> Plain:
     if not (_is_new(left, fills) and isinstance(left, Reference)):
         return NOT_PLAIN
     known = _known(right, fills)
-    return NOT_PLAIN if known is None else Plain(ACCEPTED[sign], _column(left, fills), *known)
+    if known is None:
+        return NOT_PLAIN
+    address = address_of(ordered) if fills.base.may_mix(left, right) else 0
+    return Plain(ACCEPTED[sign], _column(left, fills), *known, address)
 
 
 def _is_new(side: Expression, fills: Fills) -> bool:

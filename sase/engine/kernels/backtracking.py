@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, woven
+from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.runs import (
     CROWDED,
     DONE,
@@ -76,7 +76,7 @@ class Search(NamedTuple):
 # ---------------------------------------------------------------- runs
 
 
-@woven
+@spliced
 def wait(search: Search, node: int, place: int, stop: int) -> None:
     """Put a run onto the stack."""
     row = search.waiting[search.state[WAITING]]
@@ -92,7 +92,7 @@ def dropped(runs: Runs, node: int) -> None:
     given_back(runs, node)
 
 
-@woven
+@spliced
 def take_on(
     machine: Machine, pattern: Pattern, runs: Runs, search: Search, place: int, stop: int
 ) -> None:
@@ -114,7 +114,7 @@ def take_on(
     state[FRESH] = 0
 
 
-@woven
+@spliced
 def begin(
     machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, search: Search
 ) -> None:
@@ -134,7 +134,7 @@ def begin(
     search.state[AT] += 1
 
 
-@woven
+@spliced
 def pursue(
     machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, search: Search
 ) -> None:

@@ -33,7 +33,6 @@ from sase.engine.kernels.series import (
     NO_EVENT,
     ROOT,
     TESTS,
-    ZERO,
     Machine,
     bind,
     entry,
@@ -95,7 +94,7 @@ def evaluate_matches(
         machine.cursors[0] = rebuilt(machine, cells, matches, number)
         for value in range(out.shape[0]):
             fill(machine, cells, value, NO_EVENT)
-            start, stack = entry(machine, CHECKS, value, ZERO), machine.stack
+            start, stack = entry(machine, CHECKS, value, 0), machine.stack
             evaluate_tuple(machine.program, start, machine.columns, machine.rows, stack, None)
             out[value, number, 0], out[value, number, 1] = stack.values[0, 0], stack.values[0, 1]
 
@@ -169,7 +168,7 @@ def is_forbidden(
 def agrees(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     """Whether an event agrees with a match on the tests that are decided event by event."""
     for test in range(tests_of(machine)):
-        code = machine.codes[entry(machine, TESTS, test, ZERO), event & machine.mask]
+        code = machine.codes[entry(machine, TESTS, test, 0), event & machine.mask]
         known = cells[node, HEAD + test]
         if code != UNDECLARED and known != UNDECLARED and code != known:
             return False

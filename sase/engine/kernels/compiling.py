@@ -14,13 +14,15 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numba
 import numpy as np
 from numba import types
 from numba.core import event
 from numpy.typing import NDArray
+
+from sase.engine.kernels.linking import PartCompiler, address_in, called_at
 
 try:
     import fcntl
@@ -84,25 +86,54 @@ def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
+def distant(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What calls a kernel from others by its address, which comes before the arguments.
+
+    The kernel is no part of those then, and compiled by whoever asks where it is.
+    """
+    if numba.config.DISABLE_JIT:
+        return lambda address, *arguments: function(*arguments)
+    arguments, result = signature(function), get_type_hints(function)["return"]
+    assert arguments is not None, "a distant kernel says exactly what it takes"
+    return called_at(arguments, _numba_type(result))
+
+
+def address_of(function: Any) -> int:
+    """Where a kernel is, for those that call it by its address."""
+    if numba.config.DISABLE_JIT:
+        return 0
+    function._compile_for_args()
+    (compiled,) = function.overloads.values()
+    return address_in(compiled)
+
+
 def part(function: Function) -> Function:
     """A part of kernels: compiled with those that call it, and cached with them."""
-    return _jitted(function, **_PART)
+    return _part(function)
 
 
 def spliced(function: Function) -> Function:
     """A large part of kernels, put into the machine code of its callers: no call by call costs."""
-    return _jitted(function, forceinline=True, **_PART)
+    return _part(function, forceinline=True)
 
 
-def woven(function: Function) -> Function:
-    """A part that becomes part of its caller before that is compiled, and is not compiled itself.
+def _part(function: Function, **options: Any) -> Function:
+    compiled: Any = _jitted(
+        function,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        pipeline_class=PartCompiler,
+        **options,
+    )
+    if not numba.config.DISABLE_JIT:
+        called = compiled.get_call_template
 
-    What calls much and does little is compiled once like this, and not once for each caller.
-    """
-    return _jitted(function, inline="always", **_PART)
+        def called_with(arguments: Sequence[Any], named: dict[str, Any]) -> Any:
+            """Compile for integers, and not anew for every literal."""
+            return called(tuple(types.unliteral(each) for each in arguments), named)
 
-
-_PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        compiled.get_call_template = called_with
+    return compiled  # type: ignore[no-any-return]
 
 
 def _jitted(function: Function, **options: Any) -> Function:
@@ -146,6 +177,8 @@ def _numba_type(hint: Any) -> Any:
         return simple[hint]
     if isinstance(hint, UnionType):
         return _numba_type(get_args(hint)[0])
+    if get_origin(hint) is tuple:
+        return types.BaseTuple.from_types([_numba_type(each) for each in get_args(hint)])
     for layout in get_args(hint)[1:]:
         if isinstance(layout, Layout):
             data_type = getattr(types, layout.dtype)

@@ -10,7 +10,7 @@ part of a match.
 
 from __future__ import annotations
 
-from sase.engine.kernels.compiling import OutIntRows, kernel, part, woven
+from sase.engine.kernels.compiling import OutIntRows, kernel, part, spliced
 from sase.engine.kernels.merging import (
     AFTER,
     EDGES,
@@ -64,7 +64,7 @@ FRAME = 3
 # ---------------------------------------------------------------- ways
 
 
-@woven
+@spliced
 def pass_dead(runs: Runs, merging: Merging, way: int, bound: int) -> None:
     """Pass over the nodes from which all runs begin too early."""
     row, cells = merging.ways[way], runs.cells
@@ -86,7 +86,7 @@ def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
     pass_dead(runs, merging, way, bound)
 
 
-@woven
+@spliced
 def fill_way(
     runs: Runs, merging: Merging, way: int, node: int, behind: int, rank: int, bound: int
 ) -> None:
@@ -99,7 +99,7 @@ def fill_way(
     pass_dead(runs, merging, way, bound)
 
 
-@woven
+@spliced
 def is_less(ways: OutIntRows, one: int, other: int) -> bool:
     """Whether a way comes before another one."""
     if ways[one, RANK] != ways[other, RANK]:
@@ -133,7 +133,7 @@ def ranked(merging: Merging, begin: int) -> None:
 # ---------------------------------------------------------------- frames
 
 
-@woven
+@spliced
 def set_frame(merging: Merging, number: int, begin: int) -> None:
     """The frame on top is of all ways from one on."""
     frame, state = merging.frames[number], merging.state
@@ -182,7 +182,7 @@ def wrote_way(runs: Runs, merging: Merging, way: int, written: Written) -> bool:
     return True
 
 
-@woven
+@spliced
 def is_chosen(runs: Runs, merging: Merging, way: int, several: int) -> bool:
     """Whether a way has a match, of which nothing more needs to be chosen or compared."""
     before = merging.ways[way, NEXT_NODE]
@@ -190,7 +190,7 @@ def is_chosen(runs: Runs, merging: Merging, way: int, several: int) -> bool:
     return bool(before == ROOT or (before > ROOT and is_one_run))
 
 
-@woven
+@spliced
 def descend(runs: Runs, merging: Merging, bound: int) -> None:
     """Go back from the frame on top as long as there is one way, and one node before it.
 
@@ -273,7 +273,7 @@ def tell(runs: Runs, merging: Merging, written: Written, bound: int) -> int:
 # ---------------------------------------------------------------- events
 
 
-@woven
+@spliced
 def has_room(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> bool:
     """Whether there is room for all that the runs of a partition may become by an event."""
     state, needed = runs.state, (runs.counts[key] + 1) * pattern.least.shape[0]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import IntRows, OutIntRows, OutInts, kernel, part, woven
+from sase.engine.kernels.compiling import IntRows, OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.runs import (
     EXPIRED,
     FRESH,
@@ -91,7 +91,7 @@ class Merging(NamedTuple):
 # ---------------------------------------------------------------- nodes
 
 
-@woven
+@spliced
 def shelve_edge(merging: Merging, edge: int) -> None:
     """An edge may be used for another node."""
     merging.edges[edge, AFTER], merging.state[FREE_EDGE] = merging.state[FREE_EDGE], edge
@@ -123,7 +123,7 @@ def let_go(runs: Runs, merging: Merging, node: int) -> None:
                 edge = after
 
 
-@woven
+@spliced
 def join(runs: Runs, merging: Merging, node: int, other: int) -> None:
     """Let a node stand for another fresh one as well: that has only one node before it."""
     cells, edges, state = runs.cells, merging.edges, merging.state
@@ -149,7 +149,7 @@ def join(runs: Runs, merging: Merging, node: int, other: int) -> None:
 # ---------------------------------------------------------------- runs that are alike
 
 
-@woven
+@spliced
 def counted(pattern: Pattern, cells: OutIntRows, node: int) -> int:
     """The length of the series that a run is inside of, as far as it matters."""
     level = cells[node, LEVEL]
@@ -217,7 +217,7 @@ def merge(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> None:
 # ---------------------------------------------------------------- moves
 
 
-@woven
+@spliced
 def move(
     machine: Machine,
     pattern: Pattern,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 
@@ -80,8 +80,7 @@ class Op(IntEnum):
 
 LAST_FLOW, LAST_PUT, LAST_JOIN, LAST_CHANGE = 9, 19, 29, 39
 TIME = Op.TIME_ADD - Op.ADD
-# Of a type of NumPy, because Numba compiles anew for every literal argument.
-MULTIPLY, ZERO = cast(int, np.int64(Op.MULTIPLY)), cast(int, np.int64(0))
+MULTIPLY = int(Op.MULTIPLY)
 
 
 @part
@@ -100,20 +99,35 @@ def real(result: float) -> Value:
 
 
 @part
-def order(left: Value, right: Value) -> int:
-    """-1, 0, 1 by exact numeric value, or UNKNOWN where one is NULL."""
+def is_simple(left: Value, right: Value) -> bool:
+    """Whether two values are of one kind, or none is exact, or one is NULL."""
+    few, many = min(left[0], right[0]), max(left[0], right[0])
+    return few in (NULL, many) or many < EXACT
+
+
+@part
+def order_simply(left: Value, right: Value) -> int:
+    """-1, 0, 1 by exact numeric value, or UNKNOWN where one is NULL, if that is simple."""
     if left[0] == NULL or right[0] == NULL:
         return UNKNOWN
     if left[0] == FLOAT and right[0] == FLOAT:
         return (number(left) > number(right)) - (number(left) < number(right))
     if left[0] == right[0]:
         return (left[1] > right[1]) - (left[1] < right[1])
+    if left[0] == INTEGER:
+        return order_with_float(left[1], number(right))
+    return -order_with_float(right[1], number(left))
+
+
+@part
+def order(left: Value, right: Value) -> int:
+    """The same of any two values."""
+    if is_simple(left, right):
+        return order_simply(left, right)
     # The simpler one first: an integer before a float before a scaled one.
     turned = left[0] > right[0]
     simple, other = (right, left) if turned else (left, right)
-    if simple[0] == INTEGER and other[0] == FLOAT:
-        side = order_with_float(simple[1], number(other))
-    elif simple[0] == FLOAT:
+    if simple[0] == FLOAT:
         side = -order_of_scaled(other[1], other[0] - EXACT, number(simple))
     else:
         side = order_of_multiple(simple[1], other[0] - max(simple[0], EXACT), other[1])
@@ -151,7 +165,7 @@ def order_of_multiple(units: int, scale: int, other: int) -> int:
     if side != other_side or side == 0:
         return (side > other_side) - (side < other_side)
     size, other_size = abs(max(units, -MOST)), abs(max(other, -MOST))
-    return -side * order_of_products(other_size, ZERO, size, POWERS[scale])
+    return -side * order_of_products(other_size, 0, size, POWERS[scale])
 
 
 @part

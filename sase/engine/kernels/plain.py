@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sase.engine.kernels.compiling import Ints, OutIntRows, part, woven
-from sase.engine.kernels.program import side_of
+from sase.engine.kernels.compiling import Ints, OutIntRows, part, spliced
+from sase.engine.kernels.seldom import side_of
 from sase.engine.kernels.series import (
     CHECKS,
     EVENT,
@@ -14,7 +14,6 @@ from sase.engine.kernels.series import (
     NO_EVENT,
     PLAIN,
     VALUE_BEFORE,
-    ZERO,
     Machine,
     entry,
     holds,
@@ -22,11 +21,11 @@ from sase.engine.kernels.series import (
 from sase.engine.kernels.stacks import NOTHING
 
 
-@woven
+@spliced
 def hold_besides(machine: Machine, cells: OutIntRows, moment: int, node: int) -> bool:
     """Whether those conditions of a moment hold that are no plain comparisons."""
     for condition in range(
-        entry(machine, MOMENTS_AT, moment, ZERO), entry(machine, MOMENTS_AT, moment + 1, ZERO)
+        entry(machine, MOMENTS_AT, moment, 0), entry(machine, MOMENTS_AT, moment + 1, 0)
     ):
         if entry(machine, CHECKS, condition, PLAIN) == 0 and not holds(
             machine, cells, condition, node, NO_EVENT
@@ -35,11 +34,11 @@ def hold_besides(machine: Machine, cells: OutIntRows, moment: int, node: int) ->
     return True
 
 
-@woven
+@spliced
 def may_bind(machine: Machine, cells: OutIntRows, moment: int, node: int, event: int) -> bool:
     """Whether the plain comparisons of a moment accept an event after a node."""
     for condition in range(
-        entry(machine, MOMENTS_AT, moment, ZERO), entry(machine, MOMENTS_AT, moment + 1, ZERO)
+        entry(machine, MOMENTS_AT, moment, 0), entry(machine, MOMENTS_AT, moment + 1, 0)
     ):
         check = machine.tables[machine.tables[0, CHECKS] + condition, PLAIN:]
         if check[0] != 0 and not accepts(machine, cells, check, node, event & machine.mask):
@@ -50,7 +49,7 @@ def may_bind(machine: Machine, cells: OutIntRows, moment: int, node: int, event:
 @part
 def accepts(machine: Machine, cells: OutIntRows, check: Ints, node: int, place: int) -> bool:
     """Whether a plain comparison of a new event with what a node knows is as wanted."""
-    columns, source, word = machine.columns, check[2], HEAD + check[3]
+    columns, source, word, address = machine.columns, check[2], HEAD + check[3], check[5]
     if source in (VALUE_BEFORE, KNOWN_VALUE):
         other = int(cells[node, word]), int(cells[node, word + 1])
     else:
@@ -60,4 +59,4 @@ def accepts(machine: Machine, cells: OutIntRows, check: Ints, node: int, place: 
         at = event & machine.mask
         other = int(columns.tags[check[4], at]), int(columns.cells[check[4], at])
     value = int(columns.tags[check[1], place]), int(columns.cells[check[1], place])
-    return bool((check[0] >> (side_of(value, other) + 1)) & 1 == 1)
+    return bool((check[0] >> (side_of(address, value, other) + 1)) & 1 == 1)

@@ -21,17 +21,21 @@ from sase.engine.kernels.operations import (
     LAST_FLOW,
     LAST_JOIN,
     LAST_PUT,
-    ZERO,
     Op,
     Value,
 )
+from sase.engine.kernels.seldom import calculate_at, side_of, taken, test_at
 
 ARGUMENTS = 3  # the most that an operation has
+ADDRESS = 1 + ARGUMENTS  # where it stands what the operation calls
 WORD = 63  # types in a word of a set
 
 
 class Program(NamedTuple):
-    """A row of `code` is an operation and its arguments; behind END are constants of lists."""
+    """A row of `code` is an operation, its arguments, and the address of what it calls.
+
+    Behind END are constants of lists.
+    """
 
     code: IntRows
 
@@ -73,7 +77,7 @@ def evaluate_tuple(
     If something is `numbered` the number of the END that is reached stays there instead.
     """
     code, values = program.code, stack.values
-    truth, at, top = True, start, ZERO - 1
+    truth, at, top = True, start, -1
     while True:
         operation, first, second = code[at, 0], code[at, 1], code[at, 2]
         if operation <= LAST_FLOW:
@@ -99,18 +103,18 @@ def evaluate_tuple(
             values[top, 0], values[top, 1] = of_series(code, at, columns, rows)
         elif operation == Op.COMPARE:
             top -= 2
-            truth = (first >> (side(values, top + 1) + 1)) & 1 == 1
+            side = side_of(code[at, ADDRESS], taken(values, top + 1), taken(values, top + 2))
+            truth = (first >> (side + 1)) & 1 == 1
         elif operation <= LAST_CHANGE:
             top -= operation <= LAST_JOIN
             value = taken(values, top)
             if operation == Op.LOOKUP:
                 value = value[0], columns.tables[first, value[1] if value[0] else 0]
-            elif operation <= LAST_JOIN:
-                value = do.joined(operation, value, taken(values, top + 1))
             else:
-                value = do.changed(operation, value)
-            if value[0] == do.OVERFLOW:
-                value = noted(stack.notes, at, rows[second])
+                other = taken(values, top + (operation <= LAST_JOIN))
+                value = calculate_at(code[at, ADDRESS], operation, value, other)
+                if value[0] == do.OVERFLOW:
+                    value = noted(stack.notes, at, rows[second])
             values[top, 0], values[top, 1] = value
         else:
             top -= 3 if operation == Op.BETWEEN else operation != Op.TRUTH
@@ -124,7 +128,7 @@ def evaluate_rows(program: Program, columns: Columns, stack: Stack, out: OutFlag
     rows = stack.notes[3:]
     for row in range(out.shape[0]):
         rows[0] = row
-        out[row] = evaluate_tuple(program, ZERO, columns, rows, stack, None)
+        out[row] = evaluate_tuple(program, 0, columns, rows, stack, None)
 
 
 @kernel
@@ -133,7 +137,7 @@ def evaluate_tuples(
 ) -> None:
     """The truth of a condition, for every tuple of rows: a row for each component."""
     for place in range(out.shape[0]):
-        out[place] = evaluate_tuple(program, ZERO, columns, rows[place], stack, None)
+        out[place] = evaluate_tuple(program, 0, columns, rows[place], stack, None)
 
 
 @kernel
@@ -142,17 +146,11 @@ def evaluate_values(
 ) -> None:
     """The tag and bits of a value, for every tuple of rows."""
     for place in range(out.shape[0]):
-        evaluate_tuple(program, ZERO, columns, rows[place], stack, None)
+        evaluate_tuple(program, 0, columns, rows[place], stack, None)
         out[place, 0], out[place, 1] = stack.values[0, 0], stack.values[0, 1]
 
 
 # ---------------------------------------------------------------- one step
-
-
-@part
-def taken(values: IntRows, place: int) -> Value:
-    """A value of the stack."""
-    return int(values[place, 0]), int(values[place, 1])
 
 
 @part
@@ -175,33 +173,17 @@ def of_series(code: IntRows, at: int, columns: Columns, rows: OutInts) -> Value:
 
 
 @part
-def side(values: IntRows, place: int) -> int:
-    """The order of two values of the stack."""
-    return side_of(taken(values, place), taken(values, place + 1))
-
-
-@part
-def side_of(left: Value, right: Value) -> int:
-    """The order of two values, which mostly are of one kind and no floats."""
-    if left[0] == right[0] and left[0] != do.FLOAT and left[0] != do.NULL:
-        return (left[1] > right[1]) - (left[1] < right[1])
-    return do.order(left, right)
-
-
-@part
 def tested(code: IntRows, at: int, values: IntRows, place: int) -> bool:
     """A test of the values from a place of the stack on."""
     operation, wanted = code[at, 0], bool(code[at, 1] == 1)
     if operation == Op.TRUTH:
         return wanted
+    if operation in (Op.IN, Op.BETWEEN):
+        return bool(test_at(code[at, ADDRESS], code, at, values, place))
     value = taken(values, place)
     if operation == Op.IS_NULL:
         return (value[0] == do.NULL) == wanted
-    if operation == Op.HOLDS:
-        return value[0] != do.NULL and (value[1] != 0) == wanted
-    if operation == Op.IN:
-        return do.is_in(value, code, code[at, 2], code[at, 3], wanted)
-    return do.is_between(value, taken(values, place + 1), taken(values, place + 2), wanted)
+    return value[0] != do.NULL and (value[1] != 0) == wanted
 
 
 @part

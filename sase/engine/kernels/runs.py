@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced, woven
+from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.plain import hold_besides, may_bind
 from sase.engine.kernels.series import (
     BEGIN,
@@ -106,7 +106,7 @@ def made(runs: Runs) -> int:
     return int(node)
 
 
-@woven
+@spliced
 def shelve(runs: Runs, node: int) -> None:
     """A node that nothing needs may be used for another event."""
     cells, state = runs.cells, runs.state
@@ -126,7 +126,7 @@ def given_back(runs: Runs, node: int) -> None:
         node = before
 
 
-@woven
+@spliced
 def put_in(runs: Runs, key: int, node: int) -> None:
     """A run comes before the others of its partition."""
     cells = runs.cells
@@ -136,7 +136,7 @@ def put_in(runs: Runs, key: int, node: int) -> None:
     runs.state[LIVE] += 1
 
 
-@woven
+@spliced
 def take_out(runs: Runs, key: int, ahead: int, node: int) -> None:
     """A run goes from those of its partition, where it comes behind another one if any."""
     cells = runs.cells
@@ -149,7 +149,7 @@ def take_out(runs: Runs, key: int, ahead: int, node: int) -> None:
     cells[node, NEEDED] -= 1
 
 
-@woven
+@spliced
 def moved(
     machine: Machine, runs: Runs, incoming: Incoming, i: int, before: int, level: int, moment: int
 ) -> bool:
@@ -175,7 +175,7 @@ def moved(
 # ---------------------------------------------------------------- moves
 
 
-@woven
+@spliced
 def go_on(
     machine: Machine, pattern: Pattern, runs: Runs, incoming: Incoming, i: int, node: int
 ) -> bool:
@@ -210,7 +210,7 @@ def go_on(
     return own
 
 
-@woven
+@spliced
 def is_over(
     machine: Machine, rules: Rules, runs: Runs, incoming: Incoming, i: int, node: int
 ) -> bool:
@@ -225,7 +225,7 @@ def is_over(
     return False
 
 
-@woven
+@spliced
 def ignores(
     machine: Machine, rules: Rules, runs: Runs, incoming: Incoming, i: int, node: int, own: bool
 ) -> bool:
@@ -240,7 +240,7 @@ def ignores(
     return differs(machine, runs.cells, node, incoming.numbers[i])
 
 
-@woven
+@spliced
 def in_order(runs: Runs, begin: int) -> None:
     """Bring the fresh nodes of a group into the order of their levels."""
     cells, fresh = runs.cells, runs.fresh
@@ -252,7 +252,7 @@ def in_order(runs: Runs, begin: int) -> None:
         fresh[to] = node
 
 
-@woven
+@spliced
 def step(
     machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, i: int
 ) -> None:
@@ -297,7 +297,7 @@ def goes_on(pattern: Pattern, cells: OutIntRows, node: int) -> bool:
     return bool(cells[node, LEVEL] < last or can_take)
 
 
-@woven
+@spliced
 def commit(pattern: Pattern, runs: Runs, key: int) -> None:
     """The fresh nodes become runs, before those there were, if they can go on."""
     cells, state = runs.cells, runs.state

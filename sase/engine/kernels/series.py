@@ -14,7 +14,7 @@ Node 0 is the root: nothing is bound. Node `n` is row `n` of the cells.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,9 +28,9 @@ from sase.engine.kernels.compiling import (
     OutInts,
     part,
     spliced,
-    woven,
 )
 from sase.engine.kernels.program import Columns, Program, Stack, evaluate_tuple
+from sase.engine.kernels.seldom import real_of, side_of
 from sase.engine.kernels.stacks import NOTHING
 
 # The head of a node: its event, the node before, the level, which event of its component it is and
@@ -41,9 +41,7 @@ EVENT, PREVIOUS, LEVEL, LENGTH, DEPTH, START, FIRST, TIE, SPOT, GROUP, NEEDED, N
     13
 )
 HEAD = 13
-# Of a type of NumPy, because Numba compiles anew for every literal argument.
-ROOT, NO_EVENT = cast(int, np.int64(0)), cast(int, np.int64(NOTHING))
-ZERO, ONE = cast(int, np.int64(0)), cast(int, np.int64(1))
+ROOT, NO_EVENT = 0, NOTHING
 
 # What binding an event changes, and what values are made of that.
 FIRST_EVENT, LAST_EVENT, COUNT, NUMBERS, SUM, LEAST, MOST, SPREAD, LACKS = range(9)
@@ -61,7 +59,7 @@ LOW_BITS, LOW_MASK = 32, 2**32 - 1
 KNOWN_EVENT, KNOWN_VALUE, EVENT_AT, VALUE_AT, EVENT_BEFORE, VALUE_BEFORE, JUDGED = range(7)
 
 # When conditions are checked: at the first event of a component, at a further one, at its end.
-BEGIN, TAKE, FINISH = (cast(int, np.int64(moment)) for moment in range(3))
+BEGIN, TAKE, FINISH = range(3)
 MOMENTS = 3
 
 
@@ -75,16 +73,15 @@ class Pattern(NamedTuple):
 
 # The parts of the tables of a machine, in whose first row it stands where each begins: the rows of
 # `codes` of the equivalence tests that are decided event by event; where the changes of each level
-# begin, and the changes (kind, word, column, table); where the conditions of each moment begin, and
-# the conditions (where the program begins, its loops, its fills, and from PLAIN on what a plain
-# comparison accepts, or 0, the column of the new event, and of the other side where from, word and
-# column); the loops (a level, and whether its first event is exempt); the fills (where from, which
-# loop, word, kind, and where to).
-TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS = (
-    cast(int, np.int64(table)) for table in range(7)
-)
-PLAIN = cast(int, np.int64(5))
-TABLE_WIDTH = 10
+# begin, and the changes (kind, word, column, table, and the address of what they call); where the
+# conditions of each moment begin, and the conditions (where the program begins, its loops, its
+# fills, and from PLAIN on what a plain comparison accepts, or 0, the column of the new event, of
+# the other side where from, word and column, and the address of what compares them); the loops (a
+# level, and whether its first event is exempt); the fills (where from, which loop, word, kind, and
+# where to).
+TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS = range(7)
+PLAIN = 5
+TABLE_WIDTH = 11
 
 
 class Machine(NamedTuple):
@@ -104,13 +101,13 @@ class Machine(NamedTuple):
     cursors: OutInts
 
 
-@woven
+@spliced
 def entry(machine: Machine, table: int, row: int, column: int) -> int:
     """A number of one of the tables."""
     return int(machine.tables[machine.tables[0, table] + row, column])
 
 
-@woven
+@spliced
 def tests_of(machine: Machine) -> int:
     """How many equivalence tests are decided event by event."""
     return int(machine.tables[0, CHANGES_OF] - machine.tables[0, TESTS])
@@ -123,7 +120,7 @@ def tests_of(machine: Machine) -> int:
 def fits(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     """Whether an event agrees with all that are bound, on the tests that are decided here."""
     for test in range(tests_of(machine)):
-        code = machine.codes[entry(machine, TESTS, test, ZERO), event & machine.mask]
+        code = machine.codes[entry(machine, TESTS, test, 0), event & machine.mask]
         if code == NOTHING:
             return False
         known = cells[node, HEAD + test]
@@ -136,14 +133,14 @@ def fits(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
 def differs(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     """Whether an event is of another partition than all that are bound."""
     for test in range(tests_of(machine)):
-        code = machine.codes[entry(machine, TESTS, test, ZERO), event & machine.mask]
+        code = machine.codes[entry(machine, TESTS, test, 0), event & machine.mask]
         known = cells[node, HEAD + test]
         if code in (NOTHING, UNDECLARED) or (known != UNDECLARED and code != known):
             return True
     return False
 
 
-@woven
+@spliced
 def bind(
     machine: Machine, cells: OutIntRows, node: int, before: int, level: int, event: int
 ) -> None:
@@ -157,11 +154,11 @@ def bind(
     new[FIRST] = known[FIRST] if before != ROOT else event
     place = event & machine.mask
     for test in range(tests_of(machine)):
-        code = machine.codes[entry(machine, TESTS, test, ZERO), place]
+        code = machine.codes[entry(machine, TESTS, test, 0), place]
         if code != UNDECLARED:
             new[HEAD + test] = code
     for number in range(
-        entry(machine, CHANGES_OF, level, ZERO), entry(machine, CHANGES_OF, level + 1, ZERO)
+        entry(machine, CHANGES_OF, level, 0), entry(machine, CHANGES_OF, level + 1, 0)
     ):
         change(machine, number, cells, node, place)
 
@@ -170,7 +167,7 @@ def bind(
 def change(machine: Machine, number: int, cells: OutIntRows, node: int, place: int) -> None:
     """Let a new node know of its own event."""
     row, words = machine.tables[machine.tables[0, CHANGES] + number], cells[node]
-    kind, word, column = row[0], HEAD + row[1], row[2]
+    kind, word, column, address = row[0], HEAD + row[1], row[2], row[4]
     if kind <= COUNT:
         if kind == FIRST_EVENT:
             if words[LENGTH] == 1:
@@ -190,30 +187,30 @@ def change(machine: Machine, number: int, cells: OutIntRows, node: int, place: i
     if kind == NUMBERS:
         words[word] += 1
     elif kind == SUM:
-        add(words, word, value)
+        add(words, word, value, real_of(address, value))
     elif kind == SPREAD:
-        spread(words, word, do.as_float(value))
+        spread(words, word, real_of(address, value))
     else:
         known = int(words[word]), int(words[word + 1])
-        if known[0] == do.NULL or is_better(machine, row[3], kind, known, value):
+        if known[0] == do.NULL or is_better(machine, row, known, value):
             words[word], words[word + 1] = value
 
 
 @part
-def is_better(machine: Machine, table: int, kind: int, known: do.Value, value: do.Value) -> bool:
+def is_better(machine: Machine, change: Ints, known: do.Value, value: do.Value) -> bool:
     """Whether a value is less, or greater, than the one known; texts go by the table."""
+    kind, table, address = change[0], change[3], change[4]
     if table != NOTHING:
         tables = machine.columns.tables
         known = known[0], int(tables[table, known[1]])
         value = value[0], int(tables[table, value[1]])
-    return do.order(value, known) == (-1 if kind == LEAST else 1)
+    return side_of(address, value, known) == (-1 if kind == LEAST else 1)
 
 
 @part
-def add(words: OutInts, word: int, value: do.Value) -> None:
+def add(words: OutInts, word: int, value: do.Value, real: float) -> None:
     """Add to a sum: how many, high and low bits of integers, whether all are, and as floats."""
     words[word] += 1
-    real = do.as_float(value)
     if words[word] > 1:
         real = float(np.int64(words[word + 4]).view(np.float64)) + real
     words[word + 4] = int(np.float64(real).view(np.int64))
@@ -294,11 +291,11 @@ def fill(machine: Machine, cells: OutIntRows, condition: int, judged: int) -> No
 # ---------------------------------------------------------------- conditions
 
 
-@woven
+@spliced
 def hold(machine: Machine, cells: OutIntRows, moment: int, node: int, judged: int) -> bool:
     """Whether all conditions of a moment hold at a node, for each event that they range over."""
     for condition in range(
-        entry(machine, MOMENTS_AT, moment, ZERO), entry(machine, MOMENTS_AT, moment + 1, ZERO)
+        entry(machine, MOMENTS_AT, moment, 0), entry(machine, MOMENTS_AT, moment + 1, 0)
     ):
         if not holds(machine, cells, condition, node, judged):
             return False
@@ -336,7 +333,7 @@ def holds(machine: Machine, cells: OutIntRows, condition: int, node: int, judged
 @part
 def last_of(machine: Machine, cells: OutIntRows, loop: int, node: int) -> int:
     """The last node over which a loop ranges, at or before a node."""
-    level = entry(machine, LOOPS, loop, ZERO)
+    level = entry(machine, LOOPS, loop, 0)
     while cells[node, LEVEL] > level:
         node = cells[node, PREVIOUS]
     return within(machine, cells, loop, node)
@@ -345,15 +342,15 @@ def last_of(machine: Machine, cells: OutIntRows, loop: int, node: int) -> int:
 @part
 def within(machine: Machine, cells: OutIntRows, loop: int, node: int) -> int:
     """The node, if the loop ranges over it."""
-    is_exempt = entry(machine, LOOPS, loop, ONE) == 1 and cells[node, LENGTH] == 1
-    inside = cells[node, LEVEL] == entry(machine, LOOPS, loop, ZERO)
+    is_exempt = entry(machine, LOOPS, loop, 1) == 1 and cells[node, LENGTH] == 1
+    inside = cells[node, LEVEL] == entry(machine, LOOPS, loop, 0)
     return int(node) if inside and not is_exempt else NOTHING
 
 
 # ---------------------------------------------------------------- where a run may go
 
 
-@woven
+@spliced
 def may_pass(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int, level: int) -> bool:
     """Whether a level may stay empty after a node."""
     return bool(pattern.least[level] == 0) and hold(
@@ -361,7 +358,7 @@ def may_pass(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int, l
     )
 
 
-@woven
+@spliced
 def may_proceed(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int) -> bool:
     """Whether the level of a node may be left."""
     level = cells[node, LEVEL]
@@ -370,7 +367,7 @@ def may_proceed(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int
     )
 
 
-@woven
+@spliced
 def is_match(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int) -> bool:
     """Whether all that is bound up to a node is a match."""
     if not may_proceed(machine, pattern, cells, node):

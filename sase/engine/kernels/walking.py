@@ -9,10 +9,6 @@ would.
 
 from __future__ import annotations
 
-from typing import cast
-
-import numpy as np
-
 from sase.engine.kernels.collapsed import (
     AT,
     BEGINS,
@@ -59,7 +55,6 @@ from sase.engine.kernels.series import (
     NO_EVENT,
     ROOT,
     TAKE,
-    ZERO,
     Machine,
     Pattern,
     bind,
@@ -77,7 +72,7 @@ from sase.engine.kernels.writing import Written
 # a level, and the one that a loop is at.
 CHOSEN, BEHIND, LAST_OF, LOOP = range(4)
 # When: as the last event of its level, or as a further one.
-ENTER, EXTEND = (cast(int, np.int64(moment)) for moment in range(2))
+ENTER, EXTEND = range(2)
 
 
 # ---------------------------------------------------------------- the walk
@@ -189,7 +184,7 @@ def allowed(early: Machine, collapsed: Collapsed, place: int, moment: int) -> bo
     """Whether the early conditions on the event chosen last hold in a way."""
     first = 2 * collapsed.ways[place, WAY_LEVEL] + moment
     for condition in range(
-        entry(early, MOMENTS_AT, first, ZERO), entry(early, MOMENTS_AT, first + 1, ZERO)
+        entry(early, MOMENTS_AT, first, 0), entry(early, MOMENTS_AT, first + 1, 0)
     ):
         if not allows(early, collapsed, condition, place):
             return False
@@ -204,7 +199,7 @@ def allows(machine: Machine, collapsed: Collapsed, condition: int, place: int) -
     start, first, end = check[0], check[1], check[2]
     for loop in range(first, end):
         cursors[loop - first] = on_level(
-            collapsed, entry(machine, LOOPS, loop, ZERO), ways[place, WAY_ON]
+            collapsed, entry(machine, LOOPS, loop, 0), ways[place, WAY_ON]
         )
         if cursors[loop - first] == NOTHING:
             return True
@@ -216,7 +211,7 @@ def allows(machine: Machine, collapsed: Collapsed, condition: int, place: int) -
             return False
         loop = first
         while loop < end:
-            level, at = entry(machine, LOOPS, loop, ZERO), loop - first
+            level, at = entry(machine, LOOPS, loop, 0), loop - first
             following = ways[cursors[at], WAY_ON]
             if following != NOTHING and ways[following, WAY_LEVEL] == level:
                 cursors[at] = following

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import OutIntRows, OutInts, woven
+from sase.engine.kernels.compiling import OutIntRows, OutInts, spliced
 from sase.engine.kernels.series import DEPTH, EVENT, LENGTH, LEVEL, PREVIOUS, ROOT, SHOWN
 
 
@@ -20,7 +20,7 @@ class Written(NamedTuple):
     sizes: OutInts
 
 
-@woven
+@spliced
 def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
     """Write the match that ends with a node, if there is room.
 
@@ -50,7 +50,7 @@ def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
     return True
 
 
-@woven
+@spliced
 def level_reached(cells: OutIntRows, node: int, level: int, lengths: OutIntRows, count: int) -> int:
     """Note how many events there are of a node's level, on the way back from a higher one."""
     reached = cells[node, LEVEL]

@@ -187,8 +187,15 @@ class Context:
         places = {need: self.store.keep_attribute(need[1]) for need in needed}
         positions = {component: self.level_of(component) for component, _ in needed}
         known = self.coding.types_known
-        strangers = self.strangers(needed)
-        return Layout(places, known.codes, self.coding.texts, positions, strangers, known.stranger)
+        return Layout(
+            places,
+            known.codes,
+            self.coding.texts,
+            positions,
+            self.strangers(needed),
+            known.stranger,
+            known.mixes(name for _, name in needed),
+        )
 
     def strangers(self, needed: Iterable[Need]) -> frozenset[Need]:
         """The attributes that an event of a type that is not known may have to do without."""

@@ -13,13 +13,18 @@ from sase.engine.expressions import lower_terms, make_stack
 from sase.engine.expressions.plain import NOT_PLAIN, Plain, plain
 from sase.engine.expressions.series import Term, Words, laid_out, words_read
 from sase.engine.kernels.checks import UNDECLARED
-from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.compiling import address_of, frozen
+from sase.engine.kernels.seldom import ordered, rounded
 from sase.engine.kernels.series import (
     FIRST_EVENT,
     HEAD,
     LAST_EVENT,
+    LEAST,
     LEVEL,
+    MOST,
     ROOT,
+    SPREAD,
+    SUM,
     TABLE_WIDTH,
     Machine,
     Pattern,
@@ -57,7 +62,7 @@ class SeriesProgram:
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         self._tables = packed(
             np.array([context.keep_test(test) for test in tests], np.int64),
-            *_changes(words, context.levels),
+            *_changes(words, context.levels, mixes=base.mixes),
             np.append(0, np.cumsum(counts)),
             *conditions_of(starts, fills, compared),
         )
@@ -173,9 +178,17 @@ def conditions_of(
     )
 
 
-def _changes(words: Words, levels: int) -> tuple[Numbers, Numbers]:
-    """Where the changes of each level begin, and what binding changes."""
-    ordered = sorted(words.changes, key=lambda change: change[0])
-    counts = np.bincount([change[0] for change in ordered], minlength=levels)[:levels]
-    table = np.array([change[1:] for change in ordered], np.int64).reshape(-1, 4)
+def _changes(words: Words, levels: int, *, mixes: bool) -> tuple[Numbers, Numbers]:
+    """Where the changes of each level begin, and what binding changes.
+
+    What they call where values have a scale is compiled only if some may have.
+    """
+    called = {SUM: rounded, SPREAD: rounded, LEAST: ordered, MOST: ordered} if mixes else {}
+    changes = sorted(words.changes, key=lambda change: change[0])
+    counts = np.bincount([change[0] for change in changes], minlength=levels)[:levels]
+    rows = [
+        (*change[1:], address_of(called[change[1]]) if change[1] in called else 0)
+        for change in changes
+    ]
+    table = np.array(rows, np.int64).reshape(-1, 5)
     return np.append(0, np.cumsum(counts)).astype(np.int64), table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numba
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from sase.binding import bind_text
 from sase.binding.bound import Operation
 from sase.engine.expressions import (
     Interner,
+    Lane,
     Layout,
     LoweringError,
     RowTest,
@@ -20,8 +22,15 @@ from sase.engine.expressions import (
     lower_value,
     make_stack,
 )
+from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.operations import INTEGER, Op
-from sase.engine.kernels.program import WORD, evaluate_values
+from sase.engine.kernels.program import (
+    ADDRESS,
+    WORD,
+    Program,
+    evaluate_tuples,
+    evaluate_values,
+)
 from tests.engine.expressions.generators import SCHEMA
 from tests.engine.expressions.routes import (
     PAIR,
@@ -38,7 +47,42 @@ TYPES = {"A": 0, "B": 1}
 def code_of(text: str, types: dict[str, int] = TYPES) -> list[list[int]]:
     condition = bound_condition(text, SCHEMA)
     places = {need: place for place, need in enumerate(columns_needed([condition]))}
-    return lower(condition, Layout(places, types)).program.code.tolist()
+    return lower(condition, Layout(places, types)).code[:, :ADDRESS].tolist()
+
+
+def called(text: str, *, mixes: bool) -> list[Op]:
+    """The operations that call something."""
+    condition = bound_condition(text, SCHEMA)
+    places = {need: place for place, need in enumerate(columns_needed([condition]))}
+    code = lower(condition, Layout(places, TYPES, mixes=mixes)).code
+    return [Op(each) for each in code[:, ADDRESS].tolist() if each]
+
+
+def test_comparisons_call_nothing_where_values_have_no_scale() -> None:
+    plain = "EVENT SEQ(A x, A y) WHERE x.n < y.n AND x.n != 7"
+    assert called(plain, mixes=False) == []
+    assert called(plain, mixes=True) == [Op.COMPARE, Op.COMPARE]
+
+
+def test_what_is_seldom_is_called() -> None:
+    text = "EVENT SEQ(A x, A y) WHERE x.n + y.n > 1 AND (x.n IN (1, 2) OR y.n BETWEEN 1 AND 2)"
+    assert called(text, mixes=False) == [Op.ADD, Op.IN, Op.BETWEEN]
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing has an address there")
+def test_what_is_called_has_an_address_and_else_the_call_goes_wrong() -> None:
+    condition = bound_condition("EVENT SEQ(A x, A y) WHERE x.n + y.n > 1", SCHEMA)
+    places = {need: place for place, need in enumerate(columns_needed([condition]))}
+    lowered = lower(condition, Layout(places, TYPES))
+    unlinked = lowered.code.copy()
+    unlinked[:, ADDRESS] = 0
+    types, tables = np.zeros(2, np.int16), np.zeros((0, 1), np.int64)
+    columns = columns_of([Lane(np.ones(2, np.int64), INTEGER)] * 2, types, tables)
+    rows, stack, out = np.array([[0, 1]]), make_stack(lowered.depth), np.empty(1, np.bool_)
+    evaluate_tuples(lowered.program, columns, rows, stack, out)
+    assert out.tolist() == [True]
+    with pytest.raises(RuntimeError, match="not linked"):
+        evaluate_tuples(Program(frozen(unlinked)), columns, rows, stack, out)
 
 
 def test_a_comparison() -> None:
@@ -81,7 +125,7 @@ def test_what_no_type_declares_is_true() -> None:
     text = "EVENT ANY(A, B) x WHERE x.nowhere > 1 AND x.s = 'a'"
     condition = bound_condition(text, SCHEMA)
     places = {(0, "s"): 0}
-    assert lower(condition, Layout(places, TYPES)).program.code[0].tolist()[0] == Op.UNDECLARED
+    assert lower(condition, Layout(places, TYPES)).code[0].tolist()[0] == Op.UNDECLARED
 
 
 ROWS: list[dict[str, object]] = [
@@ -173,4 +217,4 @@ def test_components_can_be_placed() -> None:
     condition = bound_condition("EVENT SEQ(B z, A x) WHERE x.n = 1", SCHEMA)
     lowered = lower(condition, Layout({(1, "n"): 4}, TYPES, positions={1: 0}))
     assert lowered.columns == ((1, "n"),)
-    assert lowered.program.code[0].tolist() == [Op.CELL, 0, 4, 0]
+    assert lowered.code[0].tolist() == [Op.CELL, 0, 4, 0, 0]

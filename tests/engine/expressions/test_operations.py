@@ -16,7 +16,14 @@ from sase.engine.expressions import make_stack
 from sase.engine.expressions.lowering import ACCEPTED
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER, NOTHING, NULL, Op, Value
-from sase.engine.kernels.program import Columns, Program, evaluate_tuples, evaluate_values
+from sase.engine.kernels.program import (
+    ARGUMENTS,
+    Columns,
+    Program,
+    evaluate_tuples,
+    evaluate_values,
+)
+from sase.engine.kernels.seldom import address_for
 from tests.engine.expressions.generators import reals, units, wholes
 
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -38,7 +45,8 @@ def whole(number: int) -> Value:
 
 
 def program(*code: tuple[int, ...]) -> Program:
-    return Program(frozen(np.array([(*row, 0, 0, 0)[:4] for row in [*code, (0,)]], np.int64)))
+    rows = [[*row, *[0] * ARGUMENTS][: 1 + ARGUMENTS] for row in [*code, (Op.END,)]]
+    return Program(frozen(np.array([[*row, address_for(Op(row[0]))] for row in rows], np.int64)))
 
 
 def run(operation: tuple[int, ...], *operands: Value) -> tuple[int | float | None, bool]:
