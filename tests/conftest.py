@@ -46,8 +46,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 # All tests of Spark are in one process, so that it is started once, but for those that run the code
-# of its workers without it.
-WITHOUT_SPARK = ("tests/spark/test_tasks.py", "tests/spark/test_streaming_buckets.py")
+# of its workers without it, or start one of their own.
+WITHOUT_SPARK = (
+    "tests/spark/test_tasks.py",
+    "tests/spark/test_streaming_buckets.py",
+    "tests/spark/test_tasks_killed.py",
+    "tests/spark/test_connect.py",
+    "tests/spark/test_streaming_killed.py",
+)
 
 # What takes longest, in the order in which processes take it: Spark, from beginning to end;
 # meanwhile what needs no kernels, so that only one process compiles them at a time; then the long
@@ -59,9 +65,11 @@ EARLY = (
     "tests/planning/test_recipes.py",
     "tests/test_cases.py",
     "tests/spark/test_tasks.py",
+    "tests/spark/test_tasks_killed.py",
     "tests/engine/series/test_engine_is_naive.py",
-    "tests/engine/matching/test_other_modes.py",
+    "tests/spark/test_connect.py",
     "tests/engine/kernels/test_modes.py",
+    "tests/spark/test_streaming_killed.py",
 )
 
 

@@ -15,20 +15,12 @@ if TYPE_CHECKING:
 # The modules import PySpark, so they are not even read; tests/conftest.py says so.
 collect_ignore_glob = ["test_*.py"] if missing() else []
 
-# Queries are small here and each is run once: to compile code for them takes longer than they do.
-QUICK = {
-    "spark.driver.memory": "2g",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "3",
-}
-
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session."""
     from sase.spark.session import local_session
-    from tests.spark.known import REPLAYS, events, local
+    from tests.spark.known import QUICK, REPLAYS, events, local
 
     # Or each of Spark's processes would compile for itself the kernels that none has compiled yet.
     for query, _ in REPLAYS.values():

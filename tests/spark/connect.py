@@ -19,7 +19,7 @@ from sase.errors import DataError, ReplayWarning
 from sase.spark.collecting import batches_of, in_order
 from sase.spark.failing import as_ours
 from tests.spark.cases import multiset
-from tests.spark.known import BY_KEY, REPLAYS, events, frame, local, rows_of
+from tests.spark.known import BY_KEY, QUICK, REPLAYS, events, frame, local, rows_of
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "3",
+        **QUICK,
         "spark.sql.session.timeZone": "UTC",
     }.items():
         builder = builder.config(name, value)

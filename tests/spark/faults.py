@@ -1,6 +1,6 @@
 """A script: tasks whose worker is killed, or that fail, and what is found in spite of it.
 
-It needs a session that tries a task again, so it is a process of its own: `test_faults.py` runs it.
+It needs a session that tries a task again: `test_tasks_killed.py` runs it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sase import spark as on_spark
 from sase.spark.session import local_session
 from sase.spark.task import Task
 from tests.spark.cases import multiset
-from tests.spark.known import REPLAYS, events, frame, local, rows_of
+from tests.spark.known import QUICK, REPLAYS, events, frame, local, rows_of
 
 # Each task that fails leaves a mark here.
 MARKS = "SASE_TEST_MARKS"
@@ -64,7 +64,7 @@ class Killed(Failing):
 
 def main() -> None:
     """Run all replays, with tasks of one sort and the other by turns."""
-    spark = local_session("local[2,4]", {"spark.sql.shuffle.partitions": "3"})
+    spark = local_session("local[2,4]", QUICK)
     spark.sparkContext.setLogLevel("OFF")
     told: dict[str, Any] = {}
     marks, few = Path(os.environ[MARKS]), events(600)

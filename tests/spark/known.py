@@ -13,6 +13,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 import sase
 from tests.spark.cases import Row, multiset
 
+# Queries are small here and each is run once: to compile code for them takes longer than they do.
+QUICK = {
+    "spark.driver.memory": "2g",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "3",
+}
+
 BY_KEY = "EVENT SEQ(A a, !(B x), C c) WHERE [id] AND a.v < c.v WITHIN 60"
 BY_SLICE = "EVENT SEQ(A a, B b, !(C x)) WHERE a.v = b.v AND x.v > b.v WITHIN 12"
 COUNTED = "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 9 EVENTS"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark.known import REPLAYS
-from tests.spark.test_faults import run_script
+from tests.spark.scripts import run_script
 
 MORE = [
     "bad rows", "metrics", "several DataFrames", "explanation", "table function", "batches",

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
-
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
@@ -17,40 +10,7 @@ from pyspark.sql import SparkSession
 import sase
 from sase import spark as on_spark
 from sase.errors import DataError, PlanError, SaseError, SchemaError
-from tests.repo.source import ROOT
-from tests.spark.known import BY_KEY, COUNTED, REPLAYS, events, frame
-
-
-def run_script(name: str, folder: Path) -> dict[str, Any]:
-    """What a script of this folder prints, in a process and with a session of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"tests.spark.{name}"],
-        cwd=ROOT,
-        env={**environment(), "SASE_TEST_MARKS": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-5000:]
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
-
-
-def environment() -> dict[str, str]:
-    """Of this process, but for what makes Spark's processes take it for their own."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
-    return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT), kept.get("PYTHONPATH", "")])}
-
-
-@pytest.mark.slow
-def test_tasks_that_fail_or_are_killed_change_nothing(tmp_path: Path) -> None:
-    told = run_script("faults", tmp_path)
-    assert {*told} == {*REPLAYS}
-    for name, (is_same, failures) in told.items():
-        assert is_same, name
-        assert failures >= 2, name
-
+from tests.spark.known import BY_KEY, COUNTED, events, frame
 
 # ---------------------------------------------------------------- before any job
 

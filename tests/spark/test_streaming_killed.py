@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,9 +17,6 @@ from hypothesis import settings
 
 import sase
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 ROOT = Path(__file__).parents[2]
 # Ten, and a dozen micro-batches, where the suite may take its time: each costs a start of Spark.
 KILLS = 10 if settings.default.max_examples >= 1000 else 1
@@ -28,18 +24,20 @@ FILES = 2 * KILLS + 2
 QUERY = "EVENT SEQ(A a, !(N n), B b, !(C c)) WHERE [id] AND a.v <= b.v WITHIN 60 ms"
 CHILD = f"""
 import sys
+import pyarrow.parquet as pq
 import sase.spark
 from sase.spark.session import local_session
+from tests.spark.known import QUICK
 
 folder = sys.argv[1]
-conf = {{"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}}
-spark = local_session("local[2]", conf)
+spark = local_session("local[2]", QUICK)
 spark.sparkContext.setLogLevel("OFF")
 schema = spark.read.parquet(folder + "/in/0000.parquet").schema
 files = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(folder + "/in")
 found = sase.spark.match({QUERY!r}, files, time_unit="ms", lateness="20 ms", buckets=3)
 begun = found.writeStream.option("checkpointLocation", folder + "/checkpoint")
 begun.trigger(availableNow=True).start(folder + "/found").awaitTermination()
+pq.write_table(spark.read.parquet(folder + "/found").toArrow(), folder + "/result.parquet")
 """
 
 
@@ -89,7 +87,7 @@ def kill_in_a_batch(child: subprocess.Popen[bytes], folder: Path, random: Random
 
 
 @pytest.mark.slow
-def test_killed_and_started_again(spark: SparkSession, tmp_path: Path) -> None:
+def test_killed_and_started_again(tmp_path: Path) -> None:
     random = Random(KILLS)
     table = events(random, 300)
     (tmp_path / "in").mkdir()
@@ -101,7 +99,7 @@ def test_killed_and_started_again(spark: SparkSession, tmp_path: Path) -> None:
     killed = sum(kill_in_a_batch(started(tmp_path), tmp_path, random) for _ in range(KILLS))
     assert killed == KILLS
     assert started(tmp_path).wait() == 0
-    found = spark.read.parquet(str(tmp_path / "found")).toArrow().to_pylist()
+    found = pq.read_table(tmp_path / "result.parquet").to_pylist()
     wanted = sase.match(QUERY, table, time_unit="ms").to_pylist()
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
     assert len(found) > 20

@@ -8,17 +8,19 @@ by its address, which they are handed, and it is compiled by those who need it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
-from numba import _dynfunc, types
+import numpy as np
+from numba import _dynfunc, config, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 
 class _Linked(JITCodeLibrary):  # type: ignore[misc]
@@ -90,7 +92,7 @@ def _calling(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
     with builder.if_then(builder.icmp_signed("==", address, address.type(0)), likely=False):
         convention.return_user_exc(builder, RuntimeError, ("an operation was not linked",))
     function = convention.get_function_type(wanted.return_type, kinds)
-    callee = builder.inttoptr(address, ir.PointerType(function))
+    callee = builder.inttoptr(address, function.as_pointer())
     status, found = convention.call_function(builder, callee, wanted.return_type, kinds, arguments)
     with builder.if_then(status.is_error, likely=False):
         convention.return_status_propagate(builder, status)
@@ -102,3 +104,23 @@ def address_in(compiled: Any) -> int:
     found: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     assert found, f"{compiled.fndesc.qualname} has no address"
     return found
+
+
+def _word_at(data: NDArray[np.uint8], place: int) -> int:
+    """Eight bytes as an integer of the machine, wherever they begin."""
+    return int.from_bytes(data[place : place + 8].tobytes(), sys.byteorder, signed=True)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _load_word(context: Any, data: Any, place: Any) -> tuple[Signature, Callable[..., Any]]:
+    def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+        array = context.make_array(wanted.args[0])(context, builder, values[0])
+        word = context.get_value_type(types.int64).as_pointer()
+        loaded = builder.load(builder.bitcast(builder.gep(array.data, [values[1]]), word))
+        loaded.align = 1
+        return loaded
+
+    return types.int64(data, types.int64), code
+
+
+word_at = _word_at if config.DISABLE_JIT else _load_word

@@ -1,0 +1,19 @@
+"""Tasks that fail, or whose worker is killed, are tried again and give the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.spark.known import REPLAYS
+from tests.spark.scripts import run_script
+
+
+@pytest.mark.slow
+def test_tasks_that_fail_or_are_killed_change_nothing(tmp_path: Path) -> None:
+    told = run_script("faults", tmp_path)
+    assert {*told} == {*REPLAYS}
+    for name, (is_same, failures) in told.items():
+        assert is_same, name
+        assert failures >= 2, name
