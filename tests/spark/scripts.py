@@ -12,10 +12,10 @@ from typing import Any
 from tests.repo.source import ROOT
 
 
-def run_script(name: str, folder: Path) -> dict[str, Any]:
+def run_script(name: str, folder: Path, *arguments: str) -> dict[str, Any]:
     """What a script of this folder prints, which runs on its own."""
     done = subprocess.run(
-        [sys.executable, "-m", f"tests.spark.{name}"],
+        [sys.executable, "-m", f"tests.spark.{name}", *arguments],
         cwd=ROOT,
         env={**environment(), "SASE_TEST_MARKS": str(folder)},
         capture_output=True,

@@ -123,4 +123,19 @@ def _load_word(context: Any, data: Any, place: Any) -> tuple[Signature, Callable
     return types.int64(data, types.int64), code
 
 
+def _top_bit(bits: int) -> int:
+    """The place of the highest bit that is set, of an integer above zero."""
+    return int(bits).bit_length() - 1
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _highest(context: Any, bits: Any) -> tuple[Signature, Callable[..., Any]]:
+    def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+        zeros = builder.ctlz(values[0], context.get_constant(types.boolean, True))
+        return builder.sub(context.get_constant(types.int64, 63), zeros)
+
+    return types.int64(types.int64), code
+
+
 word_at = _word_at if config.DISABLE_JIT else _load_word
+top_bit = _top_bit if config.DISABLE_JIT else _highest

@@ -28,6 +28,7 @@ from sase.engine.kernels.compiling import (
     kernel,
     spliced,
 )
+from sase.engine.kernels.linking import top_bit
 
 NOTHING, PRECEDED = -1, 0
 # A span that bounds nothing, and the earliest measure there is.
@@ -174,16 +175,17 @@ def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span
     Negative components forbid some of the ways up to it. Construction begins at the instances of
     the last level.
     """
-    levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
+    every, mask = (1 << stacks.cells.shape[0]) - 1, stacks.cells.shape[1] - 1
     for i in range(arrivals.rows.shape[0]):
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key < 0:
             continue
         bound = oldest(measure, span)
         # From the last level down, since an event never follows itself.
-        for level in range(levels - 1, -1, -1):
-            if not (arrivals.states[i] >> level) & 1:
-                continue
+        left = arrivals.states[i] & every
+        while left != 0:
+            level = top_bit(left)
+            left ^= 1 << level
             rip, reach, floor = NOTHING, measure, EARLIEST
             if absences is not None:
                 rip, floor = last_absence(absences, level, key, tie)

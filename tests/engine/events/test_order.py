@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sase.engine.events import order
 from sase.engine.events.order import sorted_rows, stream_order
 
 KEYS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40)
@@ -70,3 +71,14 @@ def test_sorted_and_distinct_is_as_it_was() -> None:
     assert found([], None) == found([1], None) == found([1, 2], None) == (None, None)
     assert found([1, 1], [1, 2]) == (None, None)
     assert found([1, 1], None) == (None, [0, 0])
+
+
+@given(st.integers(1, 4), st.integers(0, 20), st.integers(0, 19))
+def test_times_are_compared_across_pieces(piece: int, count: int, back: int) -> None:
+    """At whichever place of whichever piece one does not rise."""
+    times = list(range(count))
+    if back < count:
+        times[back] -= 1
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(order, "PIECE", piece)
+        assert found(times, None) == expected(times)
