@@ -150,8 +150,8 @@ def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]
         assert results in (-1, count), f"{names[0]} finds {count} and not {results}"
         results, best = count, min(best, taken)
         found[operators] = [taken]
-    if not found or all(CHOSEN not in alike[operators] for operators in found):
-        assert not found, "another plan is within the time, and the chosen one is not"
+    if all(CHOSEN not in alike[operators] for operators in found):
+        assert best > LONGEST / SLOW, "another plan is within the time, and the chosen one is not"
         return {}, results
     near = [each for each, taken in found.items() if taken[0] < NEAR * best]
     near += [o for o in found if CHOSEN in alike[o] and o not in near]

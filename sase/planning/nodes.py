@@ -252,7 +252,10 @@ def rebuilt(operators: list[Operator]) -> Operator:
 
 def find(root: Operator, kind: type[OperatorT]) -> OperatorT | None:
     """The operator of a kind in a plan; there is at most one."""
-    return next((operator for operator in chain(root) if isinstance(operator, kind)), None)
+    operator: Operator | None = root
+    while not (operator is None or isinstance(operator, kind)):
+        operator = getattr(operator, "input", None)
+    return operator
 
 
 def the(root: Operator, kind: type[OperatorT]) -> OperatorT:

@@ -65,6 +65,7 @@ def optimized(
 ) -> Optimized:
     """The plan of a recipe; without statistics the first alternative of each choice is taken."""
     trace, choices = Trace.of(basic), list[tuple[Alternative, ...]]()
+    costs: dict[Operator, Cost] = {}
     for place, entry in enumerate(recipe.entries):
         if isinstance(entry, Call):
             trace = trace.after([entry], statistics, off)
@@ -72,7 +73,7 @@ def optimized(
             trace = trace.after(_usual(entry), None, off)
         else:
             rest = recipe.entries[place + 1 :]
-            trace, made = _made(entry, rest, trace, statistics, off)
+            trace, made = _made(entry, rest, trace, statistics, off, costs)
             choices += [made] if made else []
     return Optimized(trace, tuple(choices))
 
@@ -83,8 +84,12 @@ def _made(
     trace: Trace,
     statistics: Statistics,
     off: Collection[str],
+    known: dict[Operator, Cost],
 ) -> tuple[Trace, tuple[Alternative, ...]]:
-    """The trace after a choice, and its alternatives, of which those alike count once."""
+    """The trace after a choice, and its alternatives, of which those alike count once.
+
+    The costs of plans are `known` from choices before, which led to many of the same.
+    """
     usual = [call for entry in rest for call in _usual(entry)]
     begun: list[Trace] = []
     for calls in _expanded(choice, trace.plan):
@@ -93,7 +98,9 @@ def _made(
             begun.append(after)
     if len(begun) == 1:
         return begun[0], ()
-    costs = [cost_of(each.after(usual, statistics, off).plan, statistics) for each in begun]
+    plans = [each.after(usual, statistics, off).plan for each in begun]
+    known |= {plan: cost_of(plan, statistics) for plan in plans if plan not in known}
+    costs = [known[plan] for plan in plans]
     # Time is nothing where the state does not fit.
     judged = [(cost.bytes > MOST_BYTES, cost.nanoseconds) for cost in costs]
     best = judged.index(min(judged))

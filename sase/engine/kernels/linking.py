@@ -8,19 +8,16 @@ by its address, which they are handed, and it is compiled by those who need it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numba import _dynfunc, config, types
+from numba import _dynfunc, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 
 class _Linked(JITCodeLibrary):  # type: ignore[misc]
@@ -55,7 +52,8 @@ class _LinkedLowering(NativeLowering):  # type: ignore[misc]
             function.lookup_module(), name, "", 0, lowered.env, (library,)
         )
         state.targetctx.insert_user_function(stands, function, [library])
-        state.reload_init.extend(library._reload_init)
+        # What a process must run that loads it; libraries of Numba 0.61 have nothing of the kind.
+        state.reload_init.extend(getattr(library, "_reload_init", ()))
         state.cr = lowered._replace(cfunc=stands)
         return True
 
@@ -104,38 +102,3 @@ def address_in(compiled: Any) -> int:
     found: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     assert found, f"{compiled.fndesc.qualname} has no address"
     return found
-
-
-def _word_at(data: NDArray[np.uint8], place: int) -> int:
-    """Eight bytes as an integer of the machine, wherever they begin."""
-    return int.from_bytes(data[place : place + 8].tobytes(), sys.byteorder, signed=True)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _load_word(context: Any, data: Any, place: Any) -> tuple[Signature, Callable[..., Any]]:
-    def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
-        array = context.make_array(wanted.args[0])(context, builder, values[0])
-        word = context.get_value_type(types.int64).as_pointer()
-        loaded = builder.load(builder.bitcast(builder.gep(array.data, [values[1]]), word))
-        loaded.align = 1
-        return loaded
-
-    return types.int64(data, types.int64), code
-
-
-def _top_bit(bits: int) -> int:
-    """The place of the highest bit that is set, of an integer above zero."""
-    return int(bits).bit_length() - 1
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _highest(context: Any, bits: Any) -> tuple[Signature, Callable[..., Any]]:
-    def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
-        zeros = builder.ctlz(values[0], context.get_constant(types.boolean, True))
-        return builder.sub(context.get_constant(types.int64, 63), zeros)
-
-    return types.int64(types.int64), code
-
-
-word_at = _word_at if config.DISABLE_JIT else _load_word
-top_bit = _top_bit if config.DISABLE_JIT else _highest

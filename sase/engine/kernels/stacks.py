@@ -28,7 +28,7 @@ from sase.engine.kernels.compiling import (
     kernel,
     spliced,
 )
-from sase.engine.kernels.linking import top_bit
+from sase.engine.kernels.instructions import top_bit
 
 NOTHING, PRECEDED = -1, 0
 # A span that bounds nothing, and the earliest measure there is.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.compiling import Bytes, Layout, OutBytes, OutInts, kernel, part, spliced
-from sase.engine.kernels.linking import word_at
+from sase.engine.kernels.instructions import word_at
 
 OutCodes = Annotated[NDArray[np.int16], Layout("int16", 1, writable=True)]
 
