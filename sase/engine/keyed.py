@@ -7,7 +7,6 @@ the last events is the order of all.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,7 @@ from sase.engine.history import History
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
-from sase.engine.searches import Search
+from sase.engine.searches import Pool, Search
 from sase.engine.threads import without_limit
 
 Numbers = NDArray[np.int64]
@@ -74,7 +73,7 @@ class _Part:
 @contextmanager
 def _searching(parts: list[_Part]) -> Iterator[None]:
     """A thread for each part; in the end none is left."""
-    with ThreadPoolExecutor(len(parts)) as pool:
+    with Pool(len(parts)) as pool:
         for part in parts:
             pool.submit(part.search.run)
         try:

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, Queue
-from threading import Event
+from threading import Event, get_ident
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+
+class Pool(ThreadPoolExecutor):
+    """Threads for searches.
+
+    What nobody holds any more is given up in whichever thread collects it, also in one of these,
+    which cannot wait for itself to end.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._own = own = set[int]()
+        super().__init__(threads, initializer=lambda: own.add(get_ident()))
+
+    def __exit__(self, *problem: object) -> None:
+        self.shutdown(wait=get_ident() not in self._own, cancel_futures=True)
 
 
 class Search(Generic[T]):

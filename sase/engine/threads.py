@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
-from sase.engine.searches import Search
+from sase.engine.searches import Pool, Search
 from sase.planning.nodes import Transformation, exchanged, find
 from sase.planning.split import Split
 
@@ -148,15 +147,15 @@ class _Searches:
         self._plan, self._events, self._threads = plan, events, threads
         self._left = iter(slices)
         self._waiting: deque[Search[_Delivery]] = deque()
-        self._pool = ThreadPoolExecutor(threads)
+        self._pool = Pool(threads)
 
     def __enter__(self) -> _Searches:
         return self
 
-    def __exit__(self, *problem: object) -> None:
+    def __exit__(self, *problem: Any) -> None:
         while self._waiting:  # which hold what holds them
             self._waiting.popleft().stop()
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.__exit__(*problem)
 
     def next(self) -> Iterator[_Delivery]:
         """What is found in the next slice; at last its matcher, with nothing."""

@@ -14,7 +14,7 @@ import sase
 from sase.binding.bound import WindowKind
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
-from sase.engine.searches import Search
+from sase.engine.searches import Pool, Search
 
 RANDOM = random.Random(5)
 EVENTS = pa.table(
@@ -130,3 +130,9 @@ def test_a_search_that_waits_for_room_ends_when_nobody_wants_more() -> None:
     search.stop()
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_a_search_may_be_given_up_by_one_of_its_own_threads() -> None:
+    """As where one of them collects what nobody holds any more."""
+    with Pool(2) as pool:
+        assert pool.submit(pool.__exit__, None, None, None).result(timeout=60) is None
