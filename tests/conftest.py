@@ -75,9 +75,9 @@ EARLY = (
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two more than there are cores: tests of Spark, and for kernels, wait much of the time."""
+    """One more than there are cores: the one with Spark waits for it much of the time."""
     is_known = hasattr(os, "sched_getaffinity")
-    return 2 + (len(os.sched_getaffinity(0)) if is_known else os.cpu_count() or 1)
+    return 1 + (len(os.sched_getaffinity(0)) if is_known else os.cpu_count() or 1)
 
 
 @pytest.hookimpl(optionalhook=True)
