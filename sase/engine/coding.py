@@ -53,14 +53,12 @@ class KnownTypes:
 
     def mixes(self, attributes: Iterable[str]) -> bool:
         """Whether some of the attributes may have a scale, as far as is known."""
-        schema, read = self.schema, set(attributes)
-        tables = [schema.attributes(name) for name in schema.type_names or self.codes]
-        declared = [
-            (name, kind) for table in tables if table is not None for name, kind in table.items()
-        ]
-        kinds = {kind.kind for name, kind in declared if name in read}
-        are_known = None not in tables and read <= {name for name, _ in declared}
-        return not (are_known and kinds <= UNSCALED)
+        tables = [self.schema.attributes(name) for name in self.schema.type_names or self.codes]
+        known = [table for table in tables if table is not None]
+        if len(known) < len(tables):
+            return True
+        kinds = ({table[name].kind for table in known if name in table} for name in attributes)
+        return not all(found and found <= UNSCALED for found in kinds)
 
     def strangers_lack(self, attribute: str) -> bool:
         """Whether types that the plan does not know do not declare an attribute."""

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -152,7 +152,7 @@ class _Searches:
     def __enter__(self) -> _Searches:
         return self
 
-    def __exit__(self, *problem: Any) -> None:
+    def __exit__(self, *problem: object) -> None:
         while self._waiting:  # which hold what holds them
             self._waiting.popleft().stop()
         self._pool.__exit__(*problem)

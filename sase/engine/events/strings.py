@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sase.binding.types import STRING
 from sase.engine.events.pieces import INTEGERS, Piece, joined, storage, valid
 from sase.engine.events.stream import Column
-from sase.engine.kernels.texts import NO_TEXT, Texts, code_texts
 
 CodeType = type[np.int16] | type[np.int32]
 # Of so many texts, so few distinct ones with so many bytes are not left to Arrow.
@@ -119,6 +118,8 @@ def _of_few(plain: list[pa.Array]) -> list[pa.DictionaryArray] | None:
     widths = [_WIDTHS.get(array.type) for array in plain]
     if None in widths or sum(map(len, plain)) < MANY:
         return None
+    from sase.engine.kernels.texts import NO_TEXT, Texts, code_texts  # Numba, which takes long
+
     first, last, lengths, begins = np.zeros((4, FEW), np.int64)
     slots, room = np.full(4 * FEW, NO_TEXT, np.int16), np.zeros(ROOM, np.uint8)
     texts = Texts(slots, first, last, lengths, begins, room, np.zeros(2, np.int64))

@@ -33,7 +33,7 @@ from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER,
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.operations import EXACT, INTEGER, Op
 from sase.engine.kernels.program import ADDRESS, ARGUMENTS, WORD, Program, Stack
-from sase.engine.kernels.seldom import address_for
+from sase.engine.kernels.seldom import CALLED, address_for
 
 ACCEPTED = {"<": 0b001, "=": 0b010, "<=": 0b011, ">": 0b100, "!=": 0b101, ">=": 0b110}
 ARITHMETIC = {
@@ -156,11 +156,11 @@ class _Writer:
         return Lowered(table, columns, self.depth, self.arithmetic)
 
     def write(
-        self, operation: Op, *arguments: int, taken: int = 0, put: int = 0, calls: bool = False
+        self, operation: Op, *arguments: int, taken: int = 0, put: int = 0, calls: bool = True
     ) -> int:
-        """Write an operation that takes and puts values, and may call something; its place."""
+        """Write an operation that takes and puts values, and calls what it can call; its place."""
         padding = [0] * (ARGUMENTS - len(arguments))
-        called = operation if calls else 0
+        called = operation if calls and operation in CALLED else 0
         self.code.append([int(operation), *map(int, arguments), *padding, int(called)])
         self.height += put - taken
         self.depth = max(self.depth, self.height)
@@ -230,7 +230,7 @@ class _Writer:
                 self.write(Op.COMPARE, ACCEPTED[operator], taken=2, calls=mixed)
             case Between(operand=operand, low=low, high=high, negated=negated):
                 self.values((operand, low, high), is_text(operand, low, high))
-                self.write(Op.BETWEEN, not negated, taken=3, calls=True)
+                self.write(Op.BETWEEN, not negated, taken=3)
             case Membership():
                 self.membership(condition)
             case Like():
@@ -242,7 +242,7 @@ class _Writer:
     def membership(self, condition: Membership) -> None:
         """IN: the constants ascend behind the code."""
         self.value(condition.operand)
-        place = self.write(Op.IN, not condition.negated, taken=1, calls=True)
+        place = self.write(Op.IN, not condition.negated, taken=1)
         known = [c for c in condition.values if literal(c) is not None and isinstance(c, Constant)]
         if not is_text(*known):
             known.sort(key=lambda each: each.value)  # type: ignore[arg-type, return-value]
@@ -260,7 +260,7 @@ class _Writer:
             self.write(Op.HOLDS, not condition.negated, taken=1)
         else:
             self.write(Op.CONSTANT, put=1)  # NULL
-            self.write(Op.COMPARE, ACCEPTED["="], taken=2)
+            self.write(Op.COMPARE, ACCEPTED["="], taken=2, calls=False)
 
     # ------------------------------------------------------------ values
 
@@ -333,7 +333,7 @@ class _Writer:
     def calculate(self, operator: Op, operation: Operation, taken: int = 1) -> None:
         """Arithmetic, which is noted with an event that it reads where it leaves int64."""
         row = self.layout.row_of_arithmetic(operation)
-        place = self.write(operator, 0, row, taken=taken, put=1, calls=True)
+        place = self.write(operator, 0, row, taken=taken, put=1)
         self.arithmetic[place] = operation
 
     def choice(self, operator: Op, operands: tuple[Expression, ...]) -> None:
@@ -342,7 +342,7 @@ class _Writer:
         self.values(operands[:1], ranked)
         for operand in operands[1:]:
             self.values((operand,), ranked)
-            self.write(operator, taken=2, put=1, calls=True)
+            self.write(operator, taken=2, put=1)
         if ranked:
             self.look_up(BY_RANK)
 

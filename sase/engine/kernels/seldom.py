@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sase.engine.kernels import operations as do
 from sase.engine.kernels.compiling import IntRows, address_of, distant, kernel, part
-from sase.engine.kernels.operations import LAST_JOIN, Op, Value
+from sase.engine.kernels.operations import LAST_CHANGE, LAST_JOIN, LAST_PUT, Op, Value
 
 
 @kernel
@@ -45,14 +45,15 @@ order_at, calculate_at, test_at, round_at = (
 )
 
 
+# What operations of a program call; comparisons only where scales may differ.
+CALLED = {Op.COMPARE: ordered, Op.BETWEEN: tested, Op.IN: tested} | {
+    each: calculated for each in Op if LAST_PUT < each <= LAST_CHANGE and each is not Op.LOOKUP
+}
+
+
 def address_for(operation: Op) -> int:
     """Where that is which an operation of a program calls, or 0 if it calls nothing."""
-    if operation is Op.COMPARE:
-        return address_of(ordered)
-    if operation in (Op.BETWEEN, Op.IN):
-        return address_of(tested)
-    is_calculated = Op.ADD <= operation <= do.LAST_CHANGE and operation is not Op.LOOKUP
-    return address_of(calculated) if is_calculated else 0
+    return address_of(CALLED[operation]) if operation in CALLED else 0
 
 
 # ---------------------------------------------------------------- with what is done at once

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -55,3 +58,10 @@ def test_many_rows_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strings, "_by_arrow", lambda plain: pytest.fail("these are few"))
     rows = ["SHELF-READING", "COUNTER-READING", None] * (strings.MANY // 3 + 1)
     assert decoded([pa.array(rows)]) == rows
+
+
+def test_events_are_read_without_numba() -> None:
+    """Which takes long, and commands that only look at the columns need none."""
+    code = "import sys; import sase.engine.events; print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
