@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
+from math import ceil, log2, prod
 from typing import TypeAlias
 
 from sase.binding.bound import EquivalenceTest
@@ -63,8 +63,8 @@ Work: TypeAlias = dict[str, float]
 # Bytes of an instance in a stack, of a cell of the NFA's stack, of an event in the index of
 # negation, of a number that waits.
 INSTANCE, CELL, INDEX_ENTRY, NUMBER = 64, 40, 24, 8
-# More keys than this do not fit codes that are made of them, so they are hashed.
-MOST_DENSE = 1 << 16
+# Keys of more bits than this do not fit codes that are made of them, so they are hashed.
+DENSE_BITS = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,8 @@ def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
 def _is_hashed(key: tuple[EquivalenceTest, ...], figures: Figures) -> bool:
     """Whether so many values occur that codes are given out by a table."""
     known = (figures.statistics.attributes(test.attribute) for test in key)
-    return prod(max(map(_width, each), default=1.0) for each in known) > MOST_DENSE
+    widths = (max(map(_width, each), default=1.0) for each in known)
+    return sum(ceil(log2(max(width, 1.0))) for width in widths) > DENSE_BITS
 
 
 def _width(attribute: AttributeStatistics) -> float:

@@ -33,7 +33,7 @@ from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER,
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.operations import EXACT, INTEGER, Op
 from sase.engine.kernels.program import ADDRESS, ARGUMENTS, WORD, Program, Stack
-from sase.engine.kernels.seldom import CALLED, address_for
+from sase.engine.kernels.seldom import Called, address_for, called
 
 ACCEPTED = {"<": 0b001, "=": 0b010, "<=": 0b011, ">": 0b100, "!=": 0b101, ">=": 0b110}
 ARITHMETIC = {
@@ -49,7 +49,7 @@ DEPTH_OF_NOTES = 4
 class Lowered:
     """The code of a program, the columns that it reads, and the stack that it needs.
 
-    For an address stands the operation that calls what is there. `arithmetic` gives, by its place
+    For an address stands what is called. `arithmetic` gives, by its place
     in the code, what may leave int64.
     """
 
@@ -62,8 +62,8 @@ class Lowered:
     def program(self) -> Program:
         """The program with the addresses of what it calls, which is compiled if need be."""
         code = self.code.copy()
-        for operation in {Op(each) for each in self.code[:, ADDRESS].tolist() if each}:
-            code[self.code[:, ADDRESS] == operation, ADDRESS] = address_for(operation)
+        for what in map(Called, set(self.code[:, ADDRESS].tolist())):
+            code[self.code[:, ADDRESS] == what, ADDRESS] = address_for(what)
         return Program(frozen(code))
 
 
@@ -156,12 +156,12 @@ class _Writer:
         return Lowered(table, columns, self.depth, self.arithmetic)
 
     def write(
-        self, operation: Op, *arguments: int, taken: int = 0, put: int = 0, calls: bool = True
+        self, operation: Op, *arguments: int, taken: int = 0, put: int = 0, mixes: bool = False
     ) -> int:
-        """Write an operation that takes and puts values, and calls what it can call; its place."""
+        """Write an operation that takes and puts values, which may have a scale; its place."""
         padding = [0] * (ARGUMENTS - len(arguments))
-        called = operation if calls and operation in CALLED else 0
-        self.code.append([int(operation), *map(int, arguments), *padding, int(called)])
+        calls = called(operation, mixes=mixes)
+        self.code.append([int(operation), *map(int, arguments), *padding, int(calls)])
         self.height += put - taken
         self.depth = max(self.depth, self.height)
         return len(self.code) - 1
@@ -226,11 +226,12 @@ class _Writer:
             case Comparison(operator=operator, left=left, right=right):
                 ranked = operator not in ("=", "!=") and is_text(left, right)
                 self.values((left, right), ranked)
-                mixed = self.layout.may_mix(left, right)
-                self.write(Op.COMPARE, ACCEPTED[operator], taken=2, calls=mixed)
+                mixes = self.layout.may_mix(left, right)
+                self.write(Op.COMPARE, ACCEPTED[operator], taken=2, mixes=mixes)
             case Between(operand=operand, low=low, high=high, negated=negated):
                 self.values((operand, low, high), is_text(operand, low, high))
-                self.write(Op.BETWEEN, not negated, taken=3)
+                mixes = self.layout.may_mix(operand, low, high)
+                self.write(Op.BETWEEN, not negated, taken=3, mixes=mixes)
             case Membership():
                 self.membership(condition)
             case Like():
@@ -242,7 +243,8 @@ class _Writer:
     def membership(self, condition: Membership) -> None:
         """IN: the constants ascend behind the code."""
         self.value(condition.operand)
-        place = self.write(Op.IN, not condition.negated, taken=1)
+        mixes = self.layout.may_mix(condition.operand, *condition.values)
+        place = self.write(Op.IN, not condition.negated, taken=1, mixes=mixes)
         known = [c for c in condition.values if literal(c) is not None and isinstance(c, Constant)]
         if not is_text(*known):
             known.sort(key=lambda each: each.value)  # type: ignore[arg-type, return-value]
@@ -260,7 +262,7 @@ class _Writer:
             self.write(Op.HOLDS, not condition.negated, taken=1)
         else:
             self.write(Op.CONSTANT, put=1)  # NULL
-            self.write(Op.COMPARE, ACCEPTED["="], taken=2, calls=False)
+            self.write(Op.COMPARE, ACCEPTED["="], taken=2)
 
     # ------------------------------------------------------------ values
 
@@ -333,7 +335,8 @@ class _Writer:
     def calculate(self, operator: Op, operation: Operation, taken: int = 1) -> None:
         """Arithmetic, which is noted with an event that it reads where it leaves int64."""
         row = self.layout.row_of_arithmetic(operation)
-        place = self.write(operator, 0, row, taken=taken, put=1)
+        mixes = self.layout.may_mix(operation, *operation.operands)
+        place = self.write(operator, 0, row, taken=taken, put=1, mixes=mixes)
         self.arithmetic[place] = operation
 
     def choice(self, operator: Op, operands: tuple[Expression, ...]) -> None:
@@ -342,7 +345,7 @@ class _Writer:
         self.values(operands[:1], ranked)
         for operand in operands[1:]:
             self.values((operand,), ranked)
-            self.write(operator, taken=2, put=1)
+            self.write(operator, taken=2, put=1, mixes=self.layout.may_mix(*operands))
         if ranked:
             self.look_up(BY_RANK)
 

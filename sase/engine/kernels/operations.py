@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sase.engine.kernels.compiling import IntRows, part
+from sase.engine.kernels.compiling import part
 
 Value: TypeAlias = tuple[int, int]
 
@@ -195,24 +195,37 @@ def order_of_products(units: int, shift: int, whole: int, power: int) -> int:
 def joined(operation: int, left: Value, right: Value) -> Value:
     """Arithmetic, or the choice of one of two."""
     if operation >= Op.COALESCE:
-        return chosen(operation, left, right)
-    if left[0] == NULL or right[0] == NULL:
-        return NOTHING
+        return chosen(operation, left, right, order(right, left))
+    if max(left[0], right[0]) < EXACT or left[0] == NULL or right[0] == NULL:
+        return joined_simply(operation, left, right)
     if operation >= Op.TIME_ADD:
         return joined_times(operation - TIME, left, right)
-    if left[0] == INTEGER and right[0] == INTEGER and operation != Op.DIVIDE:
-        return joined_wholes(operation, left[1], right[1])
     return real(joined_reals(operation, as_float(left), as_float(right)))
 
 
 @part
-def chosen(operation: int, left: Value, right: Value) -> Value:
-    """`coalesce`, `least`, `greatest`: NULL is skipped, and of equal ones the left one taken."""
+def joined_simply(operation: int, left: Value, right: Value) -> Value:
+    """The same of values without a scale."""
+    if operation >= Op.COALESCE:
+        return chosen(operation, left, right, order_simply(right, left))
+    if left[0] == NULL or right[0] == NULL:
+        return NOTHING
+    if left[0] == INTEGER and right[0] == INTEGER and operation != Op.DIVIDE:
+        return joined_wholes(operation, left[1], right[1])
+    return real(joined_reals(operation, simple_float(left), simple_float(right)))
+
+
+@part
+def chosen(operation: int, left: Value, right: Value, side: int) -> Value:
+    """`coalesce`, `least`, `greatest`: NULL is skipped, and of equal ones the left one taken.
+
+    `side` is the order of the right one and the left one.
+    """
     if left[0] == NULL:
         return right
     if operation == Op.COALESCE:
         return left
-    return right if order(right, left) == (1 if operation == Op.GREATEST else -1) else left
+    return right if side == (1 if operation == Op.GREATEST else -1) else left
 
 
 @part
@@ -279,10 +292,8 @@ def joined_times(operation: int, left: Value, right: Value) -> Value:
 @part
 def as_float(value: Value) -> float:
     """The float64 nearest to a number that is not NULL."""
-    if value[0] == FLOAT:
-        return number(value)
     if value[0] <= EXACT:
-        return float(value[1])
+        return simple_float(value)
     units, power = value[1], POWERS[value[0] - EXACT]
     near = float(units) / float(power)
     if abs(units) <= MOST_EXACT:
@@ -299,40 +310,24 @@ def as_float(value: Value) -> float:
 
 
 @part
+def simple_float(value: Value) -> float:
+    """The same of a number without a scale."""
+    return number(value) if value[0] == FLOAT else float(value[1])
+
+
+@part
 def changed(operation: int, value: Value) -> Value:
     """The function `abs`, of a number or of an interval."""
-    if value[0] == NULL:
-        return value
-    if value[0] == INTEGER or operation == Op.TIME_ABSOLUTE:
-        if value[1] >= 0:
-            return value
-        return LEAVES if value[1] == LEAST else (value[0], -value[1])
+    if value[0] < EXACT or operation == Op.TIME_ABSOLUTE:
+        return changed_simply(value)
     return real(abs(as_float(value)))
 
 
-# ---------------------------------------------------------------- tests
-
-
 @part
-def is_between(value: Value, low: Value, high: Value, wanted: bool) -> bool:
-    """BETWEEN; where one is NULL it is false whatever is wanted."""
-    if value[0] == NULL or low[0] == NULL or high[0] == NULL:
-        return False
-    return (order(low, value) <= 0 and order(value, high) <= 0) == wanted
-
-
-@part
-def is_in(value: Value, constants: IntRows, start: int, stop: int, wanted: bool) -> bool:
-    """IN a list of constants, which ascend: rows of a tag and bits."""
-    if value[0] == NULL:
-        return False
-    while start < stop:
-        middle = (start + stop) // 2
-        side = order(value, (int(constants[middle, 0]), int(constants[middle, 1])))
-        if side == 0:
-            return wanted
-        if side > 0:
-            start = middle + 1
-        else:
-            stop = middle
-    return not wanted
+def changed_simply(value: Value) -> Value:
+    """The function `abs` of what is counted in units of its own, or of a float."""
+    if value[0] == FLOAT:
+        return real(abs(number(value)))
+    if value[0] == NULL or value[1] >= 0:
+        return value
+    return LEAVES if value[1] == LEAST else (value[0], -value[1])

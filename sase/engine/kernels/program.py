@@ -24,7 +24,7 @@ from sase.engine.kernels.operations import (
     Op,
     Value,
 )
-from sase.engine.kernels.seldom import calculate_at, side_of, taken, test_at
+from sase.engine.kernels.seldom import calculate_at, side_of, taken
 
 ARGUMENTS = 3  # the most that an operation has
 ADDRESS = 1 + ARGUMENTS  # where it stands what the operation calls
@@ -175,15 +175,43 @@ def of_series(code: IntRows, at: int, columns: Columns, rows: OutInts) -> Value:
 @part
 def tested(code: IntRows, at: int, values: IntRows, place: int) -> bool:
     """A test of the values from a place of the stack on."""
-    operation, wanted = code[at, 0], bool(code[at, 1] == 1)
+    operation, wanted, address = code[at, 0], bool(code[at, 1] == 1), code[at, ADDRESS]
     if operation == Op.TRUTH:
         return wanted
-    if operation in (Op.IN, Op.BETWEEN):
-        return bool(test_at(code[at, ADDRESS], code, at, values, place))
     value = taken(values, place)
     if operation == Op.IS_NULL:
         return (value[0] == do.NULL) == wanted
-    return value[0] != do.NULL and (value[1] != 0) == wanted
+    if operation == Op.BETWEEN:
+        low, high = taken(values, place + 1), taken(values, place + 2)
+        return is_between(side_of(address, low, value), side_of(address, value, high), wanted)
+    if value[0] == do.NULL:
+        return False
+    found = is_in(address, value, code, at) if operation == Op.IN else value[1] != 0
+    return found == wanted
+
+
+@part
+def is_between(below: int, above: int, wanted: bool) -> bool:
+    """BETWEEN, by the orders of the low side and the value, and of it and the high side."""
+    if below == do.UNKNOWN or above == do.UNKNOWN:
+        return False  # whatever is wanted
+    return (below <= 0 and above <= 0) == wanted
+
+
+@part
+def is_in(address: int, value: Value, code: IntRows, at: int) -> bool:
+    """Whether a value is one of the constants of a list, which ascend: rows of a tag and bits."""
+    start, stop = code[at, 2], code[at, 3]
+    while start < stop:
+        middle = (start + stop) // 2
+        side = side_of(address, value, (int(code[middle, 0]), int(code[middle, 1])))
+        if side == 0:
+            return True
+        if side > 0:
+            start = middle + 1
+        else:
+            stop = middle
+    return False
 
 
 @part

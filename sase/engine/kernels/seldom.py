@@ -6,6 +6,8 @@ compiled that it needs.
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from sase.engine.kernels import operations as do
 from sase.engine.kernels.compiling import IntRows, address_of, distant, kernel, part
 from sase.engine.kernels.operations import LAST_CHANGE, LAST_JOIN, LAST_PUT, Op, Value
@@ -26,12 +28,13 @@ def calculated(operation: int, left: Value, right: Value) -> Value:
 
 
 @kernel
-def tested(code: IntRows, at: int, values: IntRows, place: int) -> bool:
-    """A test of the values from a place of the stack on."""
-    wanted, value = bool(code[at, 1] == 1), taken(values, place)
-    if code[at, 0] == Op.IN:
-        return do.is_in(value, code, code[at, 2], code[at, 3], wanted)
-    return do.is_between(value, taken(values, place + 1), taken(values, place + 2), wanted)
+def calculated_simply(operation: int, left: Value, right: Value) -> Value:
+    """The same of values without a scale, which is much less to compile."""
+    if left[0] >= do.EXACT or right[0] >= do.EXACT:
+        raise RuntimeError("a value has a scale where none was foreseen")
+    if operation <= LAST_JOIN:
+        return do.joined_simply(operation, left, right)
+    return do.changed_simply(left)
 
 
 @kernel
@@ -40,20 +43,37 @@ def rounded(value: Value) -> float:
     return float(do.as_float(value))
 
 
-order_at, calculate_at, test_at, round_at = (
-    distant(each) for each in (ordered, calculated, tested, rounded)
-)
+order_at, calculate_at, round_at = (distant(each) for each in (ordered, calculated, rounded))
 
 
-# What operations of a program call; comparisons only where scales may differ.
-CALLED = {Op.COMPARE: ordered, Op.BETWEEN: tested, Op.IN: tested} | {
-    each: calculated for each in Op if LAST_PUT < each <= LAST_CHANGE and each is not Op.LOOKUP
+class Called(IntEnum):
+    """What an operation of a program calls."""
+
+    NOTHING = 0
+    ORDERED = 1
+    CALCULATED = 2
+    CALCULATED_SIMPLY = 3
+
+
+_KERNELS = {
+    Called.ORDERED: ordered,
+    Called.CALCULATED: calculated,
+    Called.CALCULATED_SIMPLY: calculated_simply,
 }
 
 
-def address_for(operation: Op) -> int:
-    """Where that is which an operation of a program calls, or 0 if it calls nothing."""
-    return address_of(CALLED[operation]) if operation in CALLED else 0
+def called(operation: Op, *, mixes: bool) -> Called:
+    """What an operation calls, whose values may have a scale or not."""
+    if operation in (Op.COMPARE, Op.BETWEEN, Op.IN):
+        return Called.ORDERED if mixes else Called.NOTHING
+    if LAST_PUT < operation <= LAST_CHANGE and operation is not Op.LOOKUP:
+        return Called.CALCULATED if mixes else Called.CALCULATED_SIMPLY
+    return Called.NOTHING
+
+
+def address_for(what: Called) -> int:
+    """Where that is."""
+    return address_of(_KERNELS[what]) if what in _KERNELS else 0
 
 
 # ---------------------------------------------------------------- with what is done at once
@@ -78,6 +98,6 @@ def side_of(address: int, left: Value, right: Value) -> int:
 @part
 def real_of(address: int, value: Value) -> float:
     """The float64 nearest to a number that is not NULL, which mostly is none that is scaled."""
-    if value[0] == do.FLOAT:
-        return do.number(value)
-    return float(value[1]) if value[0] <= do.EXACT else float(round_at(address, value))
+    if value[0] <= do.EXACT:
+        return do.simple_float(value)
+    return float(round_at(address, value))

@@ -31,6 +31,7 @@ from sase.engine.kernels.program import (
     evaluate_tuples,
     evaluate_values,
 )
+from sase.engine.kernels.seldom import Called
 from tests.engine.expressions.generators import SCHEMA
 from tests.engine.expressions.routes import (
     PAIR,
@@ -50,23 +51,24 @@ def code_of(text: str, types: dict[str, int] = TYPES) -> list[list[int]]:
     return lower(condition, Layout(places, types)).code[:, :ADDRESS].tolist()
 
 
-def called(text: str, *, mixes: bool) -> list[Op]:
-    """The operations that call something."""
+def called(text: str, *, mixes: bool) -> list[Called]:
+    """What the operations call that call something."""
     condition = bound_condition(text, SCHEMA)
     places = {need: place for place, need in enumerate(columns_needed([condition]))}
     code = lower(condition, Layout(places, TYPES, mixes=mixes)).code
-    return [Op(each) for each in code[:, ADDRESS].tolist() if each]
+    return [Called(each) for each in code[:, ADDRESS].tolist() if each]
 
 
 def test_comparisons_call_nothing_where_values_have_no_scale() -> None:
     plain = "EVENT SEQ(A x, A y) WHERE x.n < y.n AND x.n != 7"
     assert called(plain, mixes=False) == []
-    assert called(plain, mixes=True) == [Op.COMPARE, Op.COMPARE]
+    assert called(plain, mixes=True) == [Called.ORDERED] * 2
 
 
 def test_what_is_seldom_is_called() -> None:
     text = "EVENT SEQ(A x, A y) WHERE x.n + y.n > 1 AND (x.n IN (1, 2) OR y.n BETWEEN 1 AND 2)"
-    assert called(text, mixes=False) == [Op.ADD, Op.IN, Op.BETWEEN]
+    assert called(text, mixes=False) == [Called.CALCULATED_SIMPLY]
+    assert called(text, mixes=True) == [Called.CALCULATED, *[Called.ORDERED] * 3]
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing has an address there")

@@ -7,6 +7,7 @@ import operator
 from decimal import Decimal
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -23,7 +24,7 @@ from sase.engine.kernels.program import (
     evaluate_tuples,
     evaluate_values,
 )
-from sase.engine.kernels.seldom import address_for
+from sase.engine.kernels.seldom import address_for, called
 from tests.engine.expressions.generators import reals, units, wholes
 
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -44,26 +45,48 @@ def whole(number: int) -> Value:
     return INTEGER, number
 
 
-def program(*code: tuple[int, ...]) -> Program:
+def program(*code: tuple[int, ...], mixes: bool) -> Program:
     rows = [[*row, *[0] * ARGUMENTS][: 1 + ARGUMENTS] for row in [*code, (Op.END,)]]
-    return Program(frozen(np.array([[*row, address_for(Op(row[0]))] for row in rows], np.int64)))
+    addresses = [address_for(called(Op(row[0]), mixes=mixes)) for row in rows]
+    return Program(frozen(np.array([[*row, at] for row, at in zip(rows, addresses, strict=True)])))
+
+
+def programs(operation: tuple[int, ...], operands: tuple[Value, ...]) -> list[Program]:
+    """One for values of all kinds, and one for those without a scale if these are all."""
+    code = [(Op.CONSTANT, *each) for each in operands]
+    ways = (True, False) if all(tag < EXACT for tag, _ in operands) else (True,)
+    return [program(*code, operation, mixes=mixes) for mixes in ways]
 
 
 def run(operation: tuple[int, ...], *operands: Value) -> tuple[int | float | None, bool]:
     """The value of an operation, and whether it was noted that it left int64."""
-    stack, out = make_stack(3), np.zeros((1, 2), np.int64)
-    code = program(*((Op.CONSTANT, *each) for each in operands), operation)
-    evaluate_values(code, NO_COLUMNS, ROWS, stack, out)
-    tag, bits = out[0]
-    value = {NULL: None, FLOAT: float(bits.view(np.float64))}.get(tag, int(bits))
-    return value, bool(stack.notes[0])
+    found = set()
+    for code in programs(operation, operands):
+        stack, out = make_stack(3), np.zeros((1, 2), np.int64)
+        evaluate_values(code, NO_COLUMNS, ROWS, stack, out)
+        found.add((*out[0].tolist(), bool(stack.notes[0])))
+    ((tag, bits, is_noted),) = found
+    values = {NULL: None, FLOAT: float(np.int64(bits).view(np.float64))}
+    return values.get(tag, bits), is_noted
 
 
 def holds(test: tuple[int, ...], *operands: Value) -> bool:
-    out = np.zeros(1, np.bool_)
-    code = program(*((Op.CONSTANT, *each) for each in operands), test)
-    evaluate_tuples(code, NO_COLUMNS, ROWS, make_stack(3), out)
-    return bool(out[0])
+    found = set()
+    for code in programs(test, operands):
+        out = np.zeros(1, np.bool_)
+        evaluate_tuples(code, NO_COLUMNS, ROWS, make_stack(3), out)
+        found.add(bool(out[0]))
+    (truth,) = found
+    return truth
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is called by address then")
+def test_a_scale_that_was_not_foreseen_is_an_error() -> None:
+    decimal: Value = (EXACT + 2, 150)
+    for operation in ((Op.ADD,), (Op.COMPARE, 1)):
+        code = program((Op.CONSTANT, *decimal), (Op.CONSTANT, *whole(1)), operation, mixes=False)
+        with pytest.raises(RuntimeError, match=r"none was foreseen|not linked"):
+            evaluate_values(code, NO_COLUMNS, ROWS, make_stack(3), np.zeros((1, 2), np.int64))
 
 
 def close(number: int) -> st.SearchStrategy[int]:
