@@ -60,6 +60,7 @@ NANOSECONDS: Mapping[str, float] = {
     "returned": 1.0,  # a result
 }
 Work: TypeAlias = dict[str, float]
+Tests: TypeAlias = tuple[EquivalenceTest, ...]
 # Bytes of an instance in a stack, of a cell of the NFA's stack, of an event in the index of
 # negation, of a number that waits.
 INSTANCE, CELL, INDEX_ENTRY, NUMBER = 64, 40, 24, 8
@@ -150,7 +151,7 @@ def _of(operator: Operator, flow: float, figures: Figures) -> OperatorCost:
 
 def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
     rows, admitted = float(figures.statistics.rows), figures.admitted
-    keys = [*scan.partitions, *((test,) for test in figures.construction.equivalences)]
+    keys = _keys(figures)
     work = {
         "run": 1.0,
         "event": rows,
@@ -170,7 +171,22 @@ def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
     return OperatorCost("SequenceScan", rows, pushed, tuple(work.items()), size, alive=alive)
 
 
-def _is_hashed(key: tuple[EquivalenceTest, ...], figures: Figures) -> bool:
+def _keys(figures: Figures) -> set[Tests]:
+    """The keys under which all events get codes, whichever operator asks for them."""
+    selection, negation = find(figures.plan, Selection), find(figures.plan, Negation)
+    alone = list(figures.construction.equivalences)
+    if selection is not None:
+        alone += selection.equivalences
+    keys = {*figures.scan.partitions, *((test,) for test in alone)}
+    return keys if negation is None else keys | set(map(_key_of, negation.negations)) - {()}
+
+
+def _key_of(negative: NegativeComponent) -> Tests:
+    """The key of an index of negation; a test that fixes the value is a condition."""
+    return tuple(t for t in negative.equivalences if t.value is None and all(t.declared))
+
+
+def _is_hashed(key: Tests, figures: Figures) -> bool:
     """Whether so many values occur that codes are given out by a table."""
     known = (figures.statistics.attributes(test.attribute) for test in key)
     widths = (max(map(_width, each), default=1.0) for each in known)
@@ -186,15 +202,19 @@ def _width(attribute: AttributeStatistics) -> float:
 
 def _kept(figures: Figures) -> int:
     """How many numbers are kept of an event, for what is decided of sequences."""
-    selection = find(figures.plan, Selection)
-    tests = len(figures.construction.equivalences)
+    selection, negation = find(figures.plan, Selection), find(figures.plan, Negation)
     conditions = list(figures.construction.conditions)
+    codes: set[Tests] = {(test,) for test in figures.construction.equivalences}
     if selection is not None:
-        tests += len(selection.equivalences)
+        codes |= {(test,) for test in selection.equivalences}
         conditions += selection.conditions
-    columns = tests + len(attributes_read(*(each.condition for each in conditions)))
+    if negation is not None:
+        for negative in negation.negations:
+            codes.add(_key_of(negative))
+            conditions += [c for c in negative.conditions if len(c.references) > 1]
+    columns = len(codes - {()}) + len(attributes_read(*(each.condition for each in conditions)))
     # Beside each event stand its place in the stream and its time.
-    return columns + 2 if columns else 0
+    return columns + 2 if columns or negation is not None else 0
 
 
 def _construction(node: SequenceConstruction, figures: Figures) -> OperatorCost:

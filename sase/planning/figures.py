@@ -37,6 +37,7 @@ from sase.planning.statistics import Statistics
 UNKNOWN_AGREEMENT = 0.01
 # In how many steps densities are added up.
 _STEPS = 16
+_MIDDLES = [(step + 0.5) / _STEPS for step in range(_STEPS)]
 
 
 @dataclass(frozen=True)
@@ -208,10 +209,10 @@ class Figures:
         for level in range(1, len(self.arrivals)):
             pair = self.scan.components[level - 1 : level + 1]
             expected = found[-1] * self.walked / self.span * self.agreement(self.key, pair)
-            expected *= self._left_by(n for n in self._bounding if n.after == level - 1)
-            if self.scan.stacks is Stacks.NFA:
-                expected = float("inf")
-            found.append(self.arrivals[level] * (1 - exp(-min(expected, 700.0))))
+            # Of those since the last event that forbids them, or within the window.
+            absent = sum(self._in_window(n) for n in self._bounding if n.after == level - 1)
+            share = _ratio(expected, expected + absent) * (1 - exp(-min(expected + absent, 700.0)))
+            found.append(self.arrivals[level] * (1.0 if self.scan.stacks is Stacks.NFA else share))
         return tuple(found)
 
     @cached_property
@@ -225,7 +226,8 @@ class Figures:
             step = _ratio(self.agreement(self.key, here), self.agreement(self.key, behind))
             passed = self.passing(self._decided_behind(level))
             count = self.tuples(level, self.walked) * agreed * step * passed
-            count *= self._left_by(n for n in self._bounding if (n.after or 0) >= level)
+            above = (n for n in self._bounding if (n.after or 0) >= level)
+            count *= self._left_by(above, last - level + 1)
             if self.scan.stacks is Stacks.NFA:
                 # It goes back cell by cell, and every event of the stream made one.
                 count *= _ratio(self.statistics.rows, self.arrivals[level])
@@ -264,33 +266,47 @@ class Figures:
         """The negative components that narrow the walk between two levels."""
         return [each for each in self.construction.negations if each.after is not None]
 
-    def _left_by(self, negations: Iterable[NegativeComponent]) -> float:
-        """The share of choices that several negative components leave."""
-        return prod(self.survival(negative) for negative in negations)
+    def _left_by(
+        self, negations: Iterable[NegativeComponent], components: int | None = None
+    ) -> float:
+        """The share of choices of so many components that several negative ones leave."""
+        return prod(self.survival(negative, components) for negative in negations)
 
-    def survival(self, negative: NegativeComponent) -> float:
-        """The share of sequences that no event of a negative component forbids.
+    def survival(self, negative: NegativeComponent, components: int | None = None) -> float:
+        """The share of sequences that no event of a negative component forbids."""
+        expected, count = self._in_window(negative), components or len(self.scan.components)
+        passing = self.passing(negative.conditions)
+        if passing in (0, 1):
+            return _clear(expected, count)
+        # What a condition lets pass goes by the sequence: from nothing to twice the mean.
+        return sum(_clear(expected * 2 * u, count) for u in _MIDDLES) / _STEPS
 
-        Gaps between events that lie anywhere in a window have the density (m−1)/T · (1−g/T)^(m−2)
-        with m components; so has what the window leaves before the first or after the last.
-        """
+    def _in_window(self, negative: NegativeComponent) -> float:
+        """The events in a window that forbid a sequence, if they stand where the component does."""
         positives = self.scan.components
         near = positives[negative.after if negative.after is not None else 0]
-        per_event = self.agreement(negative.equivalences, (near, negative.component))
-        reach = self.reach(window_of(self.plan))
-        expected = self.forbidding(negative) / self.span * per_event * reach
-        passing = self.passing(negative.conditions)
-        m = len(positives)
-        middles = [(step + 0.5) / _STEPS for step in range(_STEPS)]
-        # What a condition lets pass goes by the sequence: from nothing to twice the mean.
-        shares = [passing] if passing in (0, 1) else [2 * passing * u for u in middles]
-        gaps = {1.0: 1.0} if m == 1 else {gap: (1 - gap) ** (m - 2) for gap in middles}
-        survived = sum(
-            weight * exp(-min(expected * share * gap, 700.0))
-            for share in shares
-            for gap, weight in gaps.items()
-        )
-        return survived / len(shares) / sum(gaps.values())
+        agreeing = self.agreement(negative.equivalences, (near, negative.component))
+        reach = self.reach(window_of(self.plan)) / self.span
+        return self.forbidding(negative) * agreeing * reach * self.passing(negative.conditions)
+
+
+def _clear(expected: float, components: int) -> float:
+    """How likely a gap between components is to have no event, of those expected in a window.
+
+    Gaps between m events that lie anywhere in a window have the density (m-1)/T · (1-g/T)^(m-2),
+    and so has what the window leaves before the first or after the last. What is integrated over
+    that is exp(-expected · g/T); by parts, where it is steep.
+    """
+    least = exp(-min(expected, 700.0))
+    if components == 1:
+        return least
+    if expected < components:
+        gaps = (1 - u ** (1 / (components - 1)) for u in _MIDDLES)
+        return sum(exp(-expected * gap) for gap in gaps) / _STEPS
+    found = (1 - least) / expected
+    for power in range(1, components - 1):
+        found = (1 - power * found) / expected
+    return (components - 1) * found
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -184,15 +184,26 @@ def test_gaps_are_shorter_between_the_events_of_a_longer_pattern(forbidding: int
     statistics = known(span=SPAN, A=40, B=40, C=40, D=40, N=forbidding, admissions={"n": 1.0})
     found_of = figures(query, statistics)
     (negative,) = negations_of(found_of.plan)
-    assert found_of.survival(negative) == pytest.approx(left / every, abs=0.02)
+    assert found_of.survival(negative) == pytest.approx(left / every, abs=0.025)
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5, 30])
+@pytest.mark.parametrize("forbidding", [1, 10, 30, 100, 1_000, 100_000])
+def test_also_little_that_survives_is_foreseen(levels: int, forbidding: int) -> None:
+    """Beside the integral of which it is said to be: so many are expected in a window."""
+    gaps = (np.arange(4_000_000) + 0.5) / 4_000_000
+    weights = (1 - gaps) ** (levels - 2)
+    share = (weights * np.exp(-forbidding * gaps)).sum() / weights.sum()
+    pattern = ", ".join(f"A a{level}" for level in range(1, levels))
+    statistics = known(span=SPAN, A=100, N=forbidding * 10, admissions={"n": 1.0})
+    found = figures(f"EVENT SEQ(A a, !(N n), {pattern}) WITHIN {SPAN // 10}", statistics)
+    (negative,) = negations_of(found.plan)
+    assert found.survival(negative) == pytest.approx(share, rel=0.02)
 
 
 @pytest.mark.parametrize("forbidding", [30, 300, 3_000])
 def test_absence_that_bounds_the_walk_leaves_less_to_look_at(forbidding: int) -> None:
-    """Pushed is what follows something that nothing forbids; only that is looked at.
-
-    The number of the first is less exact, since what is left comes in bunches.
-    """
+    """Pushed is what follows something that nothing forbids; only that is looked at."""
     random, window = np.random.default_rng(forbidding), 100
     pushed, visited = [], []
     for _ in range(20):
@@ -205,7 +216,7 @@ def test_absence_that_bounds_the_walk_leaves_less_to_look_at(forbidding: int) ->
         visited.append(left.sum())
     statistics = known(span=10 * SPAN, A=300, B=300, N=forbidding, admissions={"n": 1.0})
     found = figures(f"{ABSENT['between']} WITHIN {window}", statistics)
-    assert found.pushed[1] == pytest.approx(np.mean(pushed), rel=0.3)
+    assert found.pushed[1] == pytest.approx(np.mean(pushed), rel=0.1)
     assert found.visited[0] == pytest.approx(np.mean(visited), rel=0.1)
     assert found.visited[0] == pytest.approx(found.built)
 

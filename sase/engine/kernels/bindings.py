@@ -59,9 +59,10 @@ def gather_level(events: Ints, ends: Ints, lengths: IntRows, level: int, out: Ou
         begin = ends[number - 1] if number > 0 else 0
         for before in range(level):
             begin += lengths[before, number]
-        for place in range(begin, begin + lengths[level, number]):
-            out[to] = events[place]
-            to += 1
+        size = lengths[level, number]
+        for place in range(size):
+            out[to + place] = events[begin + place]
+        to += size
 
 
 @part

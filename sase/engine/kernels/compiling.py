@@ -20,6 +20,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import event
+from numba.core.caching import FunctionCache
 from numpy.typing import NDArray
 
 from sase.engine.kernels.linking import PartCompiler, address_in, called_at
@@ -77,8 +78,9 @@ def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
     """
     if numba.config.DISABLE_JIT:
         return function
+    compiled: Any = _jitted(function, no_cfunc_wrapper=True)
     with _cache_folder():
-        compiled: Any = _jitted(function, cache=True, no_cfunc_wrapper=True)
+        compiled._cache = _Kept(function)
     _announce_compilation()
     arguments = signature(function, absent)
     if arguments is not None:
@@ -192,9 +194,22 @@ def _numba_type(hint: Any) -> Any:
 # ---------------------------------------------------------------- the cache
 
 
+class _Kept(FunctionCache):  # type: ignore[misc]
+    """The machine code of a kernel, as earlier processes compiled it.
+
+    Numba prepares for compiling before it looks whether it has to, and that takes ten times as long
+    as to load all kernels of a query.
+    """
+
+    def load_overload(self, arguments: Any, context: Any) -> Any:
+        """What was kept, or None: then Numba compiles, and prepares for that."""
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(arguments, context)
+
+
 @contextmanager
 def _cache_folder() -> Iterator[None]:
-    """Numba reads where a function is cached when it is decorated."""
+    """Numba reads where a function is cached when its cache is made."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_folder())
     try:

@@ -34,6 +34,10 @@ def total(pair: Pair, more: Ints, out: OutInts) -> int:
     for place in range(out.shape[0]):
         out[place] = twice(pair.left[place]) + pair.right[place] + more[place]
     return out.shape[0]
+
+@kernel
+def half(number: int) -> float:
+    return number / twice(1)
 """
 PROGRAM = """
 import numpy as np
@@ -100,6 +104,24 @@ def test_a_kernel_is_compiled_once(package: Path) -> None:
     assert run(package) == ("[0, 4, 8] 1\n", "")
 
 
+PREPARED = """
+import sys
+print("numba.np.linalg" in sys.modules)
+"""
+HALF = """
+from sase.engine.kernels.example import half
+print(half(3))
+"""
+
+
+def test_what_was_kept_is_loaded_without_what_compiling_needs(package: Path) -> None:
+    """Which takes ten times as long; it is there for a kernel that is compiled then."""
+    assert run(package, PROGRAM + PREPARED)[0].endswith("True\n")
+    assert run(package, PROGRAM + PREPARED)[0].endswith("False\n")
+    assert run(package, PROGRAM + HALF) == ("[0, 4, 8] 1\n1.5\n", COMPILING)
+    assert run(package, HALF + PROGRAM) == ("1.5\n[0, 4, 8] 1\n", "")
+
+
 def test_a_change_of_any_kernel_compiles_anew(package: Path) -> None:
     run(package)
     with (package / "sase/engine/kernels/operations.py").open("a") as source:
@@ -114,7 +136,8 @@ def test_bounds_checks_are_kept_apart(package: Path) -> None:
 
 
 def test_bounds_are_checked_on_demand(package: Path) -> None:
-    assert run(package, BEYOND, NUMBA_BOUNDSCHECK="1")[0] == "index is out of bounds\n"
+    for _ in ("compiled", "loaded"):
+        assert run(package, BEYOND, NUMBA_BOUNDSCHECK="1")[0] == "index is out of bounds\n"
 
 
 def test_a_package_that_cannot_be_written_is_kept_with_the_user(package: Path) -> None:
