@@ -1,8 +1,8 @@
 """The nanoseconds of the cost model's units of work, as this machine has them.
 
 Queries run by several recipes. Of each run the work is known, by statistics of a large sample, and
-its time; the nanoseconds of the units that fit the times best, none of them negative, are printed
-beside those of `sase/planning/cost.py`.
+its time; the nanoseconds of the units that fit the times best are printed beside those of
+`sase/planning/cost.py`.
 
     python -m experiments.calibrate
 """
@@ -10,6 +10,7 @@ beside those of `sase/planning/cost.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -24,6 +25,8 @@ from sase.planning.nodes import SequenceScan, find
 from sase.planning.recipes import recipe_names
 
 QUERIES, SEED, RUNS, SAMPLE, MOST_SECONDS = 40, 7, 3, 200_000, 1.5
+# By which factors constants are changed, and what changing one by e must gain in the mean factor.
+STEPS, CHANGE = (2.0, 1.4, 1.15, 1.05), 0.003
 
 
 def main() -> None:
@@ -35,14 +38,11 @@ def main() -> None:
             seconds.append(taken)
     units = list(NANOSECONDS)
     matrix = np.array([[amounts.get(unit, 0.0) for unit in units] for amounts in work])
-    # As shares of the time, so that long runs count no more than short ones.
-    scaled, times = matrix / np.array(seconds)[:, None], np.full(len(seconds), 1e9)
-    fitted = _not_negative(scaled, times)
+    times, known = np.array(seconds) * 1e9, np.array(list(NANOSECONDS.values()))
+    fitted = _fitted(matrix, times, known)
     print(machine.described())
-    print(f"{len(seconds)} runs; expected to actual time: {_spread(scaled @ fitted / times)},")
-    print(
-        f"with those of cost.py: {_spread(scaled @ np.array(list(NANOSECONDS.values())) / times)}"
-    )
+    print(f"{len(seconds)} runs; expected to actual time: {_spread(matrix @ fitted / times)},")
+    print(f"with those of cost.py: {_spread(matrix @ known / times)}")
     for unit, found in zip(units, fitted, strict=True):
         amount = int(np.count_nonzero(matrix[:, units.index(unit)]))
         print(f"  {unit:10} {found:8.1f}   ({NANOSECONDS[unit]:g} in cost.py, in {amount} runs)")
@@ -73,16 +73,27 @@ def _measured(drawn: Drawn) -> Iterator[tuple[dict[str, float], float]]:
         yield amounts, taken
 
 
-def _not_negative(matrix: Any, wanted: Any) -> Any:
-    """Least squares without negative results: by coordinate descent, which is enough for so few."""
-    found = np.ones(matrix.shape[1])
-    square, mixed = matrix.T @ matrix, matrix.T @ wanted
-    for _ in range(20_000):
-        for place in range(len(found)):
-            if square[place, place] > 0:
-                rest = mixed[place] - square[place] @ found + square[place, place] * found[place]
-                found[place] = max(rest / square[place, place], 0.0)
-    return found
+def _fitted(matrix: Any, times: Any, known: Any) -> Any:
+    """The constants with the least factors between expected and actual times, in the mean.
+
+    Factors and no differences, so that what the model does not understand counts once and spoils
+    nothing else; and constants only change from the known ones if that pays.
+    """
+
+    def loss(constants: Any) -> float:
+        off = np.abs(np.log(matrix @ constants / times)).mean()
+        return float(off + CHANGE * np.abs(np.log(constants / known)).sum())
+
+    best = known.copy()
+    for step in STEPS:
+        found = np.zeros_like(best)
+        while (found != best).any():
+            found = best
+            for place, factor in product(range(len(best)), (step, 1 / step)):
+                other = best.copy()
+                other[place] *= factor
+                best = min(best, other, key=loss)
+    return best
 
 
 def _spread(ratios: Any) -> str:

@@ -32,22 +32,21 @@ from sase.planning.selectivity import assumed, effort
 from sase.planning.split import window_of
 from sase.planning.statistics import AttributeStatistics, Statistics
 
-# What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine;
-# where the fit says 0 a little is left, so that less work is never dearer.
+# What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.
 NANOSECONDS: Mapping[str, float] = {
     "run": 4_000_000.0,  # what every run takes
-    "event": 15.0,  # of the input
-    "admitted": 28.0,  # an event of the query's types
+    "event": 9.0,  # of the input
+    "admitted": 27.0,  # an event of the query's types
     "simple": 1.0,  # an operation of a condition on one event
-    "key": 27.0,  # a number of the key of an event
-    "hashed": 120.0,  # a key that is looked up in a table
-    "stored": 12.0,  # a number of an event that is kept for tests and conditions
+    "key": 13.0,  # a number of the key of an event
+    "hashed": 95.0,  # a key that is looked up in a table
+    "stored": 9.0,  # a number of an event that is kept for tests and conditions
     "pushed": 5.0,  # an instance on a stack
-    "shared": 200.0,  # an instance on the stacks of several attributes
+    "shared": 80.0,  # an instance on the stacks of several attributes
     "visited": 15.0,  # an instance that the walk looks at
     "pointer": 5.0,  # a pointer of the runtime stack that it follows
     "tested": 2.0,  # an equivalence test on an instance or a sequence
-    "tried": 25.0,  # an instance on which the walk decides conditions
+    "tried": 50.0,  # an instance on which the walk decides conditions
     "decided": 2.0,  # an operation of a condition on several events
     "built": 3.0,  # a sequence
     "bound": 1.0,  # an event of a sequence
@@ -55,8 +54,8 @@ NANOSECONDS: Mapping[str, float] = {
     "checked": 2.0,  # a sequence by an operator above construction
     "gathered": 1.0,  # an event of such a sequence
     "indexed": 120.0,  # an event of a negative component
-    "noted": 140.0,  # the same where it bounds the walk
-    "probed": 60.0,  # a search of the index for a sequence
+    "noted": 125.0,  # the same where it bounds the walk
+    "probed": 90.0,  # a search of the index for a sequence
     "returned": 1.0,  # a result
 }
 Work: TypeAlias = dict[str, float]
