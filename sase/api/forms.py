@@ -14,6 +14,7 @@ from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query
 from sase.lang.printer import to_text
 from sase.planning.collapsing import collapsed
+from sase.planning.nodes import Transformation, the
 from sase.planning.optimizer import Optimized
 
 if TYPE_CHECKING:
@@ -37,6 +38,13 @@ def compressed(
     from sase.engine.forms import CompressedMatches
 
     def narrowed(condition: str) -> CompressedMatches:
+        top = the(known.basic, Transformation)
+        if top.limit is not None or top.apart is not None:
+            raise PlanError(
+                f"where() would come before {'LIMIT' if top.limit is not None else 'non_overlap'},"
+                " and find other matches than those of this set: filter what  expand()  gives, or"
+                " write the condition as HAVING"
+            )
         text = _with_having(known.query, condition)
         return compressed(again(text), events, again, max_matches=max_matches, **settings)
 

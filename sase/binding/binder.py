@@ -142,6 +142,13 @@ def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
             message = f"no component of the pattern is called `{name.text}`"
             hints = did_you_mean(name.text, positive) or (f"there are {', '.join(positive)}",)
             scope.problems.error("unknown-variable", message, name.span, *hints)
+        elif component.negated:
+            scope.problems.error(
+                "strategy-variables",
+                f"`{name.text}` is negative: no event is selected for it",
+                name.span,
+                f"the list names every positive variable once:  ({', '.join(positive)})",
+            )
         elif name.text in earlier:
             scope.problems.error(
                 "strategy-variables",

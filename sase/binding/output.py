@@ -27,6 +27,8 @@ def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
             _refuse_clash(name, (item.alias or item).span, scope)
         seen.add(name)
         columns.append(Column(name, bind_value(item.expression, scope)))
+        if columns[-1].value.type.kind is Kind.OTHER:
+            _refuse_kind(item.expression.span, scope)
     return tuple(columns)
 
 
@@ -41,6 +43,17 @@ def default_name(expression: ast.Expression, place: int) -> str:
         case ast.Call(function=function, arguments=(argument,)):
             return f"{function.text}_{default_name(argument, place)}"
     return f"column_{place}"
+
+
+def _refuse_kind(span: Span, scope: Scope) -> None:
+    written = " ".join(scope.problems.source.text[slice(*span)].split())
+    scope.problems.error(
+        "incompatible-types",
+        f"`{written}` cannot be a column: its values are of kinds that have nothing in common, or"
+        " of one that no expression reads",
+        span,
+        "without RETURN results show it as it is",
+    )
 
 
 def _refuse_clash(name: str, span: Span, scope: Scope) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sase.binding.bound import BoundComponent
+from sase.binding.folding import INT64_MAX
 from sase.binding.scope import Scope
 from sase.lang import ast
 from sase.nearest import did_you_mean
@@ -93,6 +94,13 @@ def _check_quantifier(part: ast.Component, quantifier: ast.Quantifier, scope: Sc
             "a negative component stands for the absence of one event: it takes no + * ? or {n}",
             quantifier.span,
             "leave the quantifier out: no event of the kind may occur, so neither may several",
+        )
+    elif max(quantifier.minimum, maximum or 0) > INT64_MAX:
+        error(
+            "integer-out-of-range",
+            f"no stream has so many events: the greatest bound is {INT64_MAX}",
+            quantifier.span,
+            "leave the upper bound out for any number:  {1,}",
         )
     elif maximum == 0:
         error(

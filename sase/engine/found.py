@@ -165,7 +165,7 @@ class Found:
             parts = [results.values[number] for results in self.results]
             values = np.concatenate([np.empty((0, 2), np.int64), *parts])
             zone = self._zone(column.value)
-            found[column.name] = arrow_column(values, column.value.type, self.shape.texts, zone)
+            found[column.name] = arrow_column(values, column.value, self.shape.texts, zone)
         return found
 
     def _zone(self, value: Expression) -> str | None:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sase.binding.bound import Column, Reference
-from sase.binding.types import Kind
 from sase.engine.events import opened
 from sase.engine.found import Found
 from sase.engine.history import History, Piece
 from sase.engine.matches import Matches
+from sase.engine.returned import result_type
 from sase.errors import DataError, PlanError
 
 if TYPE_CHECKING:
@@ -78,40 +77,10 @@ def result_schema(matcher: Matcher, given: object) -> pa.Schema:
     """What the results of all pushes look like, before there are any; `given` are empty events."""
     inputs = opened(given)
     history = History((Piece(0, matcher._load_again(inputs), inputs),))
-    shape = matcher.shape
-    empty = Found(shape, history).table().schema
-    for number, column in enumerate(shape.columns or ()):
-        field = empty.field(number)
-        kind = _stable(column, field.type)
-        empty = empty.set(number, pa.field(column.name, kind))
-    return empty
-
-
-def _stable(column: Column, shown: pa.DataType) -> pa.DataType:
-    """The type of a column of RETURN that has room for all its values."""
-    known = column.value.type
-    match known.kind:
-        case Kind.BOOLEAN:
-            return pa.bool_()
-        case Kind.INTEGER:
-            return pa.int64()
-        case Kind.FLOAT:
-            return pa.float64()
-        case Kind.DECIMAL if known.scale is not None:
-            return pa.decimal128(38, known.scale)
-        case Kind.INTERVAL:
-            return pa.duration(_fine(shown.unit))
-        case Kind.TIMESTAMP if not isinstance(column.value, Reference):
-            is_date = pa.types.is_date(shown)
-            return pa.timestamp("us" if is_date else _fine(shown.unit), getattr(shown, "tz", None))
-        case Kind.STRING | Kind.TIMESTAMP | Kind.NULL:
-            return shown
-    raise PlanError(
-        f"the type of the result `{column.name}` is not known before there is one, and a stream has"
-        " one for all: compile the query with the schema of the reader"
-    )
-
-
-def _fine(unit: str) -> str:
-    """A unit that has room for what arithmetic may make of times in another."""
-    return unit if unit == "ns" else "us"
+    for column in matcher.shape.columns or ():
+        if result_type(column.value, None) is None:
+            raise PlanError(
+                f"the type of the result `{column.name}` is not known before there is one, and a"
+                " stream has one for all: compile the query with the schema of the reader"
+            )
+    return Found(matcher.shape, history).table().schema

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -29,6 +30,7 @@ from sase.planning.split import Split
 LEAST, HALO = 1 << 20, 4
 # The results of a slice that may wait for those of the slices before it to be taken.
 MOST_WAITING = 64
+END_OF_TIME = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,10 @@ def _cut(events: Events, split: Split, size: int) -> list[Slice]:
     """Slices of about a size, cut between events that are not simultaneous."""
     assert split.before is not None
     starts = events.ts[np.arange(0, len(events), size)]
-    cuts = np.unique(np.searchsorted(events.ts, starts, "left")).tolist()
+    cuts = np.unique(np.searchsorted(events.ts, starts, "left"))
+    if split.after is not None and split.after.kind is WindowKind.TIME:
+        # What is known at the end of time only is in the order of its last events.
+        cuts = cuts[cuts <= np.searchsorted(events.ts, END_OF_TIME - size_of(split.after), "left")]
     return [
         Slice(
             begin,
@@ -71,7 +76,7 @@ def _cut(events: Events, split: Split, size: int) -> list[Slice]:
             _back(events, begin, split.before),
             end if split.after is None else _ahead(events, end, split.after),
         )
-        for begin, end in zip(cuts, [*cuts[1:], len(events)], strict=True)
+        for begin, end in pairwise([*cuts.tolist(), len(events)])
     ]
 
 
@@ -88,7 +93,7 @@ def _ahead(events: Events, end: int, window: BoundWindow) -> int:
     if window.kind is WindowKind.EVENTS:
         return min(end + size_of(window), len(events))
     latest = int(events.ts[end - 1]) + size_of(window)
-    return int(np.searchsorted(events.ts, min(latest, 2**63 - 1), "right"))
+    return int(np.searchsorted(events.ts, min(latest, END_OF_TIME), "right"))
 
 
 # What is found in a slice, and by which matcher; at the end that alone.

@@ -29,6 +29,8 @@ from sase.planning.nodes import EdgeCondition, RunEvaluation
 
 # A graph has a slot for each number of events that a series must have: a greater one is tested.
 LONGEST = 64
+# So many slots are too many.
+MOST_SLOTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,9 @@ def paths_of(runs: RunEvaluation) -> Paths:
         elif not bounds.take(edge.conjunct.condition):
             left.append(edge)
     reasons += [apart(edge.conjunct.condition, names) for edge in left]
+    for each in bounds.components:
+        if (most := max(each.minimum, each.maximum or 0)) > MOST_SLOTS:
+            reasons.append(f"{each.variable} counts up to {most:,} events")
     return Paths(bounds, tuple(found), tuple(left), tuple(reasons))
 
 

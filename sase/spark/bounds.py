@@ -116,7 +116,7 @@ def slices_by_events(
         # and the last cell that begins no later.
         reached = before[cells.index(bound) + 1] - reach
         cell_of = bisect_right(before, reached) - 1
-        begins.append(cells[cell_of - 1] if cell_of > 0 else EARLIEST)
+        begins.append(max(cells[cell_of - 1], EARLIEST) if cell_of > 0 else EARLIEST)
     return Slices(tuple(bounds), tuple(begins), tuple(bounds))
 
 

@@ -134,6 +134,8 @@ def has_key(value: Column, kind: st.DataType) -> Column:
 
 # ---------------------------------------------------------------- slices
 
+LEAST, MOST = -(2**63), 2**63 - 1
+
 
 def rank(value: Column, bounds: Sequence[int]) -> Column:
     """How many of the ascending bounds are at most the value: a search in halves.
@@ -147,6 +149,8 @@ def _rank(value: Column, bounds: Sequence[int], first: int, last: int) -> Column
     if first == last:
         return sf.lit(first)
     middle = (first + last) // 2
-    return sf.when(value < sf.lit(bounds[middle]), _rank(value, bounds, first, middle)).otherwise(
-        _rank(value, bounds, middle + 1, last)
-    )
+    below, above = _rank(value, bounds, first, middle), _rank(value, bounds, middle + 1, last)
+    # Bounds less a window may lie outside of what a number can be.
+    if bounds[middle] > MOST:
+        return below
+    return sf.when(value < sf.lit(max(bounds[middle], LEAST)), below).otherwise(above)

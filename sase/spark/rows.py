@@ -81,7 +81,10 @@ class Rows:
         """The attribute of a test, which may go by the type of the row."""
         if frame.type_name is not None:
             name = names.get(frame.type_name, names.get(None, ""))
-            return frame[name], frame.kind(name)
+            if name in frame.fields:
+                return frame[name], frame.kind(name)
+            kind = next(self.source.kinds(name))  # no event of this type is in a match
+            return sf.lit(None).cast(kind), kind
         distinct = list(dict.fromkeys(names.values()))
         if len(distinct) == 1:
             return frame[distinct[0]], frame.kind(distinct[0])
@@ -147,8 +150,11 @@ class Rows:
         return any_of(fault.is_so for fault in self.faults(frame))
 
     def bad_rows(self) -> DataFrame:
-        """The bad rows as they were given, each with its type, the column and the reason."""
-        frames = []
+        """The bad rows as they were given, each with its type, the column and the reason.
+
+        Columns that are of several types in the DataFrames are shown as strings.
+        """
+        frames, mixed = [], self.source.mixed
         for frame in self.source.frames:
             faults = self.faults(frame)
             of_type = [sf.lit(frame.type_name).alias("sase_type")] if self.source.is_typed else []
@@ -159,7 +165,10 @@ class Rows:
                     *of_type,
                     column.alias("sase_column"),
                     reason.alias("sase_reason"),
-                    *(frame[name].alias(name) for name in frame.fields),
+                    *(
+                        (frame[name].cast("string") if name in mixed else frame[name]).alias(name)
+                        for name in frame.fields
+                    ),
                 )
             )
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)

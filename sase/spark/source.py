@@ -116,6 +116,18 @@ class Source:
         """The types that a column has in the DataFrames that have it."""
         return (frame.kind(name) for frame in self.frames if name in frame.fields)
 
+    @cached_property
+    def mixed(self) -> frozenset[str]:
+        """The columns whose types in the DataFrames Spark does not bring to one."""
+        names = {name for frame in self.frames for name in frame.fields}
+        return frozenset(name for name in names if len(set(map(_family, self.kinds(name)))) > 1)
+
+
+def _family(kind: st.DataType) -> object:
+    """What types have in common of which Spark makes one."""
+    families = (st.NumericType, (st.DateType, st.TimestampType, st.TimestampNTZType))
+    return next((family for family in families if isinstance(kind, family)), kind.json())
+
 
 def _frame(df: Any, type_name: str | None) -> Frame:
     if not isinstance(type_name, str | None):

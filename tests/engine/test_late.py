@@ -63,15 +63,26 @@ def test_late_rows_are_taken_once() -> None:
     assert matcher.late["#row"].to_pylist() == [3]
 
 
-def test_without_lateness_the_sequence_counts_as_time() -> None:
-    """A row with the time of another and a lesser number comes too late to stand before it."""
+def test_a_lesser_number_of_the_same_time_may_still_come() -> None:
+    """So rows of the greatest time wait for each other, also without a lateness."""
     events = [{"ts": 1, "type": "A", "n": n} for n in (1, 3, 3, 2, 4)]
-    plan = sase.compile("EVENT SEQ(A a, A b)", events, seq="n")
-    for size in (1, 2, 5):
-        matcher = plan.open()
-        found = pushed(matcher, events, size)
-        assert found == [(0, 1), (0, 2), (2, 4), (1, 4), (0, 4)], size
-        assert matcher.late["#row"].to_pylist() == [3]
+    for given in ({}, {"lateness": 0}):
+        plan = sase.compile("EVENT SEQ(A a, A b)", events, seq="n", **given)
+        for size in (1, 2, 5):
+            matcher = plan.open()
+            expected = sase.match("EVENT SEQ(A a, A b)", events, seq="n").rows
+            rows = list(zip(*(expected.column(name).to_pylist() for name in "ab"), strict=True))
+            assert pushed(matcher, events, size) == rows, size
+            assert len(matcher.late) == 0
+
+
+def test_what_waits_for_a_lesser_number_goes_on_with_time() -> None:
+    rows = [{"ts": 1, "type": "A", "n": n} for n in (2, 1)]
+    matcher = sase.compile("EVENT SEQ(A a, A b)", rows, seq="n").open()
+    assert len(matcher.push(rows)) == 0
+    assert matcher.advance(2).rows.to_pylist() == [{"a": 1, "b": 0}]
+    matcher.push(rows)
+    assert matcher.late["#row"].to_pylist() == [2, 3]
 
 
 def test_with_lateness_a_lesser_number_may_still_come() -> None:

@@ -136,3 +136,15 @@ def test_a_search_may_be_given_up_by_one_of_its_own_threads() -> None:
     """As where one of them collects what nobody holds any more."""
     with Pool(2) as pool:
         assert pool.submit(pool.__exit__, None, None, None).result(timeout=60) is None
+
+
+def test_what_is_known_at_the_end_of_time_only_keeps_its_order() -> None:
+    """There it is no longer known in the order of first events, by which slices own matches."""
+    times = [2**63 - 1 - back for back in (30, 25, 4, 3, 2, 1)]
+    events = pa.table({"ts": times, "type": ["A"] * 6})
+    query = "EVENT SEQ(A a, A b, !(B c)) WITHIN 10"
+    plan = sase.compile(query, events).engine
+    one = [matches.rows for matches in (sase.match(query, events, threads=1),)]
+    assert sase.match(query, events, threads=3).rows == one[0]
+    assert sase.match(query + " LIMIT 4", events, threads=3).rows == one[0].slice(0, 4)
+    assert plan.split.by_first

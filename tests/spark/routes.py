@@ -113,7 +113,7 @@ def _check(spark: SparkSession, case: Case, folder: Path) -> str:
         assert case.manner.output == "flat" and "clash" in str(error), error
         return "clash"
     found = replay.matches.toArrow()
-    assert multiset(found.to_pylist()) == expected(case, found.schema)
+    assert multiset(found.to_pylist()) == expected(case)
     if case.on_bad_row == "quarantine":
         assert replay.bad_rows.count() == local.report.bad
     return str(replay.cut.choice.strategy)

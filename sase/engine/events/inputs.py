@@ -33,6 +33,8 @@ class Input:
     unreadable: Mapping[str, DataError] = field(default_factory=dict)
     # The files that it was read from.
     files: tuple[FilePart, ...] = ()
+    # Whether it was made of dicts, in which what is NULL may be left out.
+    is_sparse: bool = False
     # Dicts as they were given, where columns are to be mended; once they are, in which rows they
     # do not hold what was given, and of all such columns what was.
     rows: Sequence[Row] | None = None
@@ -158,7 +160,10 @@ class Inputs:
     @property
     def columns(self) -> list[object]:
         """What inputs have in common whose columns are the same; comparable, not hashable."""
-        return [(t.type_name, t.source.schema, t.is_open, t.unreadable) for t in self.tables]
+        return [
+            (t.type_name, t.source.schema, t.is_open, t.is_sparse, t.unreadable)
+            for t in self.tables
+        ]
 
 
 def _in_memory(table: Input) -> Input:
@@ -195,7 +200,8 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         return _of_files(events, type_name)
     if isinstance(events, list | tuple) and all(isinstance(row, Mapping) for row in events):
         batch, unreadable = table_of_rows(events, type_name)
-        return Input(batch, type_name, unreadable, rows=events if keeps_rows else None)
+        rows = events if keeps_rows else None
+        return Input(batch, type_name, unreadable, rows=rows, is_sparse=True)
     try:
         if hasattr(events, "__arrow_c_stream__"):
             # What has a length is in memory, a data frame: its dictionaries are known at once.

@@ -63,6 +63,8 @@ class Quick:
         quick = cls(schema, resolved, time, kind)
         quick._has_time = with_time
         for wanted in resolved.columns:
+            if wanted.name not in indexes:  # of dicts, which leave out what is NULL
+                return None
             place = _place(
                 schema, wanted.name, indexes[wanted.name], types[wanted.name], known.get(wanted)
             )

@@ -90,12 +90,25 @@ def _targets(inputs: Inputs, name: str, schema: Schema) -> Targets:
     """What the column becomes in each table that has it."""
     found = {number: table.type_of(name) for number, table in enumerate(inputs.tables)}
     if found and all(data_type is None for data_type in found.values()):
-        missing(max(inputs.tables, key=lambda table: len(table.names)), name, f"column `{name}`")
+        absent = {number: type_expected(schema, inputs.tables[number], name) for number in found}
+        if not _may_lack(inputs, name, schema, absent):
+            table = max(inputs.tables, key=lambda table: len(table.names))
+            missing(table, name, f"column `{name}`")
+        return absent
     return {
         number: _fitted(inputs.tables[number], name, data_type, schema)
         for number, data_type in found.items()
         if data_type is not None
     }
+
+
+def _may_lack(inputs: Inputs, name: str, schema: Schema, expected: Targets) -> bool:
+    """Whether NULL is meant: dicts leave out what they do not have, and some no type declares."""
+    tables = [schema.attributes(type_name) for type_name in schema.type_names or ()]
+    if tables and all(table is not None and name not in table for table in tables):
+        return True
+    is_known = any(data_type != UNKNOWN for data_type in expected.values())
+    return is_known and any(table.is_sparse for table in inputs.tables)
 
 
 def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataType:

@@ -17,7 +17,12 @@ from sase.engine.events.stream import Int64s
 def taken(inputs: Inputs, rows: Int64s) -> Inputs:
     """Some rows, which are counted through all tables, and stay in their order."""
     tables = tuple(
-        Input(_rows(_table(table), local), table.type_name, table.unreadable)
+        Input(
+            _rows(_table(table), local),
+            table.type_name,
+            table.unreadable,
+            is_sparse=table.is_sparse,
+        )
         for table, local in by_table(inputs, rows)
     )
     return replace(inputs, tables=tables)
@@ -68,13 +73,19 @@ def saved(inputs: Inputs) -> dict[str, Any]:
     """An input as plain values, without the columns that nobody could read."""
     return {
         "typed": inputs.typed,
-        "tables": [[each.type_name, to_bytes(tidied(_table(each)))] for each in inputs.tables],
+        "tables": [
+            [each.type_name, each.is_sparse, to_bytes(tidied(_table(each)))]
+            for each in inputs.tables
+        ],
     }
 
 
 def restored(state: dict[str, Any]) -> Inputs:
     """The input that was saved."""
-    tables = tuple(Input(from_bytes(data), type_name) for type_name, data in state["tables"])
+    tables = tuple(
+        Input(from_bytes(data), type_name, is_sparse=is_sparse)
+        for type_name, is_sparse, data in state["tables"]
+    )
     return Inputs(tables, state["typed"])
 
 

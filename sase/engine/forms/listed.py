@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from sase.engine.bindings import as_bindings
-from sase.engine.compressed.aggregates import Function, Number, listed
+from sase.engine.compressed.aggregates import Function, Number, listed, plain
 from sase.engine.forms.collapsed_table import Ends, Lists, Numbers, check_size
 from sase.engine.found import Found, Part
 from sase.engine.matches import Matches
@@ -108,7 +108,7 @@ class Listed:
                 if name is None:
                     yield from [1] * len(positions)
                 else:
-                    yield from part.attribute(component, name, positions).to_pylist()
+                    yield from plain(part.attribute(component, name, positions).to_pylist())
 
     # ------------------------------------------------------------ the search
 

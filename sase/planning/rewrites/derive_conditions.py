@@ -105,7 +105,7 @@ def subject(conjunct: Conjunct) -> Reference | None:
             parts: tuple[Expression, ...] = (left, right)
         case Membership(operand=operand):
             parts = (operand,)
-        case Between(operand=operand, low=low, high=high):
+        case Between(operand=Reference() as operand, low=low, high=high):
             parts = (operand, low, high)
         case _:
             return None

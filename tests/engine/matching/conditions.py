@@ -158,7 +158,11 @@ class Writer:
             case 4:
                 return f"{a} {not_}IN ({lit(INTEGER)}, {more()}, NULL, 1)"
             case _:
-                return f"{a} {not_}BETWEEN {self.one_of('0', more(), b)} AND {more()}"
+                parts = self.one_of(
+                    (a, "0", more()), (a, b, more()), (a, more(), more()),
+                    (more(), a, more()), (more(), more(), a),
+                )  # fmt: skip
+                return f"{parts[0]} {not_}BETWEEN {parts[1]} AND {parts[2]}"
 
     def _string_on_one(self, component: Component) -> str | None:
         a, b = self.string(component), self.string(component)
@@ -175,7 +179,10 @@ class Writer:
             case 3:
                 return f"{a} {not_}LIKE '{self.one_of(*PATTERNS)}'"
             case 4:
-                return f"{a} {not_}BETWEEN '' AND {lit(STRING)}"
+                return self.one_of(
+                    f"{a} {not_}BETWEEN '' AND {lit(STRING)}",
+                    f"{lit(STRING)} {not_}BETWEEN {a} AND {lit(STRING)}",
+                )
             case _:
                 return f"length({a}) {sign} {lit(INTEGER)}"
 

@@ -76,7 +76,7 @@ class Model:
     example: Example
     lateness: int
     floor: int = LEAST
-    greatest: tuple[int, ...] = (LEAST,)
+    greatest: int = LEAST
     kept: list[int] = field(default_factory=list)
     late: list[int] = field(default_factory=list)
 
@@ -84,23 +84,17 @@ class Model:
         clock, setting = self.example.setting.clock, self.example.setting
         return raw(clock, clock.shown(self.example.rows[row][setting.time]))
 
-    def key(self, row: int) -> tuple[int, ...]:
-        setting = self.example.setting
-        rest = (self.example.rows[row][setting.seq],) if setting.seq else ()
-        return (self.time(row), *rest)
-
     def arrive(self, row: int) -> None:
-        is_before = not self.lateness and self.key(row) < self.greatest
-        if self.time(row) < self.floor or is_before:
+        if self.time(row) < self.floor:
             self.late.append(row)
             return
         self.kept.append(row)
-        self.greatest = max(self.greatest, self.key(row))
-        self.floor = max(self.floor, self.greatest[0] - self.lateness)
+        self.greatest = max(self.greatest, self.time(row))
+        self.floor = max(self.floor, self.greatest - self.lateness)
 
     def is_certain(self, row: int) -> bool:
         """Whether nothing that is before a row that arrived can still come."""
-        if self.example.setting.seq and self.lateness:
+        if self.example.setting.seq:  # a lesser number may still come
             return self.time(row) < self.floor
         return self.time(row) <= self.floor
 

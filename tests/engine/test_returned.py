@@ -1,0 +1,116 @@
+"""The types of RETURN's columns follow from the query, whatever values come."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sase
+
+DAY = date(2026, 1, 1)
+MIDNIGHT = datetime(2026, 1, 1)  # noqa: DTZ001
+DAYS, STEP = timedelta(days=1), timedelta(milliseconds=5)
+PRICES = [Decimal("1.50"), None, Decimal("-0.07"), Decimal("4.80")]
+EVENTS = pa.table({
+    "ts": [1, 2, 3, 4],
+    "type": ["A"] * 4,
+    "day": pa.array([DAY, None, DAY, DAY], pa.date32()),
+    "second": pa.array([0, 1, None, 3], pa.timestamp("s")),
+    "long": pa.array([0, 86400, None, 3600], pa.duration("s")),
+    "price": pa.array(PRICES, pa.decimal128(7, 2)),
+    "whole": [1, None, 3, 4],
+    "real": [0.5, None, 2.5, 1.0],
+    "name": ["x", None, "y", "x"],
+})  # fmt: skip
+TYPES = {
+    "x.day": pa.date32(),
+    "x.day + 1 day": pa.date32(),
+    "least(x.day, DATE '2026-01-01')": pa.date32(),
+    "x.day + 1 hour": pa.timestamp("s"),
+    "x.day + x.long": pa.timestamp("s"),
+    "x.second": pa.timestamp("s"),
+    "x.second + 5 ms": pa.timestamp("ms"),
+    "coalesce(x.second, TIMESTAMP '2026-01-01 00:00:00.000001')": pa.timestamp("us"),
+    "greatest(x.day, x.second) - 1 ns": pa.timestamp("ns"),
+    "TIMESTAMP '2026-01-01 00:00:00.5'": pa.timestamp("ms"),
+    "x.second - x.day": pa.duration("s"),
+    "abs(x.second - x.day)": pa.duration("s"),
+    "1500 ms": pa.duration("ms"),
+    "x.long": pa.duration("s"),
+    "x.price": pa.decimal128(38, 2),
+    "-x.price": pa.float64(),
+    "x.price + 1": pa.float64(),
+    "coalesce(x.price, 3)": pa.decimal128(38, 2),
+    "greatest(x.whole, x.price)": pa.decimal128(38, 2),
+    "least(x.price, x.real)": pa.float64(),
+    "x.whole": pa.int64(),
+    "x.whole / 2": pa.float64(),
+    "coalesce(x.real, x.whole)": pa.float64(),
+    "length(x.name)": pa.int64(),
+    "upper(x.name)": pa.string(),
+    "NULL": pa.null(),
+}
+
+
+def query(value: str, where: str = "") -> str:
+    return f"EVENT A x{where} RETURN {value} AS c"
+
+
+@pytest.mark.parametrize("value", TYPES)
+def test_the_type_is_that_of_the_query(value: str) -> None:
+    """With all rows, with none, and one push after the other."""
+    text, kind = query(value), TYPES[value]
+    assert sase.match(text, EVENTS).to_arrow().schema.field("c").type == kind
+    none = query(value, " WHERE x.whole > 9")
+    assert sase.match(none, EVENTS).to_arrow().schema.field("c").type == kind
+    matcher = sase.compile(text, EVENTS).open()
+    for batch in EVENTS.to_batches(max_chunksize=1):
+        assert matcher.push(batch).to_arrow().schema.field("c").type == kind
+
+
+@pytest.mark.parametrize("value", TYPES)
+def test_the_values_are_the_same_by_every_way_out(value: str) -> None:
+    text = query(value)
+    values = sase.match(text, EVENTS).to_arrow()["c"].to_pylist()
+    assert [each["c"] for each in sase.match(text, EVENTS)] == values
+    assert sase.match(text, EVENTS).to_reader().read_all()["c"].to_pylist() == values
+    streamed = sase.compile(text, EVENTS).open().stream(EVENTS.to_reader(max_chunksize=1))
+    assert streamed.read_all()["c"].to_pylist() == values
+    absent = query(value).replace("EVENT A x", "EVENT SEQ(A x, !(B y)) WITHIN 1")
+    for threads in (1, 2):
+        found = sase.match(absent, EVENTS, threads=threads).to_arrow()["c"]
+        assert found.to_pylist() == values
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    ("x.day + x.long", [MIDNIGHT, None, None, MIDNIGHT + timedelta(hours=1)]),
+    ("x.price", PRICES),
+    ("greatest(x.whole, x.price)", [Decimal("1.5"), None, Decimal(3), Decimal("4.8")]),
+    ("least(x.price, x.real)", [0.5, None, -0.07, 1.0]),
+    ("x.long + 5 ms", [STEP, DAYS + STEP, None, timedelta(hours=1) + STEP]),
+    ("x.long", [timedelta(0), DAYS, None, timedelta(hours=1)]),
+    ("coalesce(x.price, 9000000000000000001)", [
+        Decimal("1.50"), Decimal(9000000000000000001), Decimal("-0.07"), Decimal("4.80"),
+    ]),
+])  # fmt: skip
+def test_values(value: str, expected: list[Any]) -> None:
+    assert sase.match(query(value), EVENTS).to_arrow()["c"].to_pylist() == expected
+
+
+def test_a_moment_beyond_the_unit_is_an_error() -> None:
+    far = pa.table({"ts": [1], "type": ["A"], "at": pa.array([2**40], pa.timestamp("s"))})
+    text = query("greatest(x.at, TIMESTAMP '2026-01-01 00:00:00.000000001')")
+    with pytest.raises(sase.DataError, match=r"leaves the range of timestamp\[ns\]"):
+        sase.match(text, far).to_arrow()
+
+
+def test_what_has_nothing_in_common_is_no_column() -> None:
+    events = {"A": [{"ts": 1, "k": "a"}], "B": [{"ts": 2, "k": 7}]}
+    with pytest.raises(sase.QueryError, match="`a.k` cannot be a column"):
+        sase.match("EVENT ANY a RETURN a.k", events)
+    shown = [match["a"]["k"] for match in sase.match("EVENT ANY a", events)]
+    assert shown == ["a", "7"]
