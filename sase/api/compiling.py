@@ -48,7 +48,7 @@ class Compiled:
     recipe: Recipe
     basic: Operator
     on_bad_row: str = "error"
-    lateness: int = 0
+    lateness: int | None = None
 
     def optimized(
         self, statistics: Statistics | None = None, off: Collection[str] = ()
@@ -118,7 +118,7 @@ def compiled(
     """
     check_on_bad_row(on_bad_row)
     known = schema_of(schema, mends=on_bad_row == "quarantine", **columns)
-    allowed = lateness_in(lateness, known)
+    allowed = None if lateness is None else lateness_in(lateness, known)
     bound = bind_text(query, known, parameters=dict(params or {}))
     recipe = read_recipe(plan)
     check_output(output)

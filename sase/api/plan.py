@@ -41,7 +41,7 @@ class Plan:
     steps: tuple[Step, ...] = ()
     options: Options = Options()
     on_bad_row: str = "error"
-    lateness: int = 0
+    lateness: int | None = None
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:

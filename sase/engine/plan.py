@@ -45,7 +45,7 @@ class EnginePlan:
     definitions: tuple[tuple[str, Condition], ...] = ()
     options: Options = Options()
     on_bad_row: str = "error"
-    lateness: int = 0
+    lateness: int | None = None
 
     @cached_property
     def fingerprint(self) -> str:

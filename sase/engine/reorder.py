@@ -7,8 +7,10 @@ the others wait until nothing can come before them any more:
     lateness 3          arrives   5  6  3  9  2  7        floor   2  3  3  6  6  6
                         released           3  5,6   7 waits with 9;  2 is late
 
-Without lateness a row that is not late can go on at once, unless there are sequence numbers: then
-rows at the floor wait for each other, since a lesser number may still come.
+Where no lateness is stated nothing waits: a row that is not late can go on at once. There the
+sequence numbers count as time does, so a row is also late if it has the time of an earlier one and
+a lesser number. With a lateness, be it 0, rows at the floor wait for each other, since a lesser
+number may still come.
 """
 
 from __future__ import annotations
@@ -44,10 +46,15 @@ class Reorder:
     `load` makes events of an input of which all values are known to be good.
     """
 
-    def __init__(self, lateness: int, seq: str | None, load: Callable[[Inputs], Events]) -> None:
-        self._lateness, self._seq, self._load = lateness, seq, load
+    def __init__(
+        self, lateness: int | None, seq: str | None, load: Callable[[Inputs], Events]
+    ) -> None:
+        self._lateness, self._seq, self._load = lateness or 0, seq, load
+        self._holds = bool(lateness) or (lateness is not None and seq is not None)
         self.arrived = 0
-        self.floor = self._greatest = LEAST  # rows before the floor are late
+        # Rows before this time are late; where none are held, also those before this order key.
+        self.floor = LEAST
+        self._greatest = (LEAST, LEAST)
         self._waiting: list[_Piece] = []
         self.late = LateRows()
 
@@ -62,7 +69,7 @@ class Reorder:
         self.arrived += arrived
         if not count:
             return [Arrived(inputs, events, first)]
-        if events.order is not None or events.ts[0] < self.floor:
+        if events.order is not None or self._key(events, 0) < (self.floor, self._lowest):
             late = self._late(events)
             if late.any():
                 numbers = np.arange(first, first + count) if rows is None else rows
@@ -72,9 +79,11 @@ class Reorder:
                 events = self._load(inputs)
                 if not len(events):
                     return []
-        self._greatest = max(self._greatest, int(events.ts[-1]))
-        self.floor = max(self.floor, self._greatest - self._lateness, LEAST)
-        if not self._lateness and self._seq is None:
+        last = self._key(events, -1)
+        if last > self._greatest:
+            self._greatest = last
+            self.floor = max(self.floor, last[0] - self._lateness, LEAST)
+        if not self._holds:
             return [Arrived(inputs, events, first, rows)]
         self._wait(inputs, events, np.arange(first, first + count) if rows is None else rows)
         return list(self._released())
@@ -91,7 +100,7 @@ class Reorder:
     @property
     def latest(self) -> int | None:
         """The greatest time there was."""
-        return None if self._greatest == LEAST else self._greatest
+        return None if self._greatest[0] == LEAST else self._greatest[0]
 
     def due(self) -> int | None:
         """The time that the next row waits for."""
@@ -100,12 +109,29 @@ class Reorder:
 
     # ------------------------------------------------------------ what is late
 
+    @property
+    def _lowest(self) -> int:
+        """The least sequence number that a row at the floor may have."""
+        is_exact = not self._holds and self._greatest[0] == self.floor
+        return self._greatest[1] if is_exact else LEAST
+
+    def _key(self, events: Events, place: int) -> tuple[int, int]:
+        """The order key of an event; without sequence numbers their place is taken by the least."""
+        time = int(events.ts[place])
+        return (time, LEAST if self._seq is None else int(_seq(events, self._seq)[place]))
+
     def _late(self, events: Events) -> np.typing.NDArray[np.bool_]:
         """Whether each row is late, by the rows before it."""
         ts = _as_given(events.ts, events.order)
         greatest = np.maximum.accumulate(np.append(LEAST, ts[:-1]))
         floor = np.where(greatest < LEAST + self._lateness, LEAST, greatest - self._lateness)
         late: np.typing.NDArray[np.bool_] = ts < np.maximum(floor, self.floor)
+        if self._seq is not None and not self._holds:
+            ranks = np.arange(len(ts)) if events.tie is None else events.tie
+            ranks = _as_given(ranks, events.order)
+            late |= ranks < np.maximum.accumulate(np.append(0, ranks[:-1]))
+            seq = _as_given(_seq(events, self._seq), events.order)
+            late |= (ts == self.floor) & (seq < self._lowest)
         return late
 
     # ------------------------------------------------------------ what waits
@@ -153,7 +179,7 @@ class Reorder:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state that was saved."""
         self.arrived, self.floor = state["arrived"], state["floor"]
-        self._greatest = state["greatest"]
+        self._greatest = tuple(state["greatest"])
         for each in state["waiting"]:
             inputs = restored(each["inputs"])
             self._wait(inputs, self._load(inputs), each["rows"])

@@ -71,7 +71,7 @@ def run(
         notes = () if read is None else _not_read(events, read)
         return Matches(_in_memory(plan, whole, threads, watch, choose, clock, notes), most=most)
     # Within the lateness that was stated the matcher itself brings rows into order.
-    is_ordered = plan.lateness > 0 or is_sorted(events, plan.schema)
+    is_ordered = bool(plan.lateness) or is_sorted(events, plan.schema)
     pieces = _as_read if is_ordered else _sorted
     told = {PIECES: threads not in (None, 1), SORTED: not is_ordered}
 

@@ -63,22 +63,32 @@ def test_late_rows_are_taken_once() -> None:
     assert matcher.late["#row"].to_pylist() == [3]
 
 
-def test_a_lesser_number_of_the_same_time_may_still_come() -> None:
-    """So rows of the greatest time wait for each other, also without a lateness."""
+def test_without_lateness_the_sequence_counts_as_time() -> None:
+    """A row with the time of another and a lesser number comes too late to stand before it."""
     events = [{"ts": 1, "type": "A", "n": n} for n in (1, 3, 3, 2, 4)]
-    for given in ({}, {"lateness": 0}):
-        plan = sase.compile("EVENT SEQ(A a, A b)", events, seq="n", **given)
-        for size in (1, 2, 5):
-            matcher = plan.open()
-            expected = sase.match("EVENT SEQ(A a, A b)", events, seq="n").rows
-            rows = list(zip(*(expected.column(name).to_pylist() for name in "ab"), strict=True))
-            assert pushed(matcher, events, size) == rows, size
-            assert len(matcher.late) == 0
+    plan = sase.compile("EVENT SEQ(A a, A b)", events, seq="n")
+    for size in (1, 2, 5):
+        matcher = plan.open()
+        found = pushed(matcher, events, size)
+        assert found == [(0, 1), (0, 2), (2, 4), (1, 4), (0, 4)], size
+        assert matcher.late["#row"].to_pylist() == [3]
+
+
+def test_with_a_lateness_of_nothing_a_lesser_number_may_still_come() -> None:
+    """So rows of the greatest time wait for each other."""
+    events = [{"ts": 1, "type": "A", "n": n} for n in (1, 3, 3, 2, 4)]
+    plan = sase.compile("EVENT SEQ(A a, A b)", events, seq="n", lateness=0)
+    expected = sase.match("EVENT SEQ(A a, A b)", events, seq="n").rows
+    rows = list(zip(*(expected.column(name).to_pylist() for name in "ab"), strict=True))
+    for size in (1, 2, 5):
+        matcher = plan.open()
+        assert pushed(matcher, events, size) == rows, size
+        assert len(matcher.late) == 0
 
 
 def test_what_waits_for_a_lesser_number_goes_on_with_time() -> None:
     rows = [{"ts": 1, "type": "A", "n": n} for n in (2, 1)]
-    matcher = sase.compile("EVENT SEQ(A a, A b)", rows, seq="n").open()
+    matcher = sase.compile("EVENT SEQ(A a, A b)", rows, seq="n", lateness=0).open()
     assert len(matcher.push(rows)) == 0
     assert matcher.advance(2).rows.to_pylist() == [{"a": 1, "b": 0}]
     matcher.push(rows)
@@ -253,11 +263,12 @@ COUNTS = pa.schema([("ts", pa.int64()), ("type", pa.string())])
 @pytest.mark.parametrize(
     ("given", "raw"),
     [
-        (None, 0), (7, 7), ("7", 7), ("5 seconds", 5000), ("1.5 min", 90_000), ("1 us", 1),
-        (timedelta(seconds=2, microseconds=1), 2001), ("1000000000000 weeks", 2**63 - 1),
+        (None, None), (0, 0), (7, 7), ("7", 7), ("5 seconds", 5000), ("1.5 min", 90_000),
+        ("1 us", 1), (timedelta(seconds=2, microseconds=1), 2001),
+        ("1000000000000 weeks", 2**63 - 1),
     ],
 )  # fmt: skip
-def test_lateness_in_raw_units(given: object, raw: int) -> None:
+def test_lateness_in_raw_units(given: object, raw: int | None) -> None:
     assert sase.compile(QUERY, MOMENTS, lateness=given).lateness == raw
 
 
