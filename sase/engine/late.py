@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.events import Inputs
+from sase.engine.events.gathering import alike
 from sase.engine.events.taking import from_bytes, taken, tidied, to_bytes
-from sase.engine.history import alike
 
 ROW, TYPE = "#row", "#type"
 # With more parts than these, small ones are made one.

@@ -158,9 +158,7 @@ def _decimals(tags: Numbers, bits: Numbers, missing: Flags, kind: pa.DataType) -
         words = np.stack([bits, bits >> 63], axis=1)
         valid = None if not missing.any() else pa.array(~missing).buffers()[1]
         return pa.Array.from_buffers(kind, len(bits), [valid, pa.py_buffer(words)])
-    return pa.array(
-        [_number(*each) for each in zip(tags.tolist(), bits.tolist(), strict=True)], kind
-    )
+    return pa.array(_numbers(tags, bits), kind)
 
 
 def _numbers(tags: Numbers, bits: Numbers) -> list[Decimal | float | None]:

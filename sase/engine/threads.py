@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sase.binding.bound import BoundWindow, WindowKind
+from sase.binding.folding import INT64_MAX, INT64_MIN
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
 from sase.engine.found import Found, Part
@@ -30,7 +31,6 @@ from sase.planning.split import Split
 LEAST, HALO = 1 << 20, 4
 # The results of a slice that may wait for those of the slices before it to be taken.
 MOST_WAITING = 64
-END_OF_TIME = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _cut(events: Events, split: Split, size: int) -> list[Slice]:
     cuts = np.unique(np.searchsorted(events.ts, starts, "left"))
     if split.after is not None and split.after.kind is WindowKind.TIME:
         # What is known at the end of time only is in the order of its last events.
-        cuts = cuts[cuts <= np.searchsorted(events.ts, END_OF_TIME - size_of(split.after), "left")]
+        cuts = cuts[cuts <= np.searchsorted(events.ts, INT64_MAX - size_of(split.after), "left")]
     return [
         Slice(
             begin,
@@ -85,7 +85,7 @@ def _back(events: Events, begin: int, window: BoundWindow) -> int:
     if window.kind is WindowKind.EVENTS:
         return max(begin - size_of(window), 0)
     earliest = int(events.ts[begin]) - size_of(window)
-    return int(np.searchsorted(events.ts, max(earliest, -(2**63)), "left"))
+    return int(np.searchsorted(events.ts, max(earliest, INT64_MIN), "left"))
 
 
 def _ahead(events: Events, end: int, window: BoundWindow) -> int:
@@ -93,7 +93,7 @@ def _ahead(events: Events, end: int, window: BoundWindow) -> int:
     if window.kind is WindowKind.EVENTS:
         return min(end + size_of(window), len(events))
     latest = int(events.ts[end - 1]) + size_of(window)
-    return int(np.searchsorted(events.ts, min(latest, END_OF_TIME), "right"))
+    return int(np.searchsorted(events.ts, min(latest, INT64_MAX), "right"))
 
 
 # What is found in a slice, and by which matcher; at the end that alone.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil, log2, prod
 from typing import TypeAlias
 
-from sase.binding.bound import EquivalenceTest
+from sase.binding.bound import Conjunct, EquivalenceTest
 from sase.planning.basic import decided_at
 from sase.planning.figures import Figures
 from sase.planning.nodes import (
@@ -150,7 +150,11 @@ def _of(operator: Operator, flow: float, figures: Figures) -> OperatorCost:
 
 def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
     rows, admitted = float(figures.statistics.rows), figures.admitted
-    keys = _keys(figures)
+    keys, conditions = _decisive(figures)
+    kept = len(keys) + len(attributes_read(*(each.condition for each in conditions)))
+    if kept or find(figures.plan, Negation) is not None:
+        kept += 2  # beside each event stand its place in the stream and its time
+    keys |= set(scan.partitions)
     work = {
         "run": 1.0,
         "event": rows,
@@ -158,7 +162,7 @@ def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
         "simple": admitted * sum(effort(c.condition) for c in scan.conditions),
         "key": admitted * sum(map(len, keys)),
         "hashed": admitted * sum(_is_hashed(key, figures) for key in keys),
-        "stored": admitted * _kept(figures),
+        "stored": admitted * kept,
     }
     if scan.stacks is Stacks.NFA:  # every event makes a cell
         work["pushed"] = rows
@@ -170,14 +174,19 @@ def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
     return OperatorCost("SequenceScan", rows, pushed, tuple(work.items()), size, alive=alive)
 
 
-def _keys(figures: Figures) -> set[Tests]:
-    """The keys under which all events get codes, whichever operator asks for them."""
+def _decisive(figures: Figures) -> tuple[set[Tests], list[Conjunct]]:
+    """What decides of sequences, whichever operator asks: keys behind scan, and conditions."""
     selection, negation = find(figures.plan, Selection), find(figures.plan, Negation)
     alone = list(figures.construction.equivalences)
+    conditions = list(figures.construction.conditions)
     if selection is not None:
         alone += selection.equivalences
-    keys = {*figures.scan.partitions, *((test,) for test in alone)}
-    return keys if negation is None else keys | set(map(_key_of, negation.negations)) - {()}
+        conditions += selection.conditions
+    keys: set[Tests] = {(test,) for test in alone}
+    for negative in () if negation is None else negation.negations:
+        keys.add(_key_of(negative))
+        conditions += [c for c in negative.conditions if len(c.references) > 1]
+    return keys - {()}, conditions
 
 
 def _key_of(negative: NegativeComponent) -> Tests:
@@ -197,23 +206,6 @@ def _width(attribute: AttributeStatistics) -> float:
     if attribute.quantiles:
         return attribute.quantiles[-1] - attribute.quantiles[0] + 1
     return float(attribute.distinct or 1)
-
-
-def _kept(figures: Figures) -> int:
-    """How many numbers are kept of an event, for what is decided of sequences."""
-    selection, negation = find(figures.plan, Selection), find(figures.plan, Negation)
-    conditions = list(figures.construction.conditions)
-    codes: set[Tests] = {(test,) for test in figures.construction.equivalences}
-    if selection is not None:
-        codes |= {(test,) for test in selection.equivalences}
-        conditions += selection.conditions
-    if negation is not None:
-        for negative in negation.negations:
-            codes.add(_key_of(negative))
-            conditions += [c for c in negative.conditions if len(c.references) > 1]
-    columns = len(codes - {()}) + len(attributes_read(*(each.condition for each in conditions)))
-    # Beside each event stand its place in the stream and its time.
-    return columns + 2 if columns or negation is not None else 0
 
 
 def _construction(node: SequenceConstruction, figures: Figures) -> OperatorCost:

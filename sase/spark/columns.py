@@ -14,6 +14,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from sase.binding.folding import INT64_MAX, INT64_MIN
 from sase.engine.events.decimals import MOST_DIGITS
 
 MICROSECONDS_OF_A_DAY = 86_400_000_000
@@ -134,8 +135,6 @@ def has_key(value: Column, kind: st.DataType) -> Column:
 
 # ---------------------------------------------------------------- slices
 
-LEAST, MOST = -(2**63), 2**63 - 1
-
 
 def rank(value: Column, bounds: Sequence[int]) -> Column:
     """How many of the ascending bounds are at most the value: a search in halves.
@@ -151,6 +150,6 @@ def _rank(value: Column, bounds: Sequence[int], first: int, last: int) -> Column
     middle = (first + last) // 2
     below, above = _rank(value, bounds, first, middle), _rank(value, bounds, middle + 1, last)
     # Bounds less a window may lie outside of what a number can be.
-    if bounds[middle] > MOST:
+    if bounds[middle] > INT64_MAX:
         return below
-    return sf.when(value < sf.lit(max(bounds[middle], LEAST)), below).otherwise(above)
+    return sf.when(value < sf.lit(max(bounds[middle], INT64_MIN)), below).otherwise(above)

@@ -27,6 +27,7 @@ from sase.binding.bound import (
     Reference,
     When,
 )
+from sase.binding.folding import INT64_MAX, INT64_MIN
 from sase.binding.types import Kind
 from sase.lang.ast import TURNED
 from sase.planning.nodes import Operator
@@ -110,7 +111,7 @@ def _is_exact(kind: st.DataType, value: object) -> bool:
         case int():
             if isinstance(kind, FLOATS):
                 return abs(value) <= _MOST_EXACT
-            return isinstance(kind, INTEGERS) and -(2**63) <= value < 2**63
+            return isinstance(kind, INTEGERS) and INT64_MIN <= value <= INT64_MAX
         case float():
             return isinstance(kind, FLOATS) and value == value
         case str():

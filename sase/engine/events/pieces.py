@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
+from sase.engine.events.gathering import unrolled
 from sase.engine.events.stream import Mask
 
 # What Arrow stores as the integers that NumPy knows, by the number of the type.
@@ -27,22 +28,9 @@ def pieces(chunks: Sequence[pa.Array], row: int) -> list[Piece]:
     found = []
     for chunk in chunks:
         if len(chunk):
-            found.append(Piece(unrolled(chunk) if chunk.type.id == _RUNS else chunk, row))
+            found.append(Piece(unrolled(chunk), row))
             row += len(chunk)
     return found
-
-
-_RUNS = pa.run_end_encoded(pa.int32(), pa.int8()).id
-
-
-def unrolled(array: pa.Array) -> pa.Array:
-    """A run-end encoded array value by value; Arrow's own way does not know every type of value."""
-    rows = np.arange(array.offset, array.offset + len(array))
-    runs = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")
-    values = array.values
-    if pa.types.is_string_view(values.type):  # of which Arrow takes none
-        values = values.cast(pa.large_string())
-    return values.take(pa.array(runs))
 
 
 def storage(array: pa.Array, dtype: DTypeLike) -> NDArray[Any]:

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from sase.engine.events.data_types import common_type
 from sase.engine.events.faults import Refused
+from sase.engine.events.gathering import takeable
 from sase.engine.events.inputs import Input, Inputs
-from sase.engine.events.pieces import unrolled
 from sase.engine.events.stream import Int64s
 from sase.engine.events.taking import by_table
 
@@ -112,34 +112,13 @@ def _taken(column: pa.Array | pa.ChunkedArray, rows: Int64s) -> _Chunks:
         end = begin + len(chunk)
         first, last = np.searchsorted(rows, (begin, end))
         if first < last:
-            found.append(taken(chunk, rows[first:last] - begin))
+            found.append(takeable(chunk).take(pa.array(rows[first:last] - begin)))
         begin = end
     return found or [_nothing(column.type)]
 
 
 def _nothing(kind: pa.DataType) -> pa.Array:
-    return _plain(pa.nulls(0, kind.value_type if pa.types.is_run_end_encoded(kind) else kind))
-
-
-def _plain(array: pa.Array) -> pa.Array:
-    """An array of a type of which Arrow can take values, where it has one of the same values."""
-    kind = array.type
-    if pa.types.is_run_end_encoded(kind):
-        return _plain(unrolled(array))
-    if pa.types.is_string_view(kind):
-        return array.cast(pa.large_string())
-    if pa.types.is_binary_view(kind):
-        return array.cast(pa.large_binary())
-    return array
-
-
-def taken(array: pa.Array, rows: Int64s) -> pa.Array:
-    """The values of an array at some rows."""
-    array = _plain(array)
-    try:
-        return array.take(pa.array(rows))
-    except pa.ArrowNotImplementedError:  # views inside of lists and structs
-        return pa.concat_arrays([array.slice(int(row), 1) for row in rows])
+    return takeable(pa.nulls(0, kind.value_type if pa.types.is_run_end_encoded(kind) else kind))
 
 
 def _united(parts: Sequence[_Chunks]) -> pa.ChunkedArray:

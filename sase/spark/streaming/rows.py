@@ -9,10 +9,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from sase.binding.bound import EquivalenceTest
+from sase.binding.folding import INT64_MIN
 from sase.spark.rows import Rows
 from sase.spark.shape import PART
 from sase.spark.source import Frame
-from sase.spark.streaming.timing import LEAST, Ticks
+from sase.spark.streaming.timing import Ticks
 
 WATERMARK, NEEDED = "#watermark", "#needed"
 
@@ -46,7 +47,7 @@ class StreamRows(Rows):
             rows = rows.withWatermark(f"`{WATERMARK}`", f"{delay} milliseconds")
         # Spark would move a filter that does not name the watermark below it, and then the rows
         # that it drops would not move the watermark.
-        never = sf.col(f"`{WATERMARK}`") < sf.timestamp_micros(sf.lit(LEAST))
+        never = sf.col(f"`{WATERMARK}`") < sf.timestamp_micros(sf.lit(INT64_MIN))
         kept = rows.filter(sf.col(f"`{NEEDED}`") | never)
         return kept.drop(NEEDED, WATERMARK)
 

@@ -8,9 +8,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from sase.binding import Schema
+from sase.binding.folding import INT64_MAX
 
 MILLISECOND = 1_000_000
-LEAST, MOST = -(2**63), 2**63 - 1
 # What Spark counts in a timestamp.
 MICROSECOND = 1_000
 
@@ -33,7 +33,7 @@ class Ticks:
         """
         if watermark <= 0:
             return None
-        return min(-(-watermark * MILLISECOND // self.nanoseconds), MOST)
+        return min(-(-watermark * MILLISECOND // self.nanoseconds), INT64_MAX)
 
     def milliseconds(self, raw: int) -> int:
         """The first watermark that brings time to a raw time."""
@@ -49,7 +49,7 @@ class Ticks:
 
         The watermark forgets what its delay is from whole milliseconds.
         """
-        return min(-(-(delay + 1) * MILLISECOND // self.nanoseconds), MOST)
+        return min(-(-(delay + 1) * MILLISECOND // self.nanoseconds), INT64_MAX)
 
     def timestamp(self, raw: Column) -> Column:
         """Raw time as a timestamp of Spark, which must have room for it."""
@@ -57,7 +57,7 @@ class Ticks:
             share = sf.lit(MICROSECOND // self.nanoseconds)
             return sf.timestamp_micros(sf.call_function("div", raw - sf.pmod(raw, share), share))
         factor = self.nanoseconds // MICROSECOND
-        most = MOST // factor
+        most = INT64_MAX // factor
         message = sf.concat(sf.lit("the time "), raw.cast("string"), sf.lit(_BEYOND))
         fits = raw.between(sf.lit(-most), sf.lit(most)) | raw.isNull()
         micros = sf.when(fits, raw * sf.lit(factor)).otherwise(sf.raise_error(message))
