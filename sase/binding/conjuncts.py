@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from sase.binding.bound import (
@@ -71,6 +71,30 @@ def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
                 yield from references(value)
         case Membership(operand=operand) | Like(operand=operand) | NullTest(operand=operand):
             yield from references(operand)
+
+
+def with_references(condition: Condition, change: Callable[[Reference], Reference]) -> Condition:
+    """The same condition on other events, where it reads single ones."""
+
+    def new(value: Expression) -> Expression:
+        match value:
+            case Reference():
+                return change(value)
+            case Operation(operands=operands):
+                return replace(value, operands=tuple(map(new, operands)))
+        return value
+
+    match condition:
+        case All(operands=operands) | Any(operands=operands):
+            parts = tuple(with_references(each, change) for each in operands)
+            return replace(condition, operands=parts)
+        case Comparison(left=left, right=right):
+            return replace(condition, left=new(left), right=new(right))
+        case Between(operand=operand, low=low, high=high):
+            return replace(condition, operand=new(operand), low=new(low), high=new(high))
+        case Membership(operand=operand) | Like(operand=operand) | NullTest(operand=operand):
+            return replace(condition, operand=new(operand))
+    return condition
 
 
 def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Conjunct | None:

@@ -134,7 +134,7 @@ class FiguresOfRuns:
         return (*runs.simple, *runs.early, *(edge.conjunct for edge in runs.conditions))
 
     def passing(self, component: BoundComponent, *when: When) -> float:
-        """What conditions on several events let pass that are decided at some moments."""
+        """What conditions let pass, decided at some moments and not of each event alone."""
         decided = (
             self._early(component, when)
             if self.is_walk
@@ -143,7 +143,7 @@ class FiguresOfRuns:
                 for each in self._conditions
                 if each.component == component.index
                 and each.when in when
-                and each.kind is ConjunctClass.SEVERAL
+                and (each.kind is ConjunctClass.SEVERAL or each.when is When.FIRST)
             ]
         )
         return prod(selectivity(each, self.names, self.statistics) for each in decided)
@@ -204,7 +204,7 @@ class _Steps:
                 matrix[place][states.index((to, reached))] += share
                 matrix[place][-2] += share
                 matrix[place][-1] += share * finished
-            if level >= 0:
+            if level >= 0 and moves:  # what is finished is no run any more
                 matrix[place][place] += _stays(figures, level, count, moves)
         return cls(matrix)
 

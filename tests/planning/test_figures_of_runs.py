@@ -91,6 +91,31 @@ def test_a_number_beyond_all_floats_is_a_logarithm() -> None:
     assert cost_of(plan, many).results > 1e200
 
 
+@pytest.mark.parametrize(
+    "strategy", ["skip_till_any_match", "skip_till_next_match", "partition_contiguity"]
+)
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        "b[1].v % 10 = 0 AND b[i].v > b[i-1].v",
+        "b[1].v < 3 AND b[i].v > b[1].v AND c.v > b[b.len].v",
+        "a.v > 15 AND b[i].v < a.v AND b[i].v < b[i-1].v",
+    ],
+)
+def test_estimates_follow_conditions_on_series(strategy: str, conditions: str) -> None:
+    query = f"EVENT SEQ(A a, B+ b[], C c) WHERE {strategy} {{ [id] AND {conditions} }} WITHIN 60"
+    expected, matches = sase.explain(query, EVENTS).expected_results, len(sase.match(query, EVENTS))
+    assert expected is not None
+    assert max(expected, 10) == pytest.approx(max(matches, 10), rel=0.7)
+
+
+def test_what_is_finished_is_no_run() -> None:
+    query = "EVENT SEQ(A a, A b) WHERE skip_till_next_match"
+    expected = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), ONE_TYPE).expected
+    # Every event ends the run that the one before began: there is one, and one that ends.
+    assert exp(expected.alive) == pytest.approx(2)
+
+
 def test_a_tighter_condition_lets_one_expect_less() -> None:
     found = []
     for condition in ("b[i].v > 0", "b[i].v > 18", "b[i].v > 18 AND c.v > b[i].v"):

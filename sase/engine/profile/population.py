@@ -15,6 +15,7 @@ from sase.binding.bound import (
     Conjunct,
     ConjunctClass,
     EquivalenceTest,
+    Part,
     When,
     WindowKind,
 )
@@ -66,6 +67,7 @@ class Population:
             {c: (states >> self.context.bit_of(c.index)) & 1 != 0 for c in components}
             for states in (self.block.states, passing)
         )
+        self._first = dict(self._of_first_events(passing))
         self._rows = {False: self._some(is_local=False), True: self._some(is_local=True)}
         places = self.block.places
         is_time = self.window is not None and self.window.kind is WindowKind.TIME
@@ -95,19 +97,48 @@ class Population:
             if test.value is not None:
                 yield from self.context.values(test, self.components)
 
+    def _of_first_events(self, passing: Numbers) -> Iterator[tuple[Conjunct, Mask]]:
+        """The conditions on the first event of a series, with what passes of all its events."""
+        for conjunct in self.conjuncts:
+            if conjunct.kind is ConjunctClass.SINGLE and conjunct.when is When.FIRST:
+                index = conjunct.references[0]
+                own = SimpleConditions(self.context, [(index, conjunct.condition)])
+                states = own.of(self.block, passing)
+                yield conjunct, (states >> self.context.bit_of(index)) & 1 != 0
+
     # ------------------------------------------------------------ who may stand for a component
 
     def admission(self, component: BoundComponent) -> float | None:
         """The share of scattered rows of its types that pass the conditions on a component."""
-        rows = self.scattered
-        seen = int(np.count_nonzero(self._admitted[component][rows]))
-        passed = int(np.count_nonzero(self._standing[component][rows]))
+        is_sure = all(index != component.index for index, _ in self._simple)
+        return self._share(self._standing[component], self._admitted[component], is_sure)
+
+    def beginning(self) -> Iterator[tuple[Conjunct, float]]:
+        """The conditions on the first event of a series, with the share of its events that pass."""
+        for conjunct, passing in self._first.items():
+            component = self.context.component(conjunct.references[0])
+            share = self._share(passing, self._standing[component], is_sure=False)
+            if share is not None:
+                yield conjunct, share
+
+    def _share(self, passing: Mask, among: Mask, is_sure: bool) -> float | None:
+        """The share of scattered rows that pass, among some."""
+        seen = int(np.count_nonzero(among[self.scattered]))
+        passed = int(np.count_nonzero(passing[self.scattered]))
         if not seen:
             return None
-        if self.sample.is_all or all(index != component.index for index, _ in self._simple):
+        if self.sample.is_all or is_sure:
             return passed / seen
         # Of a sample half a row more passes, and half a one does not: never 0, never 1.
         return (passed + 0.5) / (seen + 1)
+
+    def standing(self, component: BoundComponent, part: Part) -> Mask:
+        """Which rows may stand for a component, or for some part of its series."""
+        found: Mask = self._standing[component]
+        for conjunct, passing in self._first.items() if part is Part.FIRST else ():
+            if conjunct.references[0] == component.index:
+                found = found & passing
+        return found
 
     @property
     def scattered(self) -> Numbers:
@@ -168,10 +199,8 @@ class Population:
         self, components: Sequence[BoundComponent], tests: Tests, *, is_local: bool
     ) -> Chains:
         """Chains of components that agree, in slices or of scattered rows."""
-        key = (tests, is_local)
-        if key not in self._groups:
-            self._groups[key] = self._grouped(tests, self._rows[is_local])
-        return Chains(self._groups[key], [self._standing[each] for each in components])
+        standing = [self._standing[each] for each in components]
+        return Chains(self.groups(tests, is_local=is_local), standing)
 
     def all_chains(
         self, components: Sequence[BoundComponent], tests: Tests, *, is_local: bool
@@ -183,6 +212,13 @@ class Population:
             return self.chains(components, (), is_local=is_local)
         rows = rows.among(declares)
         return Chains(Groups(rows, rows.slices), [self._standing[each] for each in components])
+
+    def groups(self, tests: Tests, *, is_local: bool) -> Groups:
+        """The rows of slices, or the scattered ones, by what tests are on."""
+        key = (tests, is_local)
+        if key not in self._groups:
+            self._groups[key] = self._grouped(tests, self._rows[is_local])
+        return self._groups[key]
 
     def _grouped(self, tests: Tests, rows: Rows) -> Groups:
         if not tests:

@@ -2,24 +2,26 @@
 
 It is evaluated for chains of sampled rows: in the order of time, each passing the conditions on its
 own component, within a window and agreeing under the query's tests as far as the sample has such.
+Where it names several events of one series there is one of each in a chain: the first, the event
+before and the new one, the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import (
-    BoundComponent,
     Condition,
     Conjunct,
     ConjunctClass,
     Part,
     Reference,
 )
-from sase.binding.conjuncts import references
+from sase.binding.conjuncts import references, with_references
 from sase.binding.text import condition_text
 from sase.engine.operators.checking import Checking
 from sase.engine.profile.chains import Chains, Numbers
@@ -35,37 +37,47 @@ DRAWN, FEW = 4096, 200
 def selectivities(
     population: Population, tests: Tests, rng: np.random.Generator
 ) -> list[Selectivity]:
-    """The selectivity of each condition on several components of which there are events.
+    """The selectivity of each condition on several events, if there are such events.
 
-    And of all together that are on positive ones: they need not be independent.
+    And of all together that are on positive components: they need not be independent. Of series
+    also that of each condition on their first event.
     """
     names = {each.index: each.variable for each in population.components}
-    several = [each for each in population.conjuncts if _is_of_one_each(each)]
-    positive = [each for each in several if each.kind is ConjunctClass.SEVERAL]
-    several += together([each for each in positive if not implied(each, tests)], names)
+    several = [each for each in population.conjuncts if _is_of_single_events(each)]
+    if population.plan.runs is None:
+        positive = [each for each in several if each.kind is ConjunctClass.SEVERAL]
+        several += together([each for each in positive if not implied(each, tests)], names)
     # What is kept of rows is known when all conditions have asked for it.
     checked = [_Checked(population, conjunct) for conjunct in several]
     if checked:
         population.context.store.remember(population.block)
-    found = {}
+    found = {each.condition: share for each, share in population.beginning()}
     for conjunct, condition in zip(several, checked, strict=True):
-        chains = _chains(population, condition.components, tests)
+        chains = _chains(population, condition, tests)
         if chains is not None:
-            text = condition_text(conjunct.condition, names)
-            found[text] = Selectivity(text, _share(population, condition, *chains, rng))
-    return list(found.values())
+            found[conjunct.condition] = _share(population, condition, *chains, rng)
+    texts = {condition_text(condition, names): share for condition, share in found.items()}
+    return list(starmap(Selectivity, texts.items()))
 
 
-def _is_of_one_each(conjunct: Conjunct) -> bool:
-    """Whether a condition is on several components, of each of which it reads one event at a time.
+def _is_of_single_events(conjunct: Conjunct) -> bool:
+    """Whether a condition is on several events, and on no others of a series than are in a chain.
 
-    What it says of the events of a series before, of its first or last one, or of all of them, no
-    chain of single events tells.
+    What it says of all events of a series, or of all before, no chain of single events tells.
     """
-    return len(set(conjunct.references)) > 1 and all(
-        isinstance(each, Reference) and each.part in (Part.EVENT, Part.CURRENT)
-        for each in references(conjunct.condition)
-    )
+    found = set(references(conjunct.condition))
+    are_single = all(isinstance(each, Reference) and each.part in _PARTS for each in found)
+    return are_single and len(_roles(conjunct.condition)) > 1
+
+
+# What there may be in a chain, in the order of time.
+_PARTS = (Part.EVENT, Part.FIRST, Part.PREVIOUS, Part.CURRENT, Part.LAST)
+
+
+def _roles(condition: Condition) -> list[tuple[int, Part]]:
+    """The components of a condition with the parts of their series, as they stand in a chain."""
+    found = {(each.component, each.part) for each in references(condition)}
+    return sorted(found, key=lambda role: (role[0], _PARTS.index(role[1])))
 
 
 def _share(
@@ -85,21 +97,23 @@ def _share(
 
 
 def _chains(
-    population: Population, components: Sequence[BoundComponent], tests: Tests
+    population: Population, condition: _Checked, tests: Tests
 ) -> tuple[Chains, bool] | None:
-    """Chains for components, as much like those in matches as there are enough of.
+    """Chains for a condition, as much like those in matches as there are enough of.
 
     Beside them stands whether they are local.
     """
+    indexes = {component.index for component, _ in condition.roles}
     common = tuple(
         test
         for test in tests
-        if test.value is None and all(test.attribute_of(c.index) is not None for c in components)
+        if test.value is None and all(test.attribute_of(index) is not None for index in indexes)
     )
+    standing = [population.standing(*role) for role in condition.roles]
     best: tuple[Chains, bool] | None = None
     for keyed in dict.fromkeys([common, ()]):
         for is_local in [True, False] if population.has_slices else [False]:
-            found = population.chains(components, keyed, is_local=is_local)
+            found = Chains(population.groups(keyed, is_local=is_local), standing)
             if found.total >= FEW:
                 return found, is_local
             if best is None or found.total > best[0].total:
@@ -108,20 +122,22 @@ def _chains(
 
 
 class _Checked:
-    """A condition, as the engine evaluates it for sequences."""
+    """A condition, as the engine evaluates it for sequences: of an event for each of its roles."""
 
     def __init__(self, population: Population, conjunct: Conjunct) -> None:
-        context = population.context
-        self.components = [c for c in population.components if c.index in conjunct.references]
-        self._levels = [context.level_of(component.index) for component in self.components]
-        # One level more, for a negative component.
-        self._every = context.levels + 1
-        by_level: list[list[Condition]] = [[] for _ in range(self._every)]
-        by_level[0] = [conjunct.condition]
-        self._checking = Checking(context, (), by_level, self._every)
+        context, roles = population.context, _roles(conjunct.condition)
+        self.roles = [(context.component(index), part) for index, part in roles]
+        own = tuple(replace(each, index=at) for at, (each, _) in enumerate(self.roles))
+        # As if each role were a component of its own, also that of a negative one.
+        alone = replace(context, components=own, negatives=())
+
+        def to_role(read: Reference) -> Reference:
+            at = roles.index((read.component, read.part))
+            return replace(read, component=at, part=Part.EVENT)
+
+        condition = with_references(conjunct.condition, to_role)
+        self._checking = Checking.of_sequences(alone, [], [condition])
 
     def passes(self, rows: Numbers) -> NDArray[np.bool_]:
-        """Whether each column of rows, one for each component, passes."""
-        sequences = np.zeros((self._every, rows.shape[1]), np.int64)
-        sequences[self._levels] = rows
-        return self._checking.selected(sequences)
+        """Whether each column of rows, one for each role, passes."""
+        return self._checking.selected(rows)

@@ -25,6 +25,7 @@ from sase.binding.bound import (
     Reference,
     Truth,
 )
+from sase.binding.conjuncts import with_references
 from sase.binding.text import Names, condition_text, value_text
 from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, the
 from sase.planning.rewrites.contract import Declined, Outcome
@@ -116,14 +117,7 @@ def subject(conjunct: Conjunct) -> Reference | None:
 
 def _about(condition: Condition, other: Reference) -> Condition:
     """The same condition on another attribute."""
-    match condition:
-        case Comparison(left=Reference()):
-            return replace(condition, left=other)
-        case Comparison():
-            return replace(condition, right=other)
-        case Membership() | Between():
-            return replace(condition, operand=other)
-    raise AssertionError("only such conditions have a subject")
+    return with_references(condition, lambda _: other)
 
 
 def _contradiction(

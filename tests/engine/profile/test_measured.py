@@ -123,6 +123,31 @@ def test_selectivities_of_negative_components() -> None:
     assert found.selectivity("b.n < c.n") == pytest.approx(expected, abs=0.03)
 
 
+def test_selectivities_of_the_events_of_a_series() -> None:
+    """Of the first event, of one and the one before, and of the first and last beside another."""
+    conditions = {
+        "b[1].n % 5 = 0": share(chains([B]), lambda b: b["n"] % 5 == 0),
+        "b[i].n > b[i-1].n": share(chains([B, B]), lambda before, b: b["n"] > before["n"]),
+        "c.n < b[b.len].n": share(chains([B, C]), lambda b, c: c["n"] < b["n"]),
+        "b[i].n > b[1].n": share(
+            chains([[row for row in B if row["n"] % 5 == 0], B]), lambda b, i: i["n"] > b["n"]
+        ),
+        "a.n + c.n > b[1].n + b[i].n": share(
+            chains([A, [row for row in B if row["n"] % 5 == 0], B, C]),
+            lambda a, b, i, c: a["n"] + c["n"] > b["n"] + i["n"],
+        ),
+    }
+    found = statistics(f"EVENT SEQ(A a, B+ b[], C c) WHERE {' AND '.join(conditions)}", EVENTS)
+    for condition, expected in conditions.items():
+        assert found.selectivity(condition) == pytest.approx(expected, abs=0.03), condition
+
+
+def test_what_is_said_of_a_whole_series_is_not_measured() -> None:
+    conditions = ["sum(b[].n) > a.n", "b[i].n > max(b[..i-1].n)", "b.len > a.n"]
+    found = statistics(f"EVENT SEQ(A a, B+ b[], C c) WHERE {' AND '.join(conditions)}", EVENTS)
+    assert found.selectivities == ()
+
+
 def test_conditions_on_texts() -> None:
     found = statistics("EVENT SEQ(A a, B b) WHERE a.s <= b.s AND a.s LIKE 'z%'", EVENTS)
     some = [row for row in A if row["s"] == "z"]
