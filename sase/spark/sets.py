@@ -95,9 +95,9 @@ class SetSearch:
 
     def push(self, rows: pa.Table) -> Iterator[pa.Table]:
         """What some more rows complete."""
-        if self._ties is not None:
-            self._ties.check(rows)
         events = self._loaded(rows)
+        if self._ties is not None:
+            self._ties.check(rows, self._loader.report().quarantined)
         if len(events):
             self._blocks.append(_Block(rows, int(events.ts[0]), int(events.ts[-1])))
             self._fresh += rows.num_rows

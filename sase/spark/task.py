@@ -150,14 +150,14 @@ class Search:
         """What some more rows complete."""
         self._rows += rows.num_rows
         shape = self._task.shape
-        if self._ties is not None:
-            self._ties.check(rows)
         try:
             matches = self._matcher.push_ordered(shape.events(rows))
         except DataError as problem:
             if problem.row is None:
                 raise
             raise of_row(problem, shape.row(rows, problem.row)) from None
+        if self._ties is not None:
+            self._ties.check(rows, matches.report.quarantined)
         yield from self._tables(matches.parts)
 
     def finish(self) -> Iterator[pa.Table]:

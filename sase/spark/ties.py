@@ -33,8 +33,12 @@ class Ties:
         # The rows that are equal to the last one.
         self._last: pa.Table | None = None
 
-    def check(self, rows: pa.Table) -> None:
-        """Refuse two events whose order is not decided."""
+    def check(self, rows: pa.Table, bad: pa.Table | None = None) -> None:
+        """Refuse two events whose order is not decided; bad rows, as in a report, are none."""
+        if bad is not None and bad.num_rows:
+            keep = np.ones(rows.num_rows, np.bool_)
+            keep[bad.column(0).to_numpy()] = False
+            rows = rows.filter(pa.array(keep))
         if self._last is not None:
             rows = pa.concat_tables([self._last, rows])
         known = [_numbers(rows.column(name)) for name in self._names]

@@ -64,6 +64,14 @@ def test_a_list_beside_a_number_is_text() -> None:
     assert [match["a"]["k"] for match in sase.match("EVENT ANY a", events)] == ["1", "[1]"]
 
 
+def test_moments_beside_a_number_are_text_of_one_zone() -> None:
+    """Spark shows moments in the zone of its session, and finds the same."""
+    moment = pa.array([0], pa.int64()).cast(pa.timestamp("us", "Europe/Berlin"))
+    events = {"A": [{"ts": 1, "k": 1}], "B": pa.table({"ts": [2], "k": moment})}
+    found = [match["a"]["k"] for match in sase.match("EVENT ANY a", events)]
+    assert found == ["1", "1970-01-01 00:00:00.000000Z"]
+
+
 def test_an_attribute_that_no_type_of_any_declares_is_true() -> None:
     """Also where no table of all has it."""
     events = {"A": [{"ts": 1, "k": 1}], "B": [{"ts": 2, "w": "q"}], "C": [{"ts": 3, "w": "q"}]}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -89,6 +92,24 @@ def test_of_a_row_of_several_types_the_type_is_named(spark: SparkSession) -> Non
     df = {name: spark.createDataFrame(table) for name, table in tables.items()}
     with pytest.raises(PySparkException, match=r"A\{'ts': None, 'v': 77\}"):
         on_spark.match("EVENT SEQ(A a, B b) WITHIN 5", df).toArrow()
+
+
+def test_rows_without_seq_in_quarantine_are_in_no_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Also where tasks read files, and find the bad rows among the others themselves."""
+    good = events(400)
+    bad = [{**row, "seq": None} for row in good.to_pylist()[100:300:7] for _ in range(2)]
+    table = pa.concat_tables([good, pa.Table.from_pylist(bad, good.schema)]).sort_by("ts")
+    path = str(tmp_path / "events.parquet")
+    pyarrow.parquet.write_table(table, path, row_group_size=50)
+    query = "EVENT SEQ(A a, B b) WHERE strict_contiguity { a.v < b.v } WITHIN 20"
+    keywords = {"seq": "seq", "on_bad_row": "quarantine"}
+    local = sase.match(query, table, **keywords)
+    df = spark.read.parquet(path)
+    replay = on_spark.replay(query, df, strategy="files", slices=3, **keywords)
+    assert replay.bad_rows.count() == local.report.bad == len(bad)
+    assert replay.matches.count() == replay.count() == len(local) > 5
 
 
 def test_two_events_whose_order_decides_are_named(spark: SparkSession) -> None:

@@ -47,6 +47,8 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
     """A chunk of another type, each value the nearest one."""
     if pa.types.is_decimal(chunk.type) and pa.types.is_floating(target):
         return chunk.cast(pa.string()).cast(target)  # directly it is often the one beside
+    if pa.types.is_timestamp(chunk.type) and chunk.type.tz and pa.types.is_string(target):
+        chunk = chunk.cast(pa.timestamp(chunk.type.unit, "UTC"))  # whatever zone shows it
     try:
         return chunk.cast(target, safe=False)
     except pa.ArrowNotImplementedError:  # nested ones have no text of Arrow's
