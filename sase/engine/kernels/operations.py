@@ -205,9 +205,7 @@ def joined(operation: int, left: Value, right: Value) -> Value:
 
 @part
 def joined_simply(operation: int, left: Value, right: Value) -> Value:
-    """The same of values without a scale."""
-    if operation >= Op.COALESCE:
-        return chosen(operation, left, right, order_simply(right, left))
+    """Arithmetic on values without a scale."""
     if left[0] == NULL or right[0] == NULL:
         return NOTHING
     if left[0] == INTEGER and right[0] == INTEGER and operation != Op.DIVIDE:

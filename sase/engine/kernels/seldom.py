@@ -29,12 +29,20 @@ def calculated(operation: int, left: Value, right: Value) -> Value:
 
 @kernel
 def calculated_simply(operation: int, left: Value, right: Value) -> Value:
-    """The same of values without a scale, which is much less to compile."""
+    """An operation on values without a scale, which is much less to compile."""
     if left[0] >= do.EXACT or right[0] >= do.EXACT:
         raise RuntimeError("a value has a scale where none was foreseen")
     if operation <= LAST_JOIN:
         return do.joined_simply(operation, left, right)
     return do.changed_simply(left)
+
+
+@kernel
+def chosen_simply(operation: int, left: Value, right: Value) -> Value:
+    """One of two values of one kind, or without a scale."""
+    if not do.is_simple(left, right):
+        raise RuntimeError("a value has a scale where none was foreseen")
+    return do.chosen(operation, left, right, do.order_simply(right, left))
 
 
 @kernel
@@ -46,6 +54,9 @@ def rounded(value: Value) -> float:
 order_at, calculate_at, round_at = (distant(each) for each in (ordered, calculated, rounded))
 
 
+CHOICES = (Op.COALESCE, Op.LEAST, Op.GREATEST)
+
+
 class Called(IntEnum):
     """What an operation of a program calls."""
 
@@ -53,12 +64,14 @@ class Called(IntEnum):
     ORDERED = 1
     CALCULATED = 2
     CALCULATED_SIMPLY = 3
+    CHOSEN_SIMPLY = 4
 
 
 _KERNELS = {
     Called.ORDERED: ordered,
     Called.CALCULATED: calculated,
     Called.CALCULATED_SIMPLY: calculated_simply,
+    Called.CHOSEN_SIMPLY: chosen_simply,
 }
 
 
@@ -66,9 +79,11 @@ def called(operation: Op, *, mixes: bool) -> Called:
     """What an operation calls, whose values may have a scale or not."""
     if operation in (Op.COMPARE, Op.BETWEEN, Op.IN):
         return Called.ORDERED if mixes else Called.NOTHING
-    if LAST_PUT < operation <= LAST_CHANGE and operation is not Op.LOOKUP:
-        return Called.CALCULATED if mixes else Called.CALCULATED_SIMPLY
-    return Called.NOTHING
+    if operation is Op.LOOKUP or not LAST_PUT < operation <= LAST_CHANGE:
+        return Called.NOTHING
+    if mixes:
+        return Called.CALCULATED
+    return Called.CHOSEN_SIMPLY if operation in CHOICES else Called.CALCULATED_SIMPLY
 
 
 def address_for(what: Called) -> int:
