@@ -47,7 +47,7 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
         "simple": admitted * sum(effort(each.condition) for each in runs.simple),
         "key": admitted * len(runs.partitions),
         "built": matches,
-        "bound": matches * len(components),
+        "bound": matches * figures.length,
     }
     if runs.evaluation in (Evaluation.POSTPONED, Evaluation.EXPANDED):
         walk = FiguresOfRuns(figures.plan, figures.statistics, is_walk=True).expected

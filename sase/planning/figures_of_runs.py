@@ -36,6 +36,8 @@ from sase.planning.statistics import Statistics
 
 # Beyond this a least or greatest number of events is taken for none: it would be a state each.
 MOST_COUNTED = 6
+# How much likelier moves are made to see by what power of that the matches grow.
+_LIKELIER = 1e-4
 _CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
 Matrix = list[list[float]]
 
@@ -166,10 +168,24 @@ class FiguresOfRuns:
     @cached_property
     def expected(self) -> Expectation:
         """What is expected of all partitions together."""
+        return self._expected(1.0)
+
+    @cached_property
+    def length(self) -> float:
+        """How many events a match is expected to have.
+
+        Matches are a sum of products with the chance of a move for each event.
+        """
+        if self.expected.matches == -inf:
+            return 0.0
+        grown = self._expected(1 + _LIKELIER).matches - self.expected.matches
+        return max(grown / log(1 + _LIKELIER), 1.0)
+
+    def _expected(self, likelier: float) -> Expectation:
         events, partitions = max(self.events, 1.0), 1 / self.agreement
         if self.runs.nothing is not None or not self.statistics.rows:
             return Expectation(-inf, -inf, -inf)
-        steps = _Steps.of(self)
+        steps = _Steps.of(self, likelier)
         span = max(round(events * self.reach), 1)
         ramp, scale = steps.after(span)
         matches, made, alive = steps.counted(ramp)
@@ -190,8 +206,8 @@ class _Steps:
     matrix: Matrix
 
     @classmethod
-    def of(cls, figures: FiguresOfRuns) -> _Steps:
-        """The step of a plan."""
+    def of(cls, figures: FiguresOfRuns, likelier: float) -> _Steps:
+        """The step of a plan, in which moves may be so much likelier than they are."""
         states = [(-1, 0)]
         for level, component in enumerate(figures.components):
             states += [(level, count) for count in range(1, _counted(component) + 1)]
@@ -200,10 +216,10 @@ class _Steps:
         matrix[0][0] = matrix[-1][-1] = matrix[-2][-2] = 1.0
         for place, (level, count) in enumerate(states):
             moves = _moves(figures, level, count)
-            for (to, reached), share, finished in moves:
-                matrix[place][states.index((to, reached))] += share
-                matrix[place][-2] += share
-                matrix[place][-1] += share * finished
+            for target, share, finished in moves:
+                matrix[place][states.index(target)] += share * likelier
+                matrix[place][-2] += share * likelier
+                matrix[place][-1] += share * likelier * finished
             if level >= 0 and moves:  # what is finished is no run any more
                 matrix[place][place] += _stays(figures, level, count, moves)
         return cls(matrix)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 from sase.binding.bound import BoundWindow
 from sase.lang.ast import StrategyName
-from sase.planning.cost import cost_of
+from sase.planning.cost import Cost, cost_of
 from sase.planning.explain.numbers import counted, size
 from sase.planning.figures import Figures
 from sase.planning.nodes import (
@@ -29,8 +30,9 @@ def foreseen(plan: Operator, statistics: Statistics, most: int | None, memory: i
     """What to say of a run that is expected to find more than `most`, or than memory can hold."""
     if find(plan, SequenceScan) is None:
         return _foreseen_of_runs(plan, statistics, most, memory)
-    figures, expected = Figures(plan, statistics), cost_of(plan, statistics).results
-    if expected <= (memory // bytes_of_a_match(plan) if most is None else most):
+    figures, cost = Figures(plan, statistics), cost_of(plan, statistics)
+    expected = cost.results
+    if expected <= (memory // bytes_of_a_match(plan, cost) if most is None else most):
         return None
     too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
     return (
@@ -43,8 +45,9 @@ def _foreseen_of_runs(
     plan: Operator, statistics: Statistics, most: int | None, memory: int
 ) -> str | None:
     """The same of a query with Kleene closure or a strategy."""
-    runs, expected = the(plan, RunEvaluation), cost_of(plan, statistics).results
-    if expected <= (memory // bytes_of_a_match(plan) if most is None else most):
+    runs, cost = the(plan, RunEvaluation), cost_of(plan, statistics)
+    expected = cost.results
+    if expected <= (memory // bytes_of_a_match(plan, cost) if most is None else most):
         return None
     too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
     series = [each.variable for each in runs.components if each.is_series and each.maximum is None]
@@ -64,11 +67,14 @@ def _foreseen_of_runs(
     )
 
 
-def bytes_of_a_match(plan: Operator) -> int:
-    """What a match takes in a list before anything is made of it; of a series one event counts."""
-    events, columns = reading(plan).components, the(plan, Transformation).columns or ()
-    has_runs = find(plan, RunEvaluation) is not None
-    return _EVENT * (len(events) + has_runs) + _COLUMN * len(columns)
+def bytes_of_a_match(plan: Operator, cost: Cost) -> int:
+    """What a match takes in a list before anything is made of it."""
+    events: float = len(reading(plan).components)
+    if find(plan, RunEvaluation) is not None:
+        work = dict(cost.operators[0].work)
+        # Also of each component where its events begin, and where the match ends.
+        events += 1 + (work["bound"] / work["built"] if work["built"] else 0)
+    return _EVENT * ceil(events) + _COLUMN * len(the(plan, Transformation).columns or ())
 
 
 def _cause(figures: Figures) -> str:

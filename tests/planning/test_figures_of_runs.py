@@ -84,6 +84,31 @@ def test_without_chance_it_is_exact(pattern: str, matches: int) -> None:
     assert expected.matches == pytest.approx(log(matches), abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "bound"),
+    [
+        ("A+ a[]", 60 * 2**59),
+        ("A{1,2} a[]", 60 + 2 * 60 * 59 // 2),
+        ("A a, A? b", 60 + 2 * 60 * 59 // 2),
+        ("A a, A* b[]", 60 * 2**59),
+    ],
+)
+def test_the_events_of_matches_are_counted(pattern: str, bound: int) -> None:
+    query = f"EVENT SEQ({pattern}) WHERE skip_till_any_match"
+    figures = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), ONE_TYPE)
+    assert figures.length * exp(figures.expected.matches) == pytest.approx(bound, rel=1e-3)
+
+
+@pytest.mark.parametrize("strategy", ["skip_till_any_match", "skip_till_next_match"])
+def test_the_length_of_matches_comes_near(strategy: str) -> None:
+    query = f"EVENT SEQ(A a, B+ b[], C c) WHERE {strategy} {{ [id] AND b[i].v > 5 }} WITHIN 30"
+    statistics = sase.explain(query, EVENTS).statistics
+    assert statistics is not None
+    figures = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), statistics)
+    lengths = [2 + len(match["b"]) for match in sase.match(query, EVENTS)]
+    assert figures.length == pytest.approx(sum(lengths) / len(lengths), rel=0.1)
+
+
 def test_a_number_beyond_all_floats_is_a_logarithm() -> None:
     many = Statistics(10**6, 0, 10**6 - 1, (TypeStatistics("A", 10**6),))
     plan = basic_plan(bind_text("EVENT SEQ(A+ a[])", SCHEMA))

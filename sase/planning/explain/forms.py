@@ -25,8 +25,9 @@ def explained_form(
     reasons = collapsed(basic).reasons
     if statistics is None:
         return ExplainedForm(output, None, None, reasons)
-    matches = cost_of(plan, statistics).results
-    return ExplainedForm(output, matches, matches * bytes_of_a_match(plan), reasons)
+    cost = cost_of(plan, statistics)
+    taken = cost.results * bytes_of_a_match(plan, cost)
+    return ExplainedForm(output, cost.results, taken, reasons)
 
 
 def form_text(form: ExplainedForm) -> str | None:
