@@ -84,6 +84,12 @@ class Block:
         return self.stretch.events
 
     @property
+    def rows(self) -> slice | Numbers:
+        """Where the events are among all: a range if they are all of the stretch."""
+        begin, end = self.stretch.begin, self.stretch.end
+        return slice(begin, end) if len(self) == end - begin else self.places
+
+    @property
     def end(self) -> int:
         """The position behind the stretch."""
         return self.stretch.position + self.stretch.end

@@ -100,13 +100,13 @@ class PlanCoding:
     def types(self, block: Block) -> NDArray[np.int16]:
         """The types of the block's events as the plan counts them."""
         events = block.events
-        return self.types_known.translation(events.type_names)[events.types[block.places] + 1]
+        return self.types_known.translation(events.type_names)[events.types[block.rows] + 1]
 
     def lane(self, block: Block, attribute: str) -> Lane:
         """An attribute of the block's events; NULL where the type does not declare it."""
         events = block.events
         if attribute in events.columns:
-            lane = self._taken(("", attribute), events.columns[attribute], block.places)
+            lane = self._taken(("", attribute), events.columns[attribute], block.rows)
         else:
             lane = self._by_type(block, attribute)
         declared = self._declared(block, attribute)
@@ -176,7 +176,7 @@ class PlanCoding:
 
     # ------------------------------------------------------------ attributes
 
-    def _taken(self, name: tuple[str, str], column: Column, places: Numbers) -> Lane:
+    def _taken(self, name: tuple[str, str], column: Column, places: slice | Numbers) -> Lane:
         """The values of a column at some places."""
         if column.dictionary is None:
             return lane_of(column.take(places), self.texts)
@@ -192,7 +192,7 @@ class PlanCoding:
         """An attribute that the tables of several types have as columns of several kinds."""
         events, count = block.events, len(block)
         values, tags = np.zeros(count, np.int64), np.zeros(count, np.uint8)
-        given = events.types[block.places]
+        given = events.types[block.rows]
         for code, type_name in enumerate(events.type_names):
             column = events.by_type.get((type_name, attribute))
             rows = np.flatnonzero(given == code)
@@ -213,11 +213,11 @@ class PlanCoding:
         attribute = test.attribute
         column = block.events.columns.get(attribute)
         if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
-            return [column.take(block.places).values], self._declared(block, attribute)
+            return [column.take(block.rows).values], self._declared(block, attribute)
         if column is None or column.dictionary is None:
             lane = block.lane(attribute)
             return _comparable(lane), lane.valid
-        codes = column.values[block.places].astype(np.int64)
+        codes = column.values[block.rows].astype(np.int64)
         if self.streaming:
             codes = self._by_text(codes, column.dictionary, attribute, block)
         known = codes >= 0 if column.valid is not None else None

@@ -95,8 +95,12 @@ class Front:
         )
         block = self._of(stretch, out[PLACE, :count], out[STATE, :count], out[TIME, :count])
         if self.ranked:
-            every = self._of(stretch, np.arange(begin, end), out[STATE], events.ts[begin:end])
-            block.ranks = self._ranks(every)[block.places - begin]
+            if count == end - begin:
+                block.ranks = self._ranks(block)
+            else:
+                places = np.arange(begin, end)
+                every = self._of(stretch, places, out[STATE], events.ts[begin:end])
+                block.ranks = self._ranks(every)[block.places - begin]
             block.states[block.ranks == NOTHING] &= -1 << self.positives
         return block
 

@@ -28,8 +28,10 @@ class Notes:
     def note_types(self, block: Block) -> None:
         """Which of the query's types have occurred."""
         self._known_names = names = block.events.type_names
-        present = np.bincount(block.events.types[block.places], minlength=len(names))
-        self.unseen.difference_update(names[code] for code in np.flatnonzero(present))
+        if self.unseen:
+            types = block.events.types[block.rows]
+            sought = [code for code, name in enumerate(names) if name in self.unseen]
+            self.unseen -= {names[code] for code in sought if (types == code).any()}
 
     def note_rows(self, history: History) -> None:
         """The rows of the examples, as long as their input is there."""

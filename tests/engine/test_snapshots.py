@@ -38,12 +38,12 @@ def on(matcher: Any, events: Any, start: int = 0, size: int = 3) -> list[Any]:
 
 
 def with_results(report: Any) -> Any:
-    """A report without what counts runs that the window has ended already.
+    """A report without what counts runs and events that the window has ended already.
 
     They go sooner or later, with the next event or when a state is saved.
     """
     counted = [
-        (name, {key: each for key, each in found.items() if key not in ("steps", "most_alive")})
+        (name, {key: each for key, each in found.items() if key not in OF_ENDED})
         for name, found in report.counters
     ]
     return replace(report, counters=tuple(counted))
@@ -63,6 +63,7 @@ def test_it_goes_on_the_same(query: str, recipe: str, lateness: int) -> None:
     assert on(second, MIXED, 24) == on(first, MIXED, 24) == on(third, MIXED, 24)
 
 
+OF_ENDED = ("steps", "alive", "most_alive", "expired", "candidates")
 SOME = settings(suppress_health_check=[HealthCheck.too_slow])
 
 

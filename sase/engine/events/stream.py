@@ -42,7 +42,7 @@ class Column:
         valid = None if self.valid is None else self.valid[cut]
         return replace(self, values=self.values[cut], valid=valid)
 
-    def take(self, rows: Int64s) -> Column:
+    def take(self, rows: slice | Int64s) -> Column:
         """The values of some rows."""
         valid = None if self.valid is None else self.valid[rows]
         values = self.values[rows]

@@ -41,7 +41,7 @@ class SimpleConditions:
             lanes, types = {need: block.lane(need[1]) for need in test.columns}, block.types
             if admitted.all():  # whole columns are faster than all their rows
                 fails = ~test.truth(lanes, types)
-                states ^= fails.astype(np.int64) << bit
+                states ^= fails * np.int64(1 << bit)
                 place_of: Callable[[int], int] = block.positions.item
             else:
                 rows = np.flatnonzero(admitted)
