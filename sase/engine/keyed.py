@@ -37,7 +37,7 @@ def search_by_key(
     watch: Callable[[int], object],
 ) -> Generator[Part, None, Report]:
     """The matches of all keys, in order."""
-    unlimited, left = without_limit(plan)
+    unlimited, left = without_limit(plan, by_key=True)
     whole = Matcher(plan, streaming=False)
     history = whole.take(inputs, events)
     yield Found(whole.shape, history)

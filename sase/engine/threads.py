@@ -23,7 +23,7 @@ from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.searches import Pool, Search
-from sase.planning.nodes import Transformation, exchanged, find
+from sase.planning.nodes import SequenceConstruction, Transformation, exchanged, find, the
 from sase.planning.split import Split
 
 # Fewer events than these are not worth a slice of their own, nor are those that are few beside
@@ -136,12 +136,18 @@ def search_in_threads(
     return replace(report, rows=report.rows + searched)
 
 
-def without_limit(plan: EnginePlan) -> tuple[EnginePlan, int | None]:
-    """The plan without LIMIT, and what that is."""
-    top = find(plan.operators, Transformation)
-    assert top is not None
+def without_limit(plan: EnginePlan, *, by_key: bool = False) -> tuple[EnginePlan, int | None]:
+    """The plan for parts, which count no results towards LIMIT, and what that is.
+
+    A slice builds sequences that are none, where it does not see what forbids them, and others that
+    it does not own. Only what is cut by key may still stop when it has built enough.
+    """
+    top = the(plan.operators, Transformation)
+    construction = find(plan.operators, SequenceConstruction)
     assert top.limit is None or isinstance(top.limit, int)
     operators = exchanged(plan.operators, replace(top, limit=None))
+    if construction is not None and not by_key:
+        operators = exchanged(operators, replace(construction, limit=None))
     return replace(plan, operators=operators), top.limit
 
 

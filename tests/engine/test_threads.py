@@ -138,6 +138,17 @@ def test_a_search_may_be_given_up_by_one_of_its_own_threads() -> None:
         assert pool.submit(pool.__exit__, None, None, None).result(timeout=60) is None
 
 
+def test_a_limit_does_not_count_what_only_a_slice_takes_for_a_match() -> None:
+    """What forbids the first ones may be before all that a slice looks at."""
+    types = list("CABCCCBCBCB")
+    events = pa.table({"ts": range(len(types)), "type": types})
+    query = "EVENT SEQ(!(A y), B a, C b) WITHIN 4 LIMIT {}"
+    for limit in range(1, 8):
+        one = sase.match(query.format(limit), events, threads=1).rows
+        for threads in range(2, 6):
+            assert sase.match(query.format(limit), events, threads=threads).rows == one
+
+
 def test_what_is_known_at_the_end_of_time_only_keeps_its_order() -> None:
     """There it is no longer known in the order of first events, by which slices own matches."""
     times = [2**63 - 1 - back for back in (30, 25, 4, 3, 2, 1)]
