@@ -12,7 +12,7 @@ from sase.cli.forms import FORMS, check_form, deliver_form
 from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
-from sase.cli.signals import Ending
+from sase.cli.signals import Ending, Terminated
 from sase.cli.told import abandon, counted, say, say_late, told_warnings
 
 if TYPE_CHECKING:
@@ -224,13 +224,21 @@ def _print_all(matches: Matches, format: str, progress: Progress) -> None:
 
 
 def _print_table(matches: Matches, progress: Progress) -> None:
-    from sase.engine.showing import table_of
-
-    def count(number: int) -> None:
-        progress.matches = number
-
-    first = matches.first(SHOWN, count)
-    if progress.matches:
-        print("\n".join(table_of(first, SHOWN)))
+    grown: tuple[Matches | None, int] = None, 0
+    try:
+        for grown in matches.growing(SHOWN):
+            progress.matches = grown[1]
+    except (KeyboardInterrupt, Terminated):
+        _print_first(*grown)
+        say([f"interrupted: {counted(progress.matches, 'match')} so far"])
+        raise
+    _print_first(*grown)
     if progress.matches > SHOWN:
         print(f"… and {progress.matches - SHOWN:,} more: write all of them with  -o FILE")
+
+
+def _print_first(first: Matches | None, count: int) -> None:
+    from sase.engine.showing import table_of
+
+    if first is not None and count:
+        print("\n".join(table_of(first, SHOWN)))

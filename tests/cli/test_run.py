@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -322,6 +324,25 @@ def test_a_signal_leaves_a_valid_partial_file(number: int, status: int) -> None:
     assert not Path("found.parquet").exists()
     Path("found.parquet.partial").rename("partial.parquet")
     assert read("partial.parquet").num_rows > 0
+
+
+def test_an_interrupt_shows_what_was_found_so_far(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many_events()
+    every = sase.Matches.growing
+
+    def interrupted(matches: sase.Matches, count: int) -> Iterator[tuple[sase.Matches, int]]:
+        for first, seen in every(matches, count):
+            yield first, seen
+            if seen:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(sase.Matches, "growing", interrupted)
+    assert run("-q", ENDLESS) == 130
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2 + 20
+    assert re.search("interrupted: [0-9,]{5,} matches so far", err)
 
 
 def test_a_full_disk() -> None:
