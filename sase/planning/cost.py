@@ -48,6 +48,8 @@ NANOSECONDS: Mapping[str, float] = {
     "tested": 2.0,  # an equivalence test on an instance or a sequence
     "tried": 50.0,  # an instance on which the walk decides conditions
     "decided": 2.0,  # an operation of a condition on several events
+    "walked": 100.0,  # an event at which a walk back from the end decides early conditions
+    "rebuilt": 400.0,  # a walk that is bound anew, event by event, to decide the others
     "built": 3.0,  # a sequence
     "bound": 1.0,  # an event of a sequence
     "listed": 25_000.0,  # a match of a compressed set, which Python walks to

@@ -54,10 +54,9 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
         chosen, whole = _number(walk.made), _number(walk.matches)
         work |= {
             "visited": chosen,
-            "tried": chosen * bool(runs.early) + whole * bool(runs.conditions or left),
+            "walked": chosen * bool(runs.early),
+            "rebuilt": whole * bool(runs.conditions or left),
             "tested": whole * left * len(components),
-            "decided": chosen * sum(effort(each.condition) for each in runs.early)
-            + whole * effort_of_rest,
         }
         if runs.evaluation is Evaluation.EXPANDED:
             work["listed"] = matches
