@@ -18,7 +18,7 @@ import numpy as np
 
 import sase
 from experiments import machine
-from experiments.regret import TooSlow, prepared, run_once
+from experiments.regret import TooSlow, prepared, run_once, warm
 from experiments.regret_workload import LENGTHS, Drawn, workload
 from sase.planning.cost import NANOSECONDS, cost_of
 from sase.planning.nodes import SequenceScan, find
@@ -61,7 +61,7 @@ def _measured(drawn: Drawn) -> Iterator[tuple[dict[str, float], float]]:
         if is_run or plan.operators in seen or cost.nanoseconds > MOST_SECONDS * 1e9:
             continue
         seen.append(plan.operators)
-        len(plan.run(table.slice(0, 1000), threads=1))  # so that its kernels are there
+        warm(plan, table)
         try:
             taken = median(run_once(plan, table, MOST_SECONDS * 4)[0] for _ in range(RUNS))
         except TooSlow:

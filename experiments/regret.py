@@ -143,7 +143,7 @@ def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]
     found: dict[Any, list[float]] = {}
     results, best = -1, float("inf")
     for operators, names in alike.items():
-        len(plans[names[0]].run(table.slice(0, 1000), threads=1))  # so that its kernels are there
+        warm(plans[names[0]], table)
         try:
             taken, count = run_once(plans[names[0]], table, SLOW * best)
         except TooSlow:
@@ -162,6 +162,11 @@ def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]
     return {
         name: median(taken) for operators, taken in found.items() for name in alike[operators]
     }, results
+
+
+def warm(plan: Any, table: Any) -> None:
+    """Have the kernels of a plan compiled, by few events: of more some plans build billions."""
+    len(plan.run(table.slice(0, 100), threads=1))
 
 
 def run_once(plan: Any, table: Any, most: float) -> tuple[float, int]:
