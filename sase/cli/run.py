@@ -17,6 +17,7 @@ from sase.cli.told import abandon, counted, say, say_late, told_warnings
 
 if TYPE_CHECKING:
     from sase.api.compiling import Compiled
+    from sase.engine.found import Part
     from sase.engine.matches import Matches
     from sase.engine.report import Report
 
@@ -224,21 +225,23 @@ def _print_all(matches: Matches, format: str, progress: Progress) -> None:
 
 
 def _print_table(matches: Matches, progress: Progress) -> None:
-    grown: tuple[Matches | None, int] = None, 0
+    first: list[Part] = []
     try:
-        for grown in matches.growing(SHOWN):
-            progress.matches = grown[1]
+        for count in matches.counted(SHOWN, first):
+            progress.matches = count
     except (KeyboardInterrupt, Terminated):
-        _print_first(*grown)
+        _print_first(first, progress.matches)
         say([f"interrupted: {counted(progress.matches, 'match')} so far"])
         raise
-    _print_first(*grown)
+    _print_first(first, progress.matches)
     if progress.matches > SHOWN:
         print(f"… and {progress.matches - SHOWN:,} more: write all of them with  -o FILE")
 
 
-def _print_first(first: Matches | None, count: int) -> None:
+def _print_first(first: list[Part], count: int) -> None:
+    from sase.engine.matches import Matches
+    from sase.engine.report import Report
     from sase.engine.showing import table_of
 
-    if first is not None and count:
-        print("\n".join(table_of(first, SHOWN)))
+    if count:
+        print("\n".join(table_of(Matches.of(first, Report()), SHOWN)))

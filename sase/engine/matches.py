@@ -134,19 +134,19 @@ class Matches(Sequence[dict[str, Any]]):
 
     def first(self, count: int, watch: Callable[[int], object]) -> Matches:
         """The first matches, while all are counted, none held, and `watch` told the count."""
-        grown = Matches.of((), Report()), 0
-        for grown in self.growing(count):
-            watch(grown[1])
-        return Matches.of(grown[0].parts, self.report)
+        first = list[Part]()
+        for seen in self.counted(count, first):
+            watch(seen)
+        return Matches.of(first, self.report)
 
-    def growing(self, count: int) -> Iterator[tuple[Matches, int]]:
-        """The first matches as they are found, and how many there are so far."""
-        parts, seen = list[Part](), 0
+    def counted(self, count: int, first: list[Part]) -> Iterator[int]:
+        """How many are found so far, none held but the `first`, which grow in the list."""
+        seen = 0
         for part in self._found(self._most) if self._parts is None else self._parts:
             if seen < count:
-                parts.append(_made(part.between(0, count - seen)))
+                first.append(_made(part.between(0, count - seen)))
             seen += len(part)
-            yield Matches.of(parts, Report()), seen
+            yield seen
 
     @property
     def is_searched(self) -> bool:

@@ -28,28 +28,21 @@ _EVENT, _COLUMN = 8, 16
 
 def foreseen(plan: Operator, statistics: Statistics, most: int | None, memory: int) -> str | None:
     """What to say of a run that is expected to find more than `most`, or than memory can hold."""
+    cost = cost_of(plan, statistics)
+    expected = cost.results
+    if expected <= (memory // bytes_of_a_match(plan, cost) if most is None else most):
+        return None
+    too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
     if find(plan, SequenceScan) is None:
-        return _foreseen_of_runs(plan, statistics, most, memory)
-    figures, cost = Figures(plan, statistics), cost_of(plan, statistics)
-    expected = cost.results
-    if expected <= (memory // bytes_of_a_match(plan, cost) if most is None else most):
-        return None
-    too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
-    return (
-        f"about {counted(expected)} matches are expected, more than {too_many}:"
-        f" {_cause(figures)}; {_help(figures, expected, most)}"
-    )
+        why = _of_runs(the(plan, RunEvaluation))
+    else:
+        figures = Figures(plan, statistics)
+        why = f"{_cause(figures)}; {_help(figures, expected, most)}"
+    return f"about {counted(expected)} matches are expected, more than {too_many}: {why}"
 
 
-def _foreseen_of_runs(
-    plan: Operator, statistics: Statistics, most: int | None, memory: int
-) -> str | None:
-    """The same of a query with Kleene closure or a strategy."""
-    runs, cost = the(plan, RunEvaluation), cost_of(plan, statistics)
-    expected = cost.results
-    if expected <= (memory // bytes_of_a_match(plan, cost) if most is None else most):
-        return None
-    too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
+def _of_runs(runs: RunEvaluation) -> str:
+    """The cause and what would help, of a query with Kleene closure or a strategy."""
     series = [each.variable for each in runs.components if each.is_series and each.maximum is None]
     is_any = runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH
     cause = "each event of which may be the last of many"
@@ -61,10 +54,7 @@ def _foreseen_of_runs(
         ways.append("skip_till_next_match takes of a series all that fits")
     ways.append("give it a window" if runs.window is None else "give it a smaller window")
     ways += ["set LIMIT", "read them batch after batch with to_reader()"]
-    return (
-        f"about {counted(expected)} matches are expected, more than {too_many}: {cause};"
-        f" {', '.join(ways[:-1])}, or {ways[-1]}"
-    )
+    return f"{cause}; {', '.join(ways[:-1])}, or {ways[-1]}"
 
 
 def bytes_of_a_match(plan: Operator, cost: Cost) -> int:

@@ -21,6 +21,7 @@ import pytest
 import sase
 from sase.cli.main import main
 from sase.cli.progress import Progress
+from sase.engine.found import Part
 
 EVENTS = pa.table(
     {
@@ -330,15 +331,15 @@ def test_an_interrupt_shows_what_was_found_so_far(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     many_events()
-    every = sase.Matches.growing
+    every = sase.Matches.counted
 
-    def interrupted(matches: sase.Matches, count: int) -> Iterator[tuple[sase.Matches, int]]:
-        for first, seen in every(matches, count):
-            yield first, seen
+    def interrupted(matches: sase.Matches, count: int, first: list[Part]) -> Iterator[int]:
+        for seen in every(matches, count, first):
+            yield seen
             if seen:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(sase.Matches, "growing", interrupted)
+    monkeypatch.setattr(sase.Matches, "counted", interrupted)
     assert run("-q", ENDLESS) == 130
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2 + 20

@@ -29,6 +29,13 @@ SCHEMA = schema_from({"columns": dict.fromkeys(["ts", "id", "v"], "integer")})
 ONE_TYPE = Statistics(60, 0, 59, (TypeStatistics("A", 60),))
 
 
+def figures_of(query: str, known: Statistics | None = None) -> FiguresOfRuns:
+    """The figures of a query's basic plan, over the events if nothing else is known."""
+    statistics = known or sase.explain(query, EVENTS).statistics
+    assert statistics is not None
+    return FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), statistics)
+
+
 def runs_counted(query: str) -> tuple[int, int]:
     """The matches and the runs of a query, event by event."""
     matches = sase.match(query, EVENTS, plan="nfab")
@@ -47,10 +54,7 @@ def runs_counted(query: str) -> tuple[int, int]:
 )
 def test_estimates_come_near(strategy: str, pattern: str) -> None:
     query = f"EVENT SEQ({pattern}) WHERE {strategy} {{ [id] }} WITHIN 20"
-    plan = basic_plan(bind_text(query, SCHEMA))
-    statistics = sase.explain(query, EVENTS).statistics
-    assert statistics is not None
-    expected = FiguresOfRuns(plan, statistics).expected
+    expected = figures_of(query).expected
     matches, made = runs_counted(query)
     assert exp(expected.matches) == pytest.approx(matches, rel=0.35)
     assert exp(expected.made) == pytest.approx(made, rel=0.35)
@@ -60,9 +64,7 @@ def test_estimates_come_near(strategy: str, pattern: str) -> None:
 def test_contiguity_counts_every_event(strategy: str) -> None:
     test = "{ [id] }" if strategy == "partition_contiguity" else ""
     query = f"EVENT SEQ(A a, B+ b[], C c) WHERE {strategy} {test} WITHIN 20"
-    statistics = sase.explain(query, EVENTS).statistics
-    assert statistics is not None
-    expected = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), statistics).expected
+    expected = figures_of(query).expected
     matches, made = runs_counted(query)
     assert exp(expected.matches) == pytest.approx(matches, rel=0.5)
     assert exp(expected.made) == pytest.approx(made, rel=0.3)
@@ -80,7 +82,7 @@ def test_contiguity_counts_every_event(strategy: str) -> None:
 )
 def test_without_chance_it_is_exact(pattern: str, matches: int) -> None:
     query = f"EVENT SEQ({pattern}) WHERE skip_till_any_match"
-    expected = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), ONE_TYPE).expected
+    expected = figures_of(query, ONE_TYPE).expected
     assert expected.matches == pytest.approx(log(matches), abs=1e-9)
 
 
@@ -95,16 +97,14 @@ def test_without_chance_it_is_exact(pattern: str, matches: int) -> None:
 )
 def test_the_events_of_matches_are_counted(pattern: str, bound: int) -> None:
     query = f"EVENT SEQ({pattern}) WHERE skip_till_any_match"
-    figures = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), ONE_TYPE)
+    figures = figures_of(query, ONE_TYPE)
     assert figures.length * exp(figures.expected.matches) == pytest.approx(bound, rel=1e-3)
 
 
 @pytest.mark.parametrize("strategy", ["skip_till_any_match", "skip_till_next_match"])
 def test_the_length_of_matches_comes_near(strategy: str) -> None:
     query = f"EVENT SEQ(A a, B+ b[], C c) WHERE {strategy} {{ [id] AND b[i].v > 5 }} WITHIN 30"
-    statistics = sase.explain(query, EVENTS).statistics
-    assert statistics is not None
-    figures = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), statistics)
+    figures = figures_of(query)
     lengths = [2 + len(match["b"]) for match in sase.match(query, EVENTS)]
     assert figures.length == pytest.approx(sum(lengths) / len(lengths), rel=0.1)
 
@@ -136,7 +136,7 @@ def test_estimates_follow_conditions_on_series(strategy: str, conditions: str) -
 
 def test_what_is_finished_is_no_run() -> None:
     query = "EVENT SEQ(A a, A b) WHERE skip_till_next_match"
-    expected = FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), ONE_TYPE).expected
+    expected = figures_of(query, ONE_TYPE).expected
     # Every event ends the run that the one before began: there is one, and one that ends.
     assert exp(expected.alive) == pytest.approx(2)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sase.engine.events.data_types import common_type
+from sase.engine.events.stream import Int64s
 
-Numbers = NDArray[np.int64]
 
-
-def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
+def gathered(chunks: list[pa.Array], places: Int64s) -> pa.ChunkedArray:
     """The values at some places; chunk by chunk, since Arrow would first make all chunks one."""
     if len(chunks) == 1 or not len(places):
         return pa.chunked_array([chunks[0].take(pa.array(places))])

@@ -54,9 +54,6 @@ def rounded(value: Value) -> float:
 order_at, calculate_at, round_at = (distant(each) for each in (ordered, calculated, rounded))
 
 
-CHOICES = (Op.COALESCE, Op.LEAST, Op.GREATEST)
-
-
 class Called(IntEnum):
     """What an operation of a program calls."""
 
@@ -83,7 +80,8 @@ def called(operation: Op, *, mixes: bool) -> Called:
         return Called.NOTHING
     if mixes:
         return Called.CALCULATED
-    return Called.CHOSEN_SIMPLY if operation in CHOICES else Called.CALCULATED_SIMPLY
+    is_choice = Op.COALESCE <= operation <= LAST_JOIN
+    return Called.CHOSEN_SIMPLY if is_choice else Called.CALCULATED_SIMPLY
 
 
 def address_for(what: Called) -> int:
