@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from math import exp, log2
+from math import exp, inf, log2, prod
 
+from sase.binding.bound import Aggregate, Part, When
+from sase.binding.conjuncts import references
 from sase.planning.cost import Cost, OperatorCost
 from sase.planning.figures_of_runs import FiguresOfRuns
 from sase.planning.nodes import Evaluation, Negation, Operator, Transformation, chain
@@ -64,8 +66,9 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
     else:
         made, alive = _number(figures.expected.made), _number(figures.expected.alive)
         if runs.evaluation is Evaluation.MERGED:
-            work["key"] += made  # to find runs that are alike
-            made, alive = _merged(figures, admitted, made, alive)
+            made, alive = _merged(figures, made, alive)
+            work["hashed"] = made  # to find runs that are alike
+            work["told"] = matches
         # Each event is shown to all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
         work |= {
@@ -82,18 +85,46 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
     return OperatorCost("RunEvaluation", rows, matches, tuple(work.items()), size, alive=(alive,))
 
 
-def _merged(
-    figures: FiguresOfRuns, admitted: float, made: float, alive: float
-) -> tuple[float, float]:
-    """Runs that are made and kept: of an event and a component one, if nothing tells more apart.
-
-    How often values that are read later are the same is not known, and taken for never.
-    """
-    runs = figures.runs
-    if any(neighbours(edge.conjunct, runs.components) is None for edge in runs.conditions):
-        return made, alive
-    most = admitted * len(runs.components)
+def _merged(figures: FiguresOfRuns, made: float, alive: float) -> tuple[float, float]:
+    """Runs that are made and kept: one of an event, a component and values that are read later."""
+    components, most = figures.components, 0.0
+    for level, component in enumerate(components):
+        if component is not components[-1] or component.maximum != 1:  # else it is a match
+            events = figures.events * figures.admitted(component) / figures.agreement
+            most += events * _told_apart(figures, level)
     return min(made, most), min(alive, most * figures.reach)
+
+
+def _told_apart(figures: FiguresOfRuns, level: int) -> float:
+    """By how many values of earlier events runs differ that are at a component with one event.
+
+    They are as many as an attribute has, or as there are events in a window that it may be of.
+    Whole series may all differ.
+    """
+    levels = {each.index: place for place, each in enumerate(figures.components)}
+    read: dict[tuple[int, Part], set[str]] = {}
+    for conjunct in (edge.conjunct for edge in figures.runs.conditions):
+        decided = -1 if conjunct.component is None else levels[conjunct.component]
+        is_later = decided > level or (decided == level and conjunct.when is not When.EVENT)
+        if not is_later or neighbours(conjunct, figures.components) is not None:
+            continue
+        for each in references(conjunct.condition):
+            place = levels[each.component]
+            if isinstance(each, Aggregate) and place <= level:
+                return inf
+            if place < level or (place == level and each.part is Part.FIRST):
+                read.setdefault((place, each.part), set()).add(each.attribute or "")
+    return prod(_values(figures, place, names) for (place, _), names in read.items())
+
+
+def _values(figures: FiguresOfRuns, level: int, names: set[str]) -> float:
+    component = figures.components[level]
+    known = [
+        [each.distinct for each in figures.statistics.attributes(name, component.types)]
+        for name in names
+    ]
+    values = prod(max((each or inf for each in found), default=inf) for found in known)
+    return max(min(values, figures.events * figures.admitted(component) * figures.reach), 1.0)
 
 
 def _number(logarithm: float) -> float:

@@ -5,30 +5,38 @@ the others are. Then the expected runs by state grow by the same linear step wit
 
     waiting  --begin-->  inside b  --take-->  inside b  --begin-->  …
 
-so after N events they are a power of a small matrix, which is computed by squaring. Under skip till
-any match every run also stays as it is, and series make it grow exponentially; so vectors are kept
-with a logarithm apart. What is said of whole series counts as conditions of which nothing is known.
+so after N events they are a power of a small matrix (see `growth`). Under skip till any match every
+run also stays as it is, and series make it grow exponentially. What is said of whole series counts
+as conditions of which nothing is known.
+
+Where the events of a series are compared with one event before, as in `b[i].v > a.v`, that one
+makes all of them likely to pass or all unlikely. Matches grow with a power of the chance, so the
+mean over what that event may be is taken of them, and not of the chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import exp, inf, log, prod
+from math import inf, log, prod
 
 from sase.binding.bound import (
+    Aggregate,
     BoundComponent,
+    Comparison,
     Conjunct,
     ConjunctClass,
     EquivalenceTest,
     Part,
+    Reference,
     When,
     WindowKind,
 )
 from sase.binding.conjuncts import references
 from sase.lang.ast import StrategyName
 from sase.planning.figures import UNKNOWN_AGREEMENT
+from sase.planning.growth import Matrix, after, log_mean, log_of, power
 from sase.planning.nodes import Operator, RunEvaluation, the
 from sase.planning.selectivity import assumed, selectivity
 from sase.planning.split import negations_of
@@ -39,7 +47,9 @@ MOST_COUNTED = 6
 # How much likelier moves are made to see by what power of that the matches grow.
 _LIKELIER = 1e-4
 _CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
-Matrix = list[list[float]]
+# Where an event may stand among all, from the least likely to let others pass to the likeliest, and
+# how much of all that says: Gauss and Legendre's points, since matches grow like a power.
+_PLACES = ((0.1127017, 5 / 18), (0.5, 8 / 18), (0.8872983, 5 / 18))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,8 @@ class FiguresOfRuns:
     statistics: Statistics
     # Whether it is the walk back of a postponed evaluation, under its early conditions alone.
     is_walk: bool = False
+    # Where the event stands that those of a series are compared with; None for the mean.
+    place: float | None = None
 
     @cached_property
     def components(self) -> tuple[BoundComponent, ...]:
@@ -148,7 +160,15 @@ class FiguresOfRuns:
                 and (each.kind is ConjunctClass.SEVERAL or each.when is When.FIRST)
             ]
         )
-        return prod(selectivity(each, self.names, self.statistics) for each in decided)
+        return prod(map(self._share, decided))
+
+    def _share(self, conjunct: Conjunct) -> float:
+        """What a condition lets pass; where it goes by the place of an event, evenly about that."""
+        share = selectivity(conjunct, self.names, self.statistics)
+        if self.place is None or (side := _side_of_one(conjunct)) is None:
+            return share
+        place = self.place if side else 1 - self.place
+        return 2 * share * place if share < 0.5 else 1 - 2 * (1 - share) * (1 - place)
 
     def _early(self, component: BoundComponent, when: Sequence[When]) -> list[Conjunct]:
         """The early conditions that an event of a component decides, the last or an earlier one."""
@@ -182,70 +202,75 @@ class FiguresOfRuns:
         return max(grown / log(1 + _LIKELIER), 1.0)
 
     def _expected(self, likelier: float) -> Expectation:
-        events, partitions = max(self.events, 1.0), 1 / self.agreement
         if self.runs.nothing is not None or not self.statistics.rows:
             return Expectation(-inf, -inf, -inf)
-        steps = _Steps.of(self, likelier)
-        span = max(round(events * self.reach), 1)
-        ramp, scale = steps.after(span)
-        matches, made, alive = steps.counted(ramp)
-        grown, offset = steps.after(span - 1)
-        more, more_made, _ = steps.by_one(grown)
-        left = max(events - span, 0.0) * partitions
+        if self.is_walk or all(_side_of_one(each) is None for each in self._conditions):
+            return self._grown(likelier)
+        found = [replace(self, place=place)._grown(likelier) for place, _ in _PLACES]
+        weights = [weight for _, weight in _PLACES]
         return Expectation(
-            _log_sum(_log(matches * partitions) + scale, _log(more * left) + offset),
-            _log_sum(_log(made * partitions) + scale, _log(more_made * left) + offset),
-            _log(alive * partitions) + scale,
+            log_mean([each.matches for each in found], weights),
+            log_mean([each.made for each in found], weights),
+            log_mean([each.alive for each in found], weights),
         )
 
+    def _grown(self, likelier: float) -> Expectation:
+        events, partitions = max(self.events, 1.0), 1 / self.agreement
+        step = self._step(likelier)
+        span = max(round(events * self.reach), 1)
+        grown, scale = power(step, span - 1)
+        ramp = after(grown, step)
+        *_, more_made, more = after((*grown[:-2], 0.0, 0.0), step)
+        left = max(events - span, 0.0)
+        return Expectation(
+            log_of((ramp[-1] + more * left) * partitions) + scale,
+            log_of((ramp[-2] + more_made * left) * partitions) + scale,
+            log_of(sum(ramp[1:-2]) * partitions) + scale,
+        )
 
-@dataclass(frozen=True)
-class _Steps:
-    """The step of one event: states are the start, runs by component and count, and two sums."""
+    def _step(self, likelier: float) -> Matrix:
+        """The step of an event, in which moves may be so much likelier than they are.
 
-    matrix: Matrix
-
-    @classmethod
-    def of(cls, figures: FiguresOfRuns, likelier: float) -> _Steps:
-        """The step of a plan, in which moves may be so much likelier than they are."""
+        States are the start, runs by component and count, and the runs made and matches so far.
+        """
         states = [(-1, 0)]
-        for level, component in enumerate(figures.components):
+        for level, component in enumerate(self.components):
             states += [(level, count) for count in range(1, _counted(component) + 1)]
         size = len(states) + 2
         matrix = [[0.0] * size for _ in range(size)]
         matrix[0][0] = matrix[-1][-1] = matrix[-2][-2] = 1.0
         for place, (level, count) in enumerate(states):
-            moves = _moves(figures, level, count)
+            moves = _moves(self, level, count)
             for target, share, finished in moves:
                 matrix[place][states.index(target)] += share * likelier
                 matrix[place][-2] += share * likelier
                 matrix[place][-1] += share * likelier * finished
             if level >= 0 and moves:  # what is finished is no run any more
-                matrix[place][place] += _stays(figures, level, count, moves)
-        return cls(matrix)
+                matrix[place][place] += _stays(self, level, count, moves)
+        return tuple(map(tuple, matrix))
 
-    def after(self, events: int) -> tuple[list[float], float]:
-        """What there is after so many events, divided by a number whose logarithm is beside it."""
-        vector, scale = [1.0] + [0.0] * (len(self.matrix) - 1), 0.0
-        power, power_scale = self.matrix, 0.0
-        while events:
-            if events & 1:
-                vector, more = _scaled_vector(_times_vector(vector, power))
-                scale += power_scale + more
-            events >>= 1
-            if events:
-                power, more = _scaled(_product(power, power))
-                power_scale = 2 * power_scale + more
-        return vector, scale
 
-    def counted(self, vector: list[float]) -> tuple[float, float, float]:
-        """Matches, runs made, and runs that there are."""
-        return vector[-1], vector[-2], sum(vector[1:-2])
+def _side_of_one(conjunct: Conjunct) -> bool | None:
+    """Whether greater values pass where each event of a series is compared with one; else None.
 
-    def by_one(self, vector: list[float]) -> tuple[float, float, float]:
-        """The same that one more event adds."""
-        bare = [*vector[:-2], 0.0, 0.0]
-        return self.counted(_times_vector(bare, self.matrix))
+    `b[i].v > a.v` and `b[i].v < a.v` are of both sides: what makes one likely makes the other not.
+    """
+    condition = conjunct.condition
+    if conjunct.when not in (When.EVERY, When.FURTHER) or not isinstance(condition, Comparison):
+        return None
+    sides = [list(references(each)) for each in (condition.left, condition.right)]
+    found = [each for side in sides for each in side]
+    if any(isinstance(each, Aggregate) or each.part is Part.PREVIOUS for each in found):
+        return None
+    of_each = [any(_is_of_each(conjunct, each) for each in side) for side in sides]
+    is_with_one = not all(_is_of_each(conjunct, each) for each in found)
+    if condition.operator not in ("<", "<=", ">", ">=") or sum(of_each) != 1 or not is_with_one:
+        return None
+    return of_each[0] == (condition.operator in (">", ">="))
+
+
+def _is_of_each(conjunct: Conjunct, reference: Reference | Aggregate) -> bool:
+    return reference.component == conjunct.component and reference.part is Part.CURRENT
 
 
 def _counted(component: BoundComponent) -> int:
@@ -309,36 +334,3 @@ def _stays(
     begun = [share for (to, _), share, _ in moves if to == level + 1]
     waits = taken or begun  # inside a series for its next event, else for the next component
     return max(1.0 - sum(waits), 0.0)
-
-
-# ---------------------------------------------------------------- numbers of any size
-
-
-def _times_vector(vector: list[float], matrix: Matrix) -> list[float]:
-    return [
-        sum(each * row[place] for each, row in zip(vector, matrix, strict=True))
-        for place in range(len(matrix))
-    ]
-
-
-def _product(one: Matrix, other: Matrix) -> Matrix:
-    return [_times_vector(row, other) for row in one]
-
-
-def _scaled(matrix: Matrix) -> tuple[Matrix, float]:
-    most = max(max(row) for row in matrix)
-    return [[each / most for each in row] for row in matrix], log(most)
-
-
-def _scaled_vector(vector: list[float]) -> tuple[list[float], float]:
-    most = max(vector)
-    return [each / most for each in vector], log(most)
-
-
-def _log(number: float) -> float:
-    return log(number) if number > 0 else -inf
-
-
-def _log_sum(one: float, other: float) -> float:
-    high, low = max(one, other), min(one, other)
-    return high if low == -inf else high + log(1 + exp(low - high))
