@@ -29,7 +29,6 @@ from sase.planning.nodes import (
 )
 from sase.planning.reading import attributes_read
 from sase.planning.selectivity import assumed, effort
-from sase.planning.split import window_of
 from sase.planning.statistics import AttributeStatistics, Statistics
 
 # What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.
@@ -287,10 +286,8 @@ def _tried(negative: NegativeComponent, figures: Figures) -> float:
     several = [c for c in negative.conditions if len(c.references) > 1]
     if not several:
         return 0.0
-    components = figures.scan.components
-    agreed = figures.agreement(negative.equivalences, (components[0], negative.component))
-    reach = figures.reach(window_of(figures.plan))
-    there = figures.forbidding(negative) * agreed * reach / figures.span / len(components)
+    count = len(figures.scan.components)
+    there = figures.in_window(negative, count) / count
     tried = min(there, 1 / max(figures.passing(several), 1e-9))
     return tried * sum(effort(c.condition) for c in several)
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, factorial, prod
+from math import factorial, prod
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, WindowKind
 from sase.binding.text import condition_text
 from sase.planning.basic import decided_at
+from sase.planning.chances import absence, begun, clear_since, ratio, shape_of
 from sase.planning.nodes import (
     NegativeComponent,
     Operator,
@@ -35,9 +36,6 @@ from sase.planning.statistics import Statistics
 
 # How likely two events are to agree on an attribute of which nothing is known.
 UNKNOWN_AGREEMENT = 0.01
-# In how many steps densities are added up.
-_STEPS = 16
-_MIDDLES = [(step + 0.5) / _STEPS for step in range(_STEPS)]
 
 
 @dataclass(frozen=True)
@@ -157,13 +155,19 @@ class Figures:
         free = [test for test in tests if test.value is None]
         if not free or len(components) < 2:
             return 1.0
-        variables = [component.variable for component in components]
-        known = self.statistics.agreement([test.attribute for test in free], variables)
+        variables = frozenset(component.variable for component in components)
+        known = self._agreements.get((frozenset(test.attribute for test in free), variables))
         if known is not None:
             return known
         if len(free) > 1:
             return prod(self.agreement([test], components) for test in free)
         return self._pair(free[0], components) ** (len(components) - 1)
+
+    @cached_property
+    def _agreements(self) -> dict[tuple[frozenset[str], frozenset[str]], float]:
+        """What was measured, by attributes and variables."""
+        known = self.statistics.agreements
+        return {(frozenset(a.attributes), frozenset(a.variables)): a.share for a in known}
 
     def _pair(self, test: EquivalenceTest, components: Sequence[BoundComponent]) -> float:
         """The same of two events, from what is known of the attribute alone."""
@@ -204,16 +208,38 @@ class Figures:
 
     @cached_property
     def pushed(self) -> tuple[float, ...]:
-        """The instances of each level: those that follow one of the level before."""
-        found = [self.arrivals[0]]
+        """The instances of each level: those that end a sequence of all levels before."""
+        found, rates, left = [self.arrivals[0]], list[float](), 1.0
         for level in range(1, len(self.arrivals)):
             pair = self.scan.components[level - 1 : level + 1]
-            expected = found[-1] * self.walked / self.span * self.agreement(self.key, pair)
+            agreed = self.agreement(self.key, pair)
+            rates.append(self.arrivals[level - 1] * self.walked / self.span * agreed)
             # Of those since the last event that forbids them, or within the window.
-            absent = sum(self._in_window(n) for n in self._bounding if n.after == level - 1)
-            share = _ratio(expected, expected + absent) * (1 - exp(-min(expected + absent, 700.0)))
-            found.append(self.arrivals[level] * (1.0 if self.scan.stacks is Stacks.NFA else share))
+            between = [n for n in self._bounding if n.after == level - 1]
+            absent = sum(self.in_window(n, 1) * self.passing(n.conditions) for n in between)
+            left *= clear_since(rates[-1], absent)
+            share = (
+                1.0
+                if self.scan.stacks is Stacks.NFA
+                else begun(rates, self._shape(self.key, 1)) * left
+            )
+            found.append(self.arrivals[level] * share)
         return tuple(found)
+
+    def _shape(self, tests: Sequence[EquivalenceTest], events: int) -> float:
+        """How even the keys are on which so many events agree."""
+        return shape_of(prod(map(self._unevenness, tests)), events)
+
+    def _unevenness(self, test: EquivalenceTest) -> float:
+        """How much likelier two events are to agree than if values were equally frequent."""
+        if test.value is not None:
+            return 1.0
+        types = (name for each in self.scan.components for name in each.types or ())
+        known = self.statistics.attributes(test.attribute, types)
+        found = [
+            each.agreement * each.distinct for each in known if each.agreement and each.distinct
+        ]
+        return max(min(found, default=1.0), 1.0)
 
     @cached_property
     def visited(self) -> tuple[float, ...]:
@@ -223,14 +249,14 @@ class Figures:
         for level in range(last - 1, -1, -1):
             behind, here = self.scan.components[level + 1 :], self.scan.components[level:]
             agreed = self.agreement(self.decided, behind)
-            step = _ratio(self.agreement(self.key, here), self.agreement(self.key, behind))
+            step = ratio(self.agreement(self.key, here), self.agreement(self.key, behind))
             passed = self.passing(self._decided_behind(level))
             count = self.tuples(level, self.walked) * agreed * step * passed
             above = (n for n in self._bounding if (n.after or 0) >= level)
             count *= self._left_by(above, last - level + 1)
             if self.scan.stacks is Stacks.NFA:
                 # It goes back cell by cell, and every event of the stream made one.
-                count *= _ratio(self.statistics.rows, self.arrivals[level])
+                count *= ratio(self.statistics.rows, self.arrivals[level])
             found.append(count)
         return tuple(reversed(found))
 
@@ -274,40 +300,31 @@ class Figures:
 
     def survival(self, negative: NegativeComponent, components: int | None = None) -> float:
         """The share of sequences that no event of a negative component forbids."""
-        expected, count = self._in_window(negative), components or len(self.scan.components)
+        count = components or len(self.scan.components)
         passing = self.passing(negative.conditions)
-        if passing in (0, 1):
-            return _clear(expected, count)
-        # What a condition lets pass goes by the sequence: from nothing to twice the mean.
-        return sum(_clear(expected * 2 * u, count) for u in _MIDDLES) / _STEPS
+        expected = self.in_window(negative, count) * passing
+        shape = self._shape(negative.equivalences, count)
+        return absence(expected, count, shape, varies=passing not in (0, 1))
 
-    def _in_window(self, negative: NegativeComponent) -> float:
-        """The events in a window that forbid a sequence, if they stand where the component does."""
-        positives = self.scan.components
-        near = positives[negative.after if negative.after is not None else 0]
-        agreeing = self.agreement(negative.equivalences, (near, negative.component))
+    def in_window(self, negative: NegativeComponent, components: int) -> float:
+        """The events of a window that agree with the last so many, whatever conditions say."""
         reach = self.reach(window_of(self.plan)) / self.span
-        return self.forbidding(negative) * agreeing * reach * self.passing(negative.conditions)
+        return self.forbidding(negative) * reach * self._agreeing(negative, components)
 
+    def _agreeing(self, negative: NegativeComponent, components: int) -> float:
+        """How likely an event agrees with the last so many positive components, which agree.
 
-def _clear(expected: float, components: int) -> float:
-    """How likely a gap between components is to have no event, of those expected in a window.
-
-    Gaps between m events that lie anywhere in a window have the density (m-1)/T · (1-g/T)^(m-2),
-    and so has what the window leaves before the first or after the last. What is integrated over
-    that is exp(-expected · g/T); by parts, where it is steep.
-    """
-    least = exp(-min(expected, 700.0))
-    if components == 1:
-        return least
-    if expected < components:
-        gaps = (1 - u ** (1 / (components - 1)) for u in _MIDDLES)
-        return sum(exp(-expected * gap) for gap in gaps) / _STEPS
-    found = (1 - least) / expected
-    for power in range(1, components - 1):
-        found = (1 - power * found) / expected
-    return (components - 1) * found
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole > 0 else 0.0
+        Values of which there are many sequences are frequent ones, of which more forbid as well.
+        """
+        tests, own, positives = negative.equivalences, negative.component, self.scan.components
+        nearest = negative.around(positives)
+        if min(components, len(nearest)) < 2:
+            return self.agreement(tests, (positives[negative.after or 0], own))
+        found = ratio(self.agreement(tests, (*nearest, own)), self.agreement(tests, nearest))
+        if components > 2:
+            two, three, others, every = (
+                self.agreement(tests, positives[-count:])
+                for count in (2, 3, components - 1, components)
+            )
+            found *= max(ratio(every * two, others * three), 1.0)
+        return found

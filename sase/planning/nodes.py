@@ -6,6 +6,7 @@ components are meant by their *level*, 0 for the first; the query says which com
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import TypeAlias, TypeVar
@@ -100,6 +101,11 @@ class NegativeComponent:
     before: int | None
     conditions: tuple[Conjunct, ...] = ()
     equivalences: tuple[EquivalenceTest, ...] = ()
+
+    def around(self, positives: Sequence[BoundComponent]) -> tuple[BoundComponent, ...]:
+        """The two positive components that are nearest, or the only one."""
+        first = min(self.after or 0, max(len(positives) - 2, 0))
+        return tuple(positives[first : first + 2])
 
 
 @dataclass(frozen=True, slots=True)

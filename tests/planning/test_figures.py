@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sase.planning.figures import UNKNOWN_AGREEMENT
+import sase
+from sase.generate.uniform import uniform_events
+from sase.planning.figures import UNKNOWN_AGREEMENT, Figures
 from sase.planning.nodes import SequenceConstruction, the
 from sase.planning.split import negations_of
 from sase.planning.statistics import Statistics
@@ -117,6 +119,27 @@ def test_what_is_pushed_follows_something() -> None:
     found = figures(pattern(2, 30), known(span=10 * SPAN, A=300, B=300))
     assert found.pushed[0] == 300
     assert found.pushed[1] == pytest.approx(np.mean(counts), rel=0.02)
+
+
+@pytest.mark.parametrize(("skew", "error"), [(0.0, 0.1), (0.5, 0.5), (1.0, 0.5)])
+def test_what_is_pushed_follows_a_sequence_also_of_frequent_keys(skew: float, error: float) -> None:
+    query = "EVENT SEQ(E1 a, E2 b, E3 c, E4 d) WHERE [attr1] WITHIN 5000"
+    events = uniform_events(events=100_000, types=4, domains=(1000,), value_skew=skew, seed=3)
+    explanation = sase.explain(query, events, plan="pais")
+    assert explanation.statistics is not None
+    found = Figures(sase.compile(query, events, plan="pais").operators, explanation.statistics)
+    matches = sase.match(query + " LIMIT 1", events, plan="pais")
+    counters = dict(matches.report.counters)
+    assert found.pushed == pytest.approx(counters["SequenceScan"]["pushed"], rel=error)
+
+
+@pytest.mark.parametrize("negation", ["!(E4 n), E1 a, E2 b", "E1 a, !(E4 n), E2 b, E3 c"])
+def test_what_forbids_is_of_the_keys_of_sequences(negation: str) -> None:
+    """Most sequences are of frequent keys, of which more events forbid."""
+    query = f"EVENT SEQ({negation}) WHERE [attr1] WITHIN 2000"
+    events = uniform_events(events=100_000, types=4, domains=(1000,), value_skew=0.7, seed=3)
+    expected = sase.explain(query, events).expected_results
+    assert expected == pytest.approx(len(sase.match(query, events)), rel=0.4)
 
 
 def test_the_runtime_stack_remembers_and_visits_every_event_of_the_stream() -> None:

@@ -5,7 +5,8 @@ them. A key that comes up a few times within an hour makes agreement within a wi
 than in general, so it is also counted within slices: that figure, of chains within a window, is
 taken where slices differ from the rest by more than chance. Where a sample is too small to hold
 `ENOUGH` chains that agree, for two components the chance that any two rows agree takes their place
-(see `_chance`), and for more the product of what is known of the first two and of the others.
+(see `_chance`), and for more the product of what is known of the first two and of the others, times
+how much likelier rows agree that agree with others (see `_clustering`).
 """
 
 from __future__ import annotations
@@ -50,15 +51,16 @@ def agreements(population: Population, tests: Tests, rng: np.random.Generator) -
 
 
 def _components(population: Population) -> Iterator[Components]:
-    """The positive components, and each negative one with its neighbours."""
+    """The positive components, and each negative one with the nearest of them."""
     positives = population.plan.positives
     yield positives
     for negation in population.negations:
-        before = () if negation.after is None else (positives[negation.after],)
-        behind = () if negation.before is None else (positives[negation.before],)
-        yield (*before, negation.component, *behind)
-        if before and behind:
-            yield (*before, negation.component)
+        nearest, own = negation.around(positives), negation.component
+        at = 0 if negation.after is None else nearest.index(positives[negation.after]) + 1
+        yield (*nearest[:at], own, *nearest[at:])
+        yield nearest
+        if at:
+            yield (nearest[at - 1], own)
 
 
 def _shares(
@@ -181,7 +183,7 @@ def _counted(
         else:
             pair = _counted(population, wanted[:2], tests, rng)[wanted[:2]]
             rest = shares[wanted[1:]]
-            rough = pair.general * rest.general
+            rough = pair.general * rest.general * _clustering(population, wanted, tests)
         tells = population.sample.is_all or general[level].can_tell(rough, ENOUGH)
         usual = general[level].share if tells else rough
         if local is not None and local[level].is_other(usual):
@@ -218,3 +220,19 @@ def _chance(population: Population, components: Components, tests: Tests) -> flo
     if len(tests) > 1:
         return math.prod(_chance(population, components, (test,)) for test in tests)
     return 1.0 / max(distinct(counts, population.sample.part), 1)
+
+
+def _clustering(population: Population, components: Components, tests: Tests) -> float:
+    """How much likelier rows are to agree with each other if two do, and all others do.
+
+    Some values are more frequent than others, and those on which rows agree are of these rather.
+    """
+    counts = occurrences(np.sort(population.pooled(components, tests)))
+    first, others, every = (
+        agreeing(counts, each) or 0.0 for each in (2, len(components) - 1, len(components))
+    )
+    found = max(every / (first * others), 1.0) if every else 1.0
+    if len(tests) > 1:  # of all together too few may agree to tell
+        single = (_clustering(population, components, (test,)) for test in tests)
+        found = max(found, math.prod(single))
+    return found

@@ -43,9 +43,13 @@ def _is_even(counts: Numbers) -> bool:
     return deviation <= free + SURE * math.sqrt(2 * free)
 
 
-def agreeing(counts: Numbers) -> float | None:
-    """How likely two rows are to have one value, without bias; None of less than two rows."""
+def agreeing(counts: Numbers, several: int = 2) -> float | None:
+    """How likely so many rows are to have one value, without bias; None of fewer rows."""
     rows = float(counts.sum())
-    if rows < 2:
+    if rows < several:
         return None
-    return float((counts * (counts - 1.0)).sum()) / (rows * (rows - 1))
+    found, every = np.ones(len(counts)), 1.0
+    for taken in range(several):
+        found *= np.maximum(counts - taken, 0.0)
+        every *= rows - taken
+    return float(found.sum()) / every

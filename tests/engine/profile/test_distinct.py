@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -44,9 +46,10 @@ def test_skewed_values(skew: float) -> None:
     assert exact / 50**0.5 < found < exact * 50**0.5
 
 
-def test_agreement_is_that_of_two_different_rows() -> None:
+@pytest.mark.parametrize("several", [2, 3])
+def test_agreement_is_that_of_different_rows(several: int) -> None:
     values = [1, 1, 1, 2, 2, 3]
-    pairs = [(a, b) for a in range(6) for b in range(6) if a != b]
-    expected = sum(values[a] == values[b] for a, b in pairs) / len(pairs)
-    assert agreeing(np.array([3, 2, 1])) == pytest.approx(expected)
-    assert agreeing(np.array([1])) is None
+    rows = list(permutations(values, several))
+    expected = sum(len(set(each)) == 1 for each in rows) / len(rows)
+    assert agreeing(np.array([3, 2, 1]), several) == pytest.approx(expected)
+    assert agreeing(np.array([several - 1]), several) is None

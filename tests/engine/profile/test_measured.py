@@ -95,7 +95,7 @@ def test_agreements_of_negative_components() -> None:
     query = "EVENT SEQ(!(D d), A a, !(B b), C c) WHERE [k] AND b.n > 1 WITHIN 999"
     found, few = statistics(query, EVENTS), [row for row in B if row["n"] > 1]
     sets = {"ac": [A, C], "ab": [A, few], "bc": [few, C], "abc": [A, few, C]}
-    sets["da"] = [of_type(EVENTS, "D"), A]
+    sets["dac"] = [of_type(EVENTS, "D"), A, C]
     for variables, rows in sets.items():
         expected = share(chains(rows), agree("k"))
         assert found.agreement("k", variables) == pytest.approx(expected)

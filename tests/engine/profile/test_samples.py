@@ -71,6 +71,19 @@ def test_keys_that_never_repeat() -> None:
     assert 1 / 2_000_000 < share < 1 / 20_000
 
 
+def test_many_events_agree_on_frequent_values() -> None:
+    """Too few do in a sample to count them, and pairs, of which most are of others, do not tell."""
+    table = uniform_events(events=200_000, domains=(1_000_000, 10_000), value_skew=1.0, seed=2)
+    query = "EVENT SEQ(E1 a, E2 b, E3 c, E1 d, E2 e) WHERE [attr1, attr2]"
+    found = measured(*loaded(query, table), sample=10_000)
+    share = found.agreement(("attr1", "attr2"), "abcde")
+    of_each = [shares(table, name) for name in ("attr1", "attr2")]
+    expected, of_pairs = (np.prod([(s**n).sum() for s in of_each]) for n in (5, 2))
+    assert share is not None
+    assert expected / 4 < share < expected * 4
+    assert of_pairs**4 < expected / 1000
+
+
 # ---------------------------------------------------------------- what is local in time
 
 PERIOD = 50

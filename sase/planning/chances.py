@@ -1,0 +1,93 @@
+"""How likely events come in order, or not at all, within a window in which some are expected.
+
+Keys are taken to be frequent or rare by a Gamma distribution, of which the `shape` says how even
+they are: what is expected of an event is the mean over the keys that events have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import exp, log1p, sqrt
+
+# The even steps in which is integrated, and as many of a normal distribution for keys.
+_STEPS = 16
+_MIDDLES = [(step + 0.5) / _STEPS for step in range(_STEPS)]
+_NORMAL = (-1.1503, -0.3186, 0.3186, 1.1503)
+# All keys are alike from this shape on.
+EVEN = 1e6
+
+
+def shape_of(unevenness: float, events: int) -> float:
+    """Of the keys on which so many events agree: of more there are more frequent ones.
+
+    Two events are so many times likelier to agree than if all keys were equally frequent.
+    """
+    return min(1 / max(unevenness - 1, 1 / EVEN) + events, EVEN)
+
+
+def _spread(shape: float) -> list[float]:
+    """How many times the mean is expected of keys, from rare to frequent (Wilson and Hilferty)."""
+    if shape >= EVEN:
+        return [1.0]
+    width = 1 / (9 * shape)
+    found = [max(1 - width + each * sqrt(width), 0.0) ** 3 for each in _NORMAL]
+    return [each * len(found) / sum(found) for each in found]
+
+
+def begun(rates: Sequence[float], shape: float) -> float:
+    """How likely events that come so often in a window come in this order.
+
+    They are taken to come equally often, so the time that all take has Erlang's distribution.
+    """
+    rate = len(rates) / sum(1 / max(each, 1e-12) for each in rates)
+    fewer = term = exp(-shape * log1p(rate / shape))
+    for count in range(1, len(rates)):
+        term *= (shape + count - 1) / count * rate / (rate + shape)
+        fewer += term
+    return max(1.0 - fewer, 0.0)
+
+
+def clear_since(rate: float, absent: float) -> float:
+    """How likely the last of events that come so often comes after those that forbid it."""
+    if not absent:
+        return 1.0
+    both = 1 - exp(-min(rate + absent, 700.0))
+    return ratio(ratio(rate, rate + absent) * both, 1 - exp(-min(rate, 700.0)))
+
+
+@lru_cache(maxsize=1024)  # plans among which is chosen have many in common
+def absence(expected: float, components: int, shape: float, *, varies: bool) -> float:
+    """How likely none comes between components, or before or after all, of those in a window.
+
+    If it `varies`, what a condition lets pass goes by the sequence: from nothing to twice the mean.
+    """
+    sequences = [2 * u for u in _MIDDLES] if varies else [1.0]
+    every = [
+        _clear(expected * key * each, components) for key in _spread(shape) for each in sequences
+    ]
+    return sum(every) / len(every)
+
+
+def _clear(expected: float, components: int) -> float:
+    """How likely a gap between components is to have no event, of those expected in a window.
+
+    Gaps between m events that lie anywhere in a window have the density (m-1)/T · (1-g/T)^(m-2),
+    and so has what the window leaves before the first or after the last. What is integrated over
+    that is exp(-expected · g/T); by parts, where it is steep.
+    """
+    least = exp(-min(expected, 700.0))
+    if components == 1:
+        return least
+    if expected < components:
+        gaps = (1 - u ** (1 / (components - 1)) for u in _MIDDLES)
+        return sum(exp(-expected * gap) for gap in gaps) / _STEPS
+    found = (1 - least) / expected
+    for power in range(1, components - 1):
+        found = (1 - power * found) / expected
+    return (components - 1) * found
+
+
+def ratio(part: float, whole: float) -> float:
+    """A part of a whole; of nothing it is none."""
+    return part / whole if whole > 0 else 0.0
