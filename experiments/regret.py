@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
@@ -141,11 +142,11 @@ def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]
     for name, plan in plans.items():
         alike.setdefault(plan.operators, []).append(name)
     found: dict[Any, list[float]] = {}
-    results, best = -1, float("inf")
+    results, best = -1, inf
     for operators, names in alike.items():
         warm(plans[names[0]], table)
         try:
-            taken, count = run_once(plans[names[0]], table, SLOW * best)
+            taken, count = run_once(plans[names[0]], table, min(SLOW * best, LONGEST))
         except TooSlow:
             continue
         assert results in (-1, count), f"{names[0]} finds {count} and not {results}"
@@ -158,7 +159,7 @@ def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]
     near += [o for o in found if CHOSEN in alike[o] and o not in near]
     for _ in range(RUNS - 1 if best < 1 else 1):  # what takes long varies little
         for operators in near:
-            found[operators].append(run_once(plans[alike[operators][0]], table, float("inf"))[0])
+            found[operators].append(run_once(plans[alike[operators][0]], table, inf)[0])
     return {
         name: median(taken) for operators, taken in found.items() for name in alike[operators]
     }, results
@@ -172,7 +173,7 @@ def warm(plan: Any, table: Any) -> None:
 def run_once(plan: Any, table: Any, most: float) -> tuple[float, int]:
     """The processor's seconds of a run in one thread, and its matches; TooSlow after `most`."""
     signal.signal(signal.SIGALRM, _give_up)
-    signal.setitimer(signal.ITIMER_REAL, min(max(most, 0.5), LONGEST))
+    signal.setitimer(signal.ITIMER_REAL, 0 if most == inf else max(most, 0.5))
     try:
         begin = time.process_time()
         count = plan.run(table, threads=1).rows.num_rows
