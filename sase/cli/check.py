@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sase.cli.queries import Text, add_queries, read_queries
+from sase.cli.sparing import spare_pandas
 from sase.cli.terminal import print_diagnostics
 from sase.cli.told import counted
 from sase.errors import DataError, Diagnostic, QueryError, SchemaError
@@ -70,6 +71,7 @@ def _schema(arguments: Namespace) -> Schema:
 
 def _schema_of_files(arguments: Namespace) -> Schema:
     """The wide schema of files, from a footer or the first block: no event is read for it."""
+    spare_pandas()
     from sase.binding import Schema
     from sase.engine.events.data_types import data_type
     from sase.engine.files import names_found, open_files

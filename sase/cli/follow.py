@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sase.cli.given import keywords, one_query
 from sase.cli.signals import Ending
+from sase.cli.sparing import spare_pandas
 from sase.cli.told import abandon, counted, say, say_late
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 def follow(arguments: Namespace, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
+    spare_pandas()
     from sase.api import compile
     from sase.engine.files.following import Following
 

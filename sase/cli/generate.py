@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sase.cli.sparing import spare_pandas
 from sase.cli.told import counted
 from sase.errors import SaseError
 
@@ -64,6 +65,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _generate(arguments: Namespace) -> int:
+    spare_pandas()
     from sase.generate import stock_reader, uniform_reader
 
     given = {name: value for name, value in vars(arguments).items() if name not in OURS}

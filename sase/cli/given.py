@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
+from sase.cli.sparing import spare_pandas
 from sase.cli.told import say
 
 
@@ -54,6 +55,7 @@ def one_query(arguments: Namespace) -> Text:
 
 def opened(arguments: Namespace, *, keeps_rows: bool = False) -> tuple[Any, list[str]]:
     """The events, and the names of their columns."""
+    spare_pandas()
     from sase.api.given import TIME, readable
     from sase.engine.files import Files
 

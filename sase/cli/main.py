@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import NamedTuple, TextIO
 
 from sase import __version__
+from sase.cli.sparing import Program
 from sase.nearest import nearest
 
 
@@ -43,6 +44,7 @@ FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; the result is the exit status."""
     _write_any_character()
+    Program.is_all = arguments is None
     try:
         try:
             return _run(sys.argv[1:] if arguments is None else arguments)

@@ -39,6 +39,7 @@ HOMES = {
     "numba": ("sase.engine.kernels",),
     "numpy": ("sase.engine", "sase.generate", "sase.spark"),
     "pyarrow": (
+        "sase.cli.sparing",
         "sase.engine.events",
         "sase.engine.files",
         "sase.engine.history",

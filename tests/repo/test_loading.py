@@ -18,13 +18,16 @@ tops = {name.partition(".")[0] for name in set(sys.modules) - before}
 print()
 print(json.dumps(sorted(tops - sys.stdlib_module_names - {"sase"})))
 """
+EVENTS = "ts,type\n1,A\n2,B\n"
 PROGRAM = "import runpy; runpy.run_module('sase', run_name='__main__', alter_sys=True)"
 
 
 def loaded(program: str, *arguments: str, folder) -> list[str]:
-    """The third-party packages that a program loads, started in an empty folder."""
+    """The third-party packages that a program loads, which may read `EVENTS`."""
     command = [sys.executable, "-c", PROBE, program, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, check=True, input=EVENTS
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -47,6 +50,68 @@ def loaded(program: str, *arguments: str, folder) -> list[str]:
 )
 def test_a_start_loads_only_what_it_needs(program, arguments, expected, tmp_path):
     assert loaded(program, *arguments, folder=tmp_path) == expected
+
+
+FRAMES = {"pandas", "polars", "pyspark", "duckdb"}
+QUERY = "EVENT SEQ(A a, B b) WITHIN 10"
+
+
+@pytest.mark.parametrize("command", ["check", "run", "why", "explain", "plans", "compare"])
+def test_a_command_over_files_loads_no_frames(command, tmp_path):
+    """Arrow would load pandas wherever it is installed, which takes longer than a small file."""
+    (tmp_path / "events.csv").write_text(EVENTS, encoding="utf-8")
+    found = loaded(PROGRAM, command, "-q", QUERY, "--events", "events.csv", folder=tmp_path)
+    assert {"pyarrow", "numpy", "lark"} <= set(found)
+    assert set(found).isdisjoint(FRAMES)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("generate", "uniform", "--events", "9", "-o", "made.parquet"),
+        ("run", "-q", QUERY, "--follow", "--events", "-"),
+    ],
+)
+def test_nor_do_others(arguments, tmp_path):
+    found = loaded(PROGRAM, *arguments, folder=tmp_path)
+    assert "pyarrow" in found
+    assert set(found).isdisjoint(FRAMES)
+
+
+# Runs a command as the program does, and makes a frame after it.
+FRAME = """
+import sys
+from sase.cli.main import main
+status = main()
+import pyarrow
+print(status, type(pyarrow.table({"a": [1]}).to_pandas()).__module__.partition(".")[0])
+"""
+
+
+def test_what_needs_frames_gets_them_after_all(tmp_path):
+    pytest.importorskip("pandas")
+    (tmp_path / "events.csv").write_text(EVENTS, encoding="utf-8")
+    command = [sys.executable, "-c", FRAME, "run", "-q", QUERY, "--events", "events.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.splitlines()[-1] == "0 pandas"
+
+
+# Runs a query without series, and prints what of the engine is there.
+PLAIN = """
+import sys
+import sase
+assert len(sase.match("EVENT SEQ(A a, B b)", [{"ts": 1, "type": "A"}, {"ts": 2, "type": "B"}])) == 1
+print(*[name for name in sys.modules if name.startswith("sase.engine.")])
+"""
+
+
+def test_a_query_without_series_loads_nothing_that_evaluates_runs():
+    done = subprocess.run([sys.executable, "-c", PLAIN], capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert "sase.engine.operators.sequence_scan" in found
+    kernels = ("runs", "merging", "fanning", "backtracking", "walking", "match_sets")
+    assert found.isdisjoint(f"sase.engine.kernels.{name}" for name in kernels)
+    assert "sase.engine.operators.of_runs" not in found
 
 
 # Compiles for a table, loads what would run it, and prints which readers of files are there.

@@ -82,9 +82,7 @@ def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
     with _cache_folder():
         compiled._cache = _Kept(function)
     _announce_compilation()
-    arguments = signature(function, absent)
-    if arguments is not None:
-        compiled._compile_for_args = _with_signature(compiled, arguments)
+    compiled._compile_for_args = _with_signature(compiled, absent)
     return compiled  # type: ignore[no-any-return]
 
 
@@ -144,12 +142,18 @@ def _jitted(function: Function, **options: Any) -> Function:
     return numba.njit(nogil=True, error_model="numpy", _nrt=False, **options)(function)  # type: ignore[no-any-return]
 
 
-def _with_signature(compiled: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """What a dispatcher calls to compile for the arguments it is given: only for these."""
-    lock = Lock()
+def _with_signature(compiled: Any, absent: Sequence[str]) -> Callable[..., Any]:
+    """What a dispatcher calls to compile for the arguments it is given: only for these.
+
+    Which they are is found out then, as few of all kernels are called.
+    """
+    lock, for_values = Lock(), compiled._compile_for_args
 
     def compile_once(*values: Any) -> Any:
         with lock:
+            arguments = signature(compiled.py_func, absent)
+            if arguments is None:
+                return for_values(*values)
             if arguments not in compiled.overloads:
                 with _alone(compiled):
                     compiled.compile(arguments)

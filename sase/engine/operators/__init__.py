@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from sase.engine.operators.backtrack_evaluation import BacktrackEvaluationState
-from sase.engine.operators.collapsed_evaluation import CollapsedEvaluationState
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.finished import SeriesNegationState
-from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.negation import NegationState
-from sase.engine.operators.postponed_evaluation import PostponedEvaluationState
-from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.engine.operators.selection import SelectionState
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.operators.window import WindowState
 from sase.planning.nodes import (
-    Evaluation,
     Negation,
     Operator,
     RunEvaluation,
@@ -63,13 +57,7 @@ def _opened(
             return SeriesNegationState(node, context) if of_series else NegationState(node, context)
         case Transformation():
             return TransformationState(node, context, of_series=of_series)
-        case RunEvaluation(evaluation=Evaluation.POSTPONED):
-            return PostponedEvaluationState(node, context)
-        case RunEvaluation(evaluation=Evaluation.COLLAPSED | Evaluation.EXPANDED):
-            return CollapsedEvaluationState(node, context)
-        case RunEvaluation(evaluation=Evaluation.BACKTRACKING):
-            return BacktrackEvaluationState(node, context)
-        case RunEvaluation(evaluation=Evaluation.MERGED):
-            return MergedEvaluationState(node, context)
         case RunEvaluation():
-            return RunEvaluationState(node, context)
+            from sase.engine.operators.of_runs import opened_runs
+
+            return opened_runs(node, context)

@@ -1,0 +1,30 @@
+"""What a node that evaluates runs becomes when it is opened.
+
+These are imported when there is such a node: they bring half of all kernels, and a query without
+series or strategies begins that much sooner.
+"""
+
+from __future__ import annotations
+
+from sase.engine.operators.backtrack_evaluation import BacktrackEvaluationState
+from sase.engine.operators.collapsed_evaluation import CollapsedEvaluationState
+from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.merged_evaluation import MergedEvaluationState
+from sase.engine.operators.postponed_evaluation import PostponedEvaluationState
+from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.planning.nodes import Evaluation, RunEvaluation
+
+
+def opened_runs(node: RunEvaluation, context: Context) -> OperatorState:
+    """The running operator, by how runs are evaluated."""
+    match node.evaluation:
+        case Evaluation.POSTPONED:
+            return PostponedEvaluationState(node, context)
+        case Evaluation.COLLAPSED | Evaluation.EXPANDED:
+            return CollapsedEvaluationState(node, context)
+        case Evaluation.BACKTRACKING:
+            return BacktrackEvaluationState(node, context)
+        case Evaluation.MERGED:
+            return MergedEvaluationState(node, context)
+        case _:
+            return RunEvaluationState(node, context)
