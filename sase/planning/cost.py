@@ -46,6 +46,7 @@ NANOSECONDS: Mapping[str, float] = {
     "pointer": 5.0,  # a pointer of the runtime stack that it follows
     "tested": 2.0,  # an equivalence test on an instance or a sequence
     "tried": 50.0,  # an instance on which the walk decides conditions
+    "selected": 25.0,  # a sequence on which selection decides them
     "decided": 2.0,  # an operation of a condition on several events
     "walked": 100.0,  # an event at which a walk back from the end decides early conditions
     "rebuilt": 400.0,  # a walk that is bound anew, event by event, to decide the others
@@ -252,6 +253,7 @@ def _selection(node: Selection, flow: float, figures: Figures) -> OperatorCost:
     alone = {c.references[0] for c in node.conditions if len(c.references) == 1}
     share *= prod(figures.own(c) for c in components if c.index in alone)
     work = {
+        "selected": flow * bool(node.conditions),
         "decided": flow * sum(effort(c.condition) for c in node.conditions),
         "tested": flow * len(node.equivalences) * len(components),
     }
