@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from sase.binding.bound import Conjunct, EquivalenceTest
 from sase.planning.basic import decided_at
+from sase.planning.chances import ratio
 from sase.planning.figures import Figures
 from sase.planning.nodes import (
     Negation,
@@ -302,4 +303,4 @@ def _transformation(node: Transformation, flow: float) -> OperatorCost:
 
 
 def _share(part: float, whole: float) -> float:
-    return min(part / whole, 1.0) if whole > 0 else 0.0
+    return min(ratio(part, whole), 1.0)

@@ -19,7 +19,7 @@ import numpy as np
 
 from sase.binding.bound import BoundComponent
 from sase.engine.profile.chains import Chains
-from sase.engine.profile.distinct import agreeing, distinct, occurrences
+from sase.engine.profile.distinct import Numbers, agreeing, distinct, occurrences
 from sase.engine.profile.population import Population, Tests
 from sase.planning.statistics import Agreement
 
@@ -38,7 +38,7 @@ def agreements(population: Population, tests: Tests, rng: np.random.Generator) -
     free = tuple(test for test in tests if test.value is None)
     found: Shares = {}
     for together in [(test,) for test in free] + ([free] if len(free) > 1 else []):
-        for several in _components(population):
+        for several in dict.fromkeys(_components(population)):
             found |= _shares(population, together, several, found, rng)
     return [
         Agreement(
@@ -214,7 +214,7 @@ def _chance(population: Population, components: Components, tests: Tests) -> flo
     Where too few do in the sample several tests are taken for independent of each other, and the
     values of one for equally frequent, of which the number is estimated.
     """
-    counts = occurrences(np.sort(population.pooled(components, tests)))
+    counts = _frequencies(population, components, tests)
     if float((counts * (counts - 1)).sum()) / 2 >= ENOUGH:
         return agreeing(counts) or 0.0
     if len(tests) > 1:
@@ -222,12 +222,17 @@ def _chance(population: Population, components: Components, tests: Tests) -> flo
     return 1.0 / max(distinct(counts, population.sample.part), 1)
 
 
+def _frequencies(population: Population, components: Components, tests: Tests) -> Numbers:
+    """How often each value comes up among the rows that may stand for any of some components."""
+    return occurrences(np.sort(population.pooled(components, tests)))
+
+
 def _clustering(population: Population, components: Components, tests: Tests) -> float:
     """How much likelier rows are to agree with each other if two do, and all others do.
 
     Some values are more frequent than others, and those on which rows agree are of these rather.
     """
-    counts = occurrences(np.sort(population.pooled(components, tests)))
+    counts = _frequencies(population, components, tests)
     first, others, every = (
         agreeing(counts, each) or 0.0 for each in (2, len(components) - 1, len(components))
     )
