@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sase.cli.given import keywords, one_query
 from sase.cli.signals import Ending
 from sase.cli.sparing import spare_pandas
-from sase.cli.told import abandon, counted, say, say_late
+from sase.cli.told import counted, say, say_late
+from sase.cli.writing import abandon
 
 if TYPE_CHECKING:
     from sase.engine.matcher import Matcher

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
-from sase.cli.told import abandon, counted, say
+from sase.cli.told import counted, say
+from sase.cli.writing import write_file
 from sase.digits import digits, grouped, number_of
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _deliver_set(
     table = found.to_arrow()
     print("\n".join(_summary(found, count, table)))
     if arguments.out is not None:
-        _write(table, arguments.out, ending)
+        write_file(table.schema, table.to_batches(), arguments.out, ending)
         say([f"the collapsed form: {counted(table.num_rows, 'row')} in {arguments.out}"])
     return count, found.report
 
@@ -121,18 +122,3 @@ def _rows(rows: int | list[int] | None) -> str:
     if len(shown) > 8:
         shown = [*shown[:4], "…", *shown[-3:]]
     return f"[{' '.join(shown)}]"
-
-
-def _write(table: Any, path: str, ending: Ending) -> None:
-    from sase.engine.sinks import FileSink
-
-    sink = FileSink(path, table.schema)
-    try:
-        for batch in table.to_batches():
-            with ending.whole():
-                sink.write_batch(batch)
-        with ending.whole():
-            sink.close()
-    except BaseException:
-        abandon(sink)
-        raise

@@ -10,8 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sase.cli.failing import status_of
+from sase.cli.queries import ArgumentError
+from sase.cli.signals import Ending
 from sase.cli.sparing import spare_pandas
 from sase.cli.told import counted
+from sase.cli.writing import discard, write_file
 from sase.errors import SaseError
 
 # Every other option is a parameter of the same name of a generator.
@@ -53,18 +57,22 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Make the stream, write it, and say on standard error how much it was."""
-    try:
-        return _generate(arguments)
-    except SaseError as problem:
-        said = str(problem)
-        name, _, rest = said.partition(" ")
-        if name in vars(arguments):  # the generators name their parameters
-            said = f"{_option(name)} {rest}"
-        print(f"sase generate {arguments.stream}: error: {said}", file=sys.stderr)
-        return 2
+
+    def work() -> int:
+        with Ending() as ending:
+            try:
+                return _generate(arguments, ending)
+            except SaseError as problem:
+                said = str(problem)
+                name, _, rest = said.partition(" ")
+                if name in vars(arguments):  # the generators name their parameters
+                    said = f"{_option(name)} {rest}"
+                raise ArgumentError(said) from None
+
+    return status_of(f"generate {arguments.stream}", work)
 
 
-def _generate(arguments: Namespace) -> int:
+def _generate(arguments: Namespace, ending: Ending) -> int:
     spare_pandas()
     from sase.generate import stock_reader, uniform_reader
 
@@ -72,53 +80,54 @@ def _generate(arguments: Namespace) -> int:
     match arguments.stream:
         case "uniform":
             # The layout that has room for any number of types.
-            _write(uniform_reader(**given, type_layout="int32"), arguments.output, "event")
+            stream = uniform_reader(**given, type_layout="int32")
+            _write(stream, arguments.output, "event", ending)
         case "stock":
-            _write(stock_reader(**given), arguments.output, "event")
+            _write(stock_reader(**given), arguments.output, "event", ending)
         case "retail":
-            _shop(given, arguments.output, arguments.answers)
+            _shop(given, arguments.output, arguments.answers, ending)
     return 0
 
 
-def _shop(given: dict[str, Any], output: Path | None, answers: Path | None) -> None:
+def _shop(given: dict[str, Any], output: Path | None, answers: Path | None, ending: Ending) -> None:
     from sase.generate import retail_events
 
     if answers is not None and output is not None and answers.resolve() == output.resolve():
         raise SaseError(f"-o and --answers both name {output}: give each a file of its own")
     shop = retail_events(**given)
     if answers is not None:  # first, so that a wrong name is said before the events are out
-        _write(shop.answers().to_reader(), answers, "theft")
-    _write(shop.table.to_reader(BATCH), output, "event")
+        _write(shop.answers().to_reader(), answers, "theft", ending)
+    _write(shop.table.to_reader(BATCH), output, "event", ending)
     if answers is None:
         thefts = counted(len(shop.stolen), "theft")
         print(f"{thefts} among them: --answers FILE tells which", file=sys.stderr)
 
 
-def _write(rows: Any, path: Path | None, thing: str) -> None:
+def _write(rows: Any, path: Path | None, thing: str, ending: Ending) -> None:
     """Write an Arrow reader of batches, and say how many things it held."""
-    from sase.engine.sinks import write_all
-
+    counts: list[int] = []
     start = time.perf_counter()
-    count = _print(rows) if path is None else write_all(rows, path)
     if path is None:
+        _print(rows, counts.append)
         sys.stdout.flush()  # or the summary could overtake what it sums up
+    else:
+        write_file(rows.schema, rows, str(path), ending, give_up=discard, wrote=counts.append)
     seconds = time.perf_counter() - start
-    written = f"{counted(count, thing)} written to {path or 'standard output'}"
+    written = f"{counted(sum(counts), thing)} written to {path or 'standard output'}"
     print(f"{written} in {seconds:.1f} s", file=sys.stderr)
 
 
-def _print(rows: Any) -> int:
+def _print(rows: Any, wrote: Callable[[int], None]) -> None:
     """As CSV to standard output."""
     from sase.engine.sinks import CsvWriter
 
     if sys.stdout is None:
         raise SaseError("there is no standard output: name a file")
-    count, writer = 0, CsvWriter(sys.stdout.buffer, rows.schema)
+    writer = CsvWriter(sys.stdout.buffer, rows.schema)
     for batch in rows:
         writer.write_batch(batch)
-        count += len(batch)
+        wrote(len(batch))
     writer.close()
-    return count
 
 
 def _uniform(parser: ArgumentParser) -> None:

@@ -16,7 +16,8 @@ from sase.cli.run import SHOWN
 from sase.cli.signals import Ending
 from sase.cli.spark import ADDRESS, Given, add_spark, session
 from sase.cli.stages import Stages
-from sase.cli.told import abandon, counted, say, told_warnings
+from sase.cli.told import counted, say, told_warnings
+from sase.cli.writing import write_file
 
 if TYPE_CHECKING:
     from sase.spark.replay import Replay
@@ -171,19 +172,9 @@ def _deliver(replay: Replay, arguments: Namespace, stages: Stages, ending: Endin
 
 
 def _write_file(rows: DataFrame, path: str, ending: Ending) -> None:
-    from sase.engine.sinks import FileSink
     from sase.spark.collecting import batches_of, schema_of
 
-    sink = FileSink(path, schema_of(rows))
-    try:
-        for batch in batches_of(rows):
-            with ending.whole():
-                sink.write_batch(batch)
-        with ending.whole():
-            sink.close()
-    except BaseException:
-        abandon(sink)
-        raise
+    write_file(schema_of(rows), batches_of(rows), path, ending)
 
 
 def _print_all(found: DataFrame, format: str) -> None:

@@ -13,7 +13,8 @@ from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending, Terminated
-from sase.cli.told import abandon, counted, say, say_late, told_warnings
+from sase.cli.told import counted, say, say_late, told_warnings
+from sase.cli.writing import write_file
 
 if TYPE_CHECKING:
     from sase.api.compiling import Compiled
@@ -133,7 +134,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     with told_warnings(), Progress(rows) as progress:
         report, where = _searched(known, events, arguments, progress, ending)
     sys.stdout.flush()  # or the summary could overtake what it sums up
-    _conclude(report, where, arguments, progress)
+    _conclude(report, where, arguments, progress, ending)
     return 0
 
 
@@ -155,10 +156,12 @@ def _searched(
     return matches.report, where
 
 
-def _conclude(report: Report, where: str, arguments: Namespace, progress: Progress) -> None:
+def _conclude(
+    report: Report, where: str, arguments: Namespace, progress: Progress, ending: Ending
+) -> None:
     """Say how the run went, and with which tool to ask why nothing was found."""
     if report.bad:
-        _put_aside(report, arguments.quarantine)
+        _put_aside(report, arguments.quarantine, ending)
     say([f"warning: {warning}" for warning in report.warnings])
     say(report.notes)
     say_late(report.late)
@@ -172,15 +175,13 @@ def _conclude(report: Report, where: str, arguments: Namespace, progress: Progre
     say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
 
 
-def _put_aside(report: Report, path: str | None) -> None:
+def _put_aside(report: Report, path: str | None, ending: Ending) -> None:
     """Say how many rows could not be used, and write them where the user wants them."""
-    from sase.engine.sinks import write_all
-
     rows = counted(report.bad, "row")
     if path is None:
         say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
         return
-    write_all(report.quarantined.to_reader(), path)
+    write_file(report.quarantined.schema, report.quarantined.to_batches(), path, ending)
     say([f"{rows} could not be used: {path}"])
 
 
@@ -197,20 +198,10 @@ def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending:
 
 
 def _write_file(matches: Matches, path: str, progress: Progress, ending: Ending) -> None:
-    from sase.engine.sinks import FileSink
+    def wrote(rows: int) -> None:
+        progress.matches += rows
 
-    schema, batches = matches.to_batches()
-    sink = FileSink(path, schema)
-    try:
-        for batch in batches:
-            with ending.whole():
-                sink.write_batch(batch)
-            progress.matches += batch.num_rows
-        with ending.whole():
-            sink.close()
-    except BaseException:
-        abandon(sink)
-        raise
+    write_file(*matches.to_batches(), path, ending, wrote=wrote)
 
 
 def _print_all(matches: Matches, format: str, progress: Progress) -> None:

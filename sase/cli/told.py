@@ -6,13 +6,9 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from sase.digits import grouped
 from sase.errors import BudgetWarning, ReplayWarning
-
-if TYPE_CHECKING:
-    from sase.engine.sinks import FileSink
 
 
 def say(lines: Sequence[str]) -> None:
@@ -42,10 +38,3 @@ def say_late(number: int) -> None:
     if number:
         were = "was" if number == 1 else "were"
         say([f"{counted(number, 'row')} {were} late, and in no match: allow more with --lateness"])
-
-
-def abandon(sink: FileSink) -> None:
-    """Close a file that is not finished, and say where it is."""
-    is_valid = sink.abandon()
-    kept = "what was written so far is in" if is_valid else "what was written is not whole:"
-    say([f"{kept} {sink.partial}"])

@@ -74,20 +74,6 @@ class FileSink:
         return True
 
 
-def write_all(rows: pa.RecordBatchReader, path: str | os.PathLike[str]) -> int:
-    """All rows to a file, which is whole or not there, and how many they were."""
-    count, sink = 0, FileSink(path, rows.schema)
-    try:
-        for batch in rows:
-            sink.write_batch(batch)
-            count += batch.num_rows
-        sink.close()
-    except BaseException:
-        sink.discard()
-        raise
-    return count
-
-
 def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
     """What writes the format that a file's name says."""
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {

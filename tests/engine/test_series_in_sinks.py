@@ -15,7 +15,7 @@ import pytest
 
 import sase
 from sase.engine.matches import Matches
-from sase.engine.sinks import text_writer, write_all
+from sase.engine.sinks import FileSink, text_writer
 
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
 EVENTS: list[dict[str, Any]] = [
@@ -52,7 +52,11 @@ def test_csv_has_series_as_json_and_nothing_of_what_is_missing(matches: Matches)
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl"])
 def test_the_other_formats_have_lists(suffix: str, matches: Matches, tmp_path: Path) -> None:
     path = tmp_path / f"found.{suffix}"
-    assert write_all(matches.to_reader(), path) == 3
+    schema, batches = matches.to_batches()
+    sink = FileSink(path, schema)
+    for batch in batches:
+        sink.write_batch(batch)
+    sink.close()
     if suffix == "jsonl":
         rows = [json.loads(line) for line in path.read_text().splitlines()]
     elif suffix == "parquet":

@@ -1,0 +1,54 @@
+"""Files that commands write: whole under their names, or not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from sase.cli.signals import Ending
+from sase.cli.told import say
+
+if TYPE_CHECKING:
+    from sase.engine.sinks import FileSink
+
+
+def abandon(sink: FileSink) -> None:
+    """Close a file that is not finished, and say where it is."""
+    is_valid = sink.abandon()
+    kept = "what was written so far is in" if is_valid else "what was written is not whole:"
+    say([f"{kept} {sink.partial}"])
+
+
+def discard(sink: FileSink) -> None:
+    """Leave nothing of a file that is not finished."""
+    sink.discard()
+
+
+def write_file(
+    schema: Any,
+    batches: Iterable[Any],
+    path: str,
+    ending: Ending,
+    *,
+    give_up: Callable[[FileSink], None] = abandon,
+    wrote: Callable[[int], None] = lambda rows: None,
+) -> None:
+    """Write a file, and say of each batch how many rows it had; what ends it comes in between."""
+    from sase.engine.sinks import FileSink
+
+    sink = None
+    try:
+        with ending.whole():
+            sink = FileSink(path, schema)
+        for batch in batches:
+            with ending.whole():
+                sink.write_batch(batch)
+            wrote(batch.num_rows)
+        with ending.whole():
+            sink.close()
+            sink = None
+    except BaseException:
+        if sink is not None:
+            with ending.whole():
+                give_up(sink)
+        raise
