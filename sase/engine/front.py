@@ -18,6 +18,8 @@ from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.plan import EnginePlan
 
+# So many events a block has always room for.
+FEW = 1 << 12
 # The state of an event that is looked at, whether or not a component admits it.
 WATCHED = 1 << 62
 
@@ -58,6 +60,7 @@ class Front:
         self.at = Position()
         self._counts = np.zeros(0, np.int64)
         self._states: tuple[tuple[str, ...], Numbers] | None = None
+        self._usual = FEW
 
     def blocks(self, events: Events, size: int) -> Iterator[Block]:
         """The blocks of events that follow those seen before."""
@@ -89,10 +92,7 @@ class Front:
 
     def _block(self, stretch: Stretch) -> Block:
         events, begin, end = stretch.events, stretch.begin, stretch.end
-        out = np.empty((3, end - begin + 1), np.int64)
-        count = admit(
-            events.types[begin:end], events.ts[begin:end], self._states_of(events), begin, out
-        )
+        out, count = self._admitted(events, begin, end)
         block = self._of(stretch, out[PLACE, :count], out[STATE, :count], out[TIME, :count])
         if self.ranked:
             if count == end - begin:
@@ -103,6 +103,18 @@ class Front:
                 block.ranks = self._ranks(every)[block.places - begin]
             block.states[block.ranks == NOTHING] &= -1 << self.positives
         return block
+
+    def _admitted(self, events: Events, begin: int, end: int) -> tuple[Numbers, int]:
+        """What is admitted, and how much that is: probably not much more than of the last block."""
+        types, ts, states = events.types[begin:end], events.ts[begin:end], self._states_of(events)
+        room = min(end - begin, self._usual + self._usual // 4) + 1
+        out = np.empty((3, room), np.int64)
+        count = admit(types, ts, states, begin, out)
+        if count == room:
+            out = np.empty((3, end - begin + 1), np.int64)
+            count = admit(types, ts, states, begin, out)
+        self._usual = max(count, FEW)
+        return out, count
 
     def _of(self, stretch: Stretch, places: Numbers, states: Numbers, ts: Numbers) -> Block:
         positions = places + stretch.position if stretch.position else places

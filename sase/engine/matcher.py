@@ -116,7 +116,7 @@ class Matcher:
         Rows that are late (LANGUAGE.md section 8) go to `late`.
         """
         self._check_open()
-        return self._push(self._opened(batch), None)
+        return self._push(self.opened(batch), None)
 
     def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:
         """The same with row numbers, for rows that do not come as in the input."""
@@ -126,7 +126,7 @@ class Matcher:
     def push_ordered(self, events: object) -> Matches:
         """The same for rows of which none comes before any of an earlier push: none has to wait."""
         self._check_open()
-        inputs, loaded, rows = self._good(self._opened(events), None)
+        inputs, loaded, rows = self._good(self.opened(events), None)
         return self._matches(self._go_on([Arrived(inputs, loaded, self._front.at.events, rows)]))
 
     def _push(self, inputs: Inputs, rows: Numbers | None) -> Matches:
@@ -195,10 +195,17 @@ class Matcher:
         self._reorder.late.clear()
         return late
 
-    def load(self, events: object) -> tuple[Inputs, Events]:
+    def opened(self, events: object) -> Inputs:
+        """The tables of events, which a query compiled without a schema may not understand."""
+        inputs = self._loader.opened(events).drained()
+        if self._plan.lacking is not None and not all(t.is_open for t in inputs.tables):
+            self._plan.check_known(has_tables=inputs.typed)
+        return inputs
+
+    def load(self, events: object, threads: int = 1) -> tuple[Inputs, Events]:
         """Events of any kind as the engine reads them, sorted where they are not."""
-        inputs = self._opened(events)
-        return inputs, self._loader.load(inputs)
+        inputs = self.opened(events)
+        return inputs, self._loader.load(inputs, threads)
 
     def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
         """The matches in events that are all there is, after one part without any."""
@@ -343,13 +350,6 @@ class Matcher:
         return bool(self._top.is_done)
 
     # ------------------------------------------------------------ checks
-
-    def _opened(self, events: object) -> Inputs:
-        """The tables of events, which a query compiled without a schema may not understand."""
-        inputs = self._loader.opened(events).drained()
-        if self._plan.lacking is not None and not all(t.is_open for t in inputs.tables):
-            self._plan.check_known(has_tables=inputs.typed)
-        return inputs
 
     def _check_open(self) -> None:
         if self._is_finished:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -33,6 +32,9 @@ class Matches(Sequence[dict[str, Any]]):
         self._search, self._most, self._in_pieces = search, most, in_pieces
         self._parts: list[Part] | None = None
         self._last_report: Report | None = None
+        # No cached properties: for these Python 3.11 has one lock, under which all would search.
+        self._rows: pa.Table | None = None
+        self._table: pa.Table | None = None
 
     @classmethod
     def of(cls, parts: Iterable[Part], report: Report) -> Matches:
@@ -82,13 +84,18 @@ class Matches(Sequence[dict[str, Any]]):
         """The names of the positive components."""
         return self.parts[0].names
 
-    @cached_property
+    @property
     def rows(self) -> pa.Table:
         """The input row of every event, a column for each positive component."""
-        return pa.concat_tables([part.rows() for part in self.parts])
+        if self._rows is None:
+            self._rows = pa.concat_tables([part.rows() for part in self.parts])
+        return self._rows
 
     def to_arrow(self) -> pa.Table:
         """The results as a table."""
+        if self._table is None:
+            tables = [part.table() for part in self.parts]
+            self._table = tables[0] if len(tables) == 1 else concatenated(tables)
         return self._table
 
     def to_pandas(self) -> Any:
@@ -210,11 +217,6 @@ class Matches(Sequence[dict[str, Any]]):
             found.append(part.between(max(start - begin, 0), max(end - begin, 0)))
             begin += len(part)
         return Matches.of(found, self.report)
-
-    @cached_property
-    def _table(self) -> pa.Table:
-        tables = [part.table() for part in self.parts]
-        return tables[0] if len(tables) == 1 else concatenated(tables)
 
 
 def _made(part: Part) -> Part:

@@ -143,12 +143,13 @@ def _in_memory(
         return Matcher(plan, streaming=False, watch=watch, clock=clock)
 
     fresh = [fresh_one()]
-    inputs, loaded = fresh[0].load(events)
+    rows = fresh[0].opened(events)
+    count = threads_that_pay(rows.num_rows) if threads is None else threads
+    inputs, loaded = fresh[0].load(rows, count)
     chosen = choose(plan, loaded)
     if chosen.operators != plan.operators:
         plan = chosen
         fresh.clear()
-    count = threads_that_pay(len(loaded)) if threads is None else threads
     slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
 
     def search() -> Generator[Part, None, Report]:

@@ -26,9 +26,11 @@ from sase.engine.searches import Pool, Search
 from sase.planning.nodes import SequenceConstruction, Transformation, exchanged, find, the
 from sase.planning.split import Split
 
-# Fewer events than these are not worth a slice of their own, nor are those that are few beside
-# what the slice must look at around them.
-LEAST, HALO = 1 << 20, 4
+# Fewer events than these are not worth a thread, nor these a slice of their own where there are
+# more, nor are those that are few beside what the slice must look at around them.
+LEAST, ENOUGH, HALO = 1 << 20, 1 << 22, 4
+# Threads take so many times larger blocks: they wait for each other between the steps of one.
+LARGER = 4
 # The results of a slice that may wait for those of the slices before it to be taken.
 MOST_WAITING = 64
 
@@ -55,7 +57,8 @@ def slices_of(events: Events, split: Split, threads: int | None) -> list[Slice]:
     if split.before is None or not count or threads == 1:
         return [Slice(0, count, 0, count)]
     asked = threads or threads_that_pay(count)
-    found = _cut(events, split, min(LEAST, -(-count // asked)))
+    rounds = max(count // (asked * ENOUGH), 1)  # each thread has as many slices
+    found = _cut(events, split, -(-count // (asked * rounds)))
     if (sum(each.last - each.first for each in found) - count) * HALO <= count:
         return found
     return _cut(events, split, count if threads is None else -(-count // threads))
@@ -110,11 +113,12 @@ def search_in_threads(
 ) -> Generator[Part, None, Report]:
     """The matches of all slices, in order; no more slices are under way than threads."""
     unlimited, left = without_limit(plan)
+    options = replace(plan.options, block=LARGER * plan.options.block)
     searched = 0
     whole = Matcher(plan, streaming=False)
     history = whole.take(inputs, events)
     yield Found(whole.shape, history)
-    with _Searches(unlimited, events, slices, threads) as searches:
+    with _Searches(replace(unlimited, options=options), events, slices, threads) as searches:
         for part in slices:
             for matcher, results in searches.next():
                 if results is None:

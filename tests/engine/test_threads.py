@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import threading
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pyarrow as pa
@@ -12,8 +13,12 @@ import pytest
 
 import sase
 from sase.binding.bound import WindowKind
+from sase.engine import threads
+from sase.engine.found import Part
 from sase.engine.matcher import Matcher
+from sase.engine.matches import Matches
 from sase.engine.plan import EnginePlan
+from sase.engine.report import Report
 from sase.engine.searches import Pool, Search
 
 RANDOM = random.Random(5)
@@ -50,15 +55,19 @@ def told(matches: sase.Matches) -> Any:
 
 @pytest.mark.parametrize("query", [*SLICED, *KEYED])
 @pytest.mark.parametrize("recipe", ["basic", "optimized"])
-def test_threads_change_nothing(query: str, recipe: str) -> None:
+@pytest.mark.parametrize("enough", [threads.ENOUGH, 40])
+def test_threads_change_nothing(
+    query: str, recipe: str, enough: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "ENOUGH", enough)
     plan = sase.compile(query, EVENTS, plan=recipe)
     alone = plan.run(EVENTS, threads=1)
     assert len(alone) > 0
-    for threads in (2, 3, 7):
-        several = plan.run(EVENTS, threads=threads)
+    for number in (2, 3, 7):
+        several = plan.run(EVENTS, threads=number)
         assert told(several) == told(alone)
         assert several.report.notes == ()
-        read = plan.run(EVENTS, threads=threads).to_reader().read_all()
+        read = plan.run(EVENTS, threads=number).to_reader().read_all()
         assert read.to_pylist() == alone.to_pylist()
 
 
@@ -138,6 +147,22 @@ def test_a_search_may_be_given_up_by_one_of_its_own_threads() -> None:
         assert pool.submit(pool.__exit__, None, None, None).result(timeout=60) is None
 
 
+@pytest.mark.parametrize("ask", [lambda found: found.rows, Matches.to_arrow, len])
+def test_threads_of_the_user_search_side_by_side(ask: Callable[[Matches], object]) -> None:
+    """Each search here goes on only when both have begun."""
+    both = threading.Barrier(2)
+    nothing = sase.match("EVENT A a WITHIN 1 LIMIT 0", EVENTS).parts
+
+    def search() -> Generator[Part, None, Report]:
+        both.wait(timeout=30)
+        yield from nothing
+        return Report()
+
+    with Pool(2) as pool:
+        for done in [pool.submit(ask, Matches(search)) for _ in range(2)]:
+            done.result()
+
+
 def test_a_limit_does_not_count_what_only_a_slice_takes_for_a_match() -> None:
     """What forbids the first ones may be before all that a slice looks at."""
     types = list("CABCCCBCBCB")
@@ -145,8 +170,8 @@ def test_a_limit_does_not_count_what_only_a_slice_takes_for_a_match() -> None:
     query = "EVENT SEQ(!(A y), B a, C b) WITHIN 4 LIMIT {}"
     for limit in range(1, 8):
         one = sase.match(query.format(limit), events, threads=1).rows
-        for threads in range(2, 6):
-            assert sase.match(query.format(limit), events, threads=threads).rows == one
+        for number in range(2, 6):
+            assert sase.match(query.format(limit), events, threads=number).rows == one
 
 
 def test_what_is_known_at_the_end_of_time_only_keeps_its_order() -> None:

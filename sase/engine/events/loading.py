@@ -22,7 +22,7 @@ from sase.engine.events.faults import Refused
 from sase.engine.events.inputs import Inputs, opened
 from sase.engine.events.mending import mended_to_load
 from sase.engine.events.numbers import number_column
-from sase.engine.events.order import stream_order
+from sase.engine.events.order import looked_at, stream_order
 from sase.engine.events.quick import Quick
 from sase.engine.events.reading import Reading, read
 from sase.engine.events.resolving import Resolved, resolve
@@ -77,7 +77,7 @@ class Loader:
             return opened(events)
         return mended_to_load(opened(events, keeps_rows=True), self.schema, self.names)
 
-    def load(self, events: object) -> Events:
+    def load(self, events: object, threads: int = 1) -> Events:
         """The events of an input."""
         inputs = self.opened(events)
         source = inputs.tables[0].source if len(inputs.tables) == 1 else None
@@ -85,7 +85,7 @@ class Loader:
             loaded = self._quick.load(source)
             if loaded is not None:
                 return loaded
-        loaded = self._load(inputs)
+        loaded = self._load(inputs, threads)
         self._quick = self._short_way(inputs)
         return loaded
 
@@ -105,22 +105,23 @@ class Loader:
             with_time=schema.time in self.names,
         )
 
-    def _load(self, inputs: Inputs) -> Events:
+    def _load(self, inputs: Inputs, threads: int) -> Events:
         """The events of an input, by the long way."""
         resolved = self._resolve(inputs)
         reading = read(inputs, resolved.indexes)
         reading.note_misfits()
         ts = read_times(reading, self.schema.time, resolved.time)
-        types, type_names = self._types(reading)
-        seq = self._sequence(reading)
-        columns = self._columns(reading, resolved, ts)
-        refused = self._judged(reading) if reading.faults else None
-        if refused is None:
-            order, tie = stream_order(ts, seq)
-        else:
-            good = refused.others(len(ts))
-            order, tie = stream_order(ts[good], None if seq is None else seq[good])
-            order = good if order is None else good[order]
+        with looked_at(ts, threads) as is_rising:
+            types, type_names = self._types(reading)
+            seq = self._sequence(reading)
+            columns = self._columns(reading, resolved, ts)
+            refused = self._judged(reading) if reading.faults else None
+            if refused is None:
+                order, tie = stream_order(ts, seq, is_rising)
+            else:
+                good = refused.others(len(ts))
+                order, tie = stream_order(ts[good], None if seq is None else seq[good])
+                order = good if order is None else good[order]
         loaded = Events(
             ts, resolved.resolution_ns, types, type_names, *columns, tie=tie, refused=refused
         )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +13,8 @@ import numpy as np
 from sase.engine.events.stream import Int64s, Mask
 
 FEW_RUNS = 1000
-# So many times are compared at once: what is made of them stays in the cache.
-PIECE = 1 << 15
+# So many times are compared at once: what is made of them stays in the cache. Threads get many.
+PIECE, MANY = 1 << 15, 1 << 18
 
 
 class Order(NamedTuple):
@@ -20,9 +24,12 @@ class Order(NamedTuple):
     tie: Int64s | None
 
 
-def stream_order(ts: Int64s, seq: Int64s | None) -> Order:
-    """The order of events by (ts), or (ts, seq)."""
-    if _is_rising(ts):  # most inputs: sorted, and no two alike
+def stream_order(
+    ts: Int64s, seq: Int64s | None, is_rising: Callable[[], bool] | None = None
+) -> Order:
+    """The order of events by (ts), or (ts, seq); whether times rise may have been looked at."""
+    # Most inputs: sorted, and no two alike.
+    if _is_rising(ts, PIECE) if is_rising is None else is_rising():
         return Order(None, None)
     later = _later(ts, seq)
     rows = None
@@ -33,10 +40,22 @@ def stream_order(ts: Int64s, seq: Int64s | None) -> Order:
     return Order(rows, None if later.all() else _ranks(later))
 
 
-def _is_rising(ts: Int64s) -> bool:
-    """Whether each time is after the one before it."""
-    for begin in range(0, len(ts) - 1, PIECE):
-        after = ts[begin + 1 : begin + 1 + PIECE]
+@contextmanager
+def looked_at(ts: Int64s, threads: int) -> Iterator[Callable[[], bool]]:
+    """Whether each time is after the one before it, which threads find out meanwhile."""
+    pieces = [ts[begin : begin + MANY + 1] for begin in range(0, len(ts), MANY)]
+    if min(threads, len(pieces)) < 2:
+        yield partial(_is_rising, ts, PIECE)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        found = pool.map(partial(_is_rising, size=MANY), pieces)
+        yield lambda: all(found)
+
+
+def _is_rising(ts: Int64s, size: int) -> bool:
+    """Whether each time is after the one before it, so many at once."""
+    for begin in range(0, len(ts) - 1, size):
+        after = ts[begin + 1 : begin + 1 + size]
         if not (after > ts[begin : begin + len(after)]).all():
             return False
     return True

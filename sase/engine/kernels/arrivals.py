@@ -14,10 +14,13 @@ def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> 
     """Write place, state and time of the events whose type has a state; how many they are.
 
     `states` is by the code of a type plus one: the first is of events without a type. There must
-    be room for one more than all, since every event is written and most are overwritten.
+    be room for one more, since every event is written and most are overwritten; where there is
+    none it ends.
     """
-    count = 0
+    count, room = 0, out.shape[1]
     for row in range(types.shape[0]):
+        if count == room:
+            break
         state = states[types[row] + 1]
         out[PLACE, count] = first + row
         out[STATE, count] = state

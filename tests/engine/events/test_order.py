@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.events import order
-from sase.engine.events.order import sorted_rows, stream_order
+from sase.engine.events.order import looked_at, sorted_rows, stream_order
 
 KEYS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40)
 
@@ -81,4 +81,8 @@ def test_times_are_compared_across_pieces(piece: int, count: int, back: int) -> 
         times[back] -= 1
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(order, "PIECE", piece)
+        patched.setattr(order, "MANY", piece)
         assert found(times, None) == expected(times)
+        for threads in (1, 3):
+            with looked_at(np.array(times, np.int64), threads) as is_rising:
+                assert is_rising() == (times == sorted(set(times)))

@@ -14,18 +14,17 @@ STATES = st.lists(st.sampled_from([0, 1, 2, 5, 1 << 62]), min_size=4, max_size=4
 TYPES = st.lists(st.integers(-1, 2), max_size=20)
 
 
-@given(TYPES, STATES, st.integers(0, 1000), st.data())
+@given(TYPES, STATES, st.integers(0, 1000), st.integers(1, 20), st.data())
 def test_admitted_events(
-    types: list[int], states: list[int], first: int, data: st.DataObject
+    types: list[int], states: list[int], first: int, room: int, data: st.DataObject
 ) -> None:
     times = data.draw(
         st.lists(st.integers(-(2**63), 2**63 - 1), min_size=len(types), max_size=len(types))
     )
-    out = np.full((3, len(types) + 1), 77, np.int64)
-    count = admit(
-        np.array(types, np.int16), np.array(times, np.int64), np.array(states, np.int64), first, out
-    )
-    admitted = [place for place, code in enumerate(types) if states[code + 1]]
+    given_states = np.array(states, np.int64)
+    out = np.full((3, room), 77, np.int64)
+    count = admit(np.array(types, np.int16), np.array(times, np.int64), given_states, first, out)
+    admitted = [place for place, code in enumerate(types) if states[code + 1]][:room]
     assert count == len(admitted)
     assert out[PLACE, :count].tolist() == [first + place for place in admitted]
     assert out[STATE, :count].tolist() == [states[types[place] + 1] for place in admitted]
