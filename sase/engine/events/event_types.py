@@ -34,10 +34,10 @@ def no_types(rows: int) -> Typed:
 
 def types_by_column(reading: Reading, column: str, known: Dictionaries) -> Typed:
     """The type is the value of a column."""
-    codes, values = encoded(reading.pieces(column), np.int16, known)
+    codes, values, may_lack = encoded(reading.pieces(column), np.int16, known)
     _check(len(values), f"`{column}`")
-    if len(codes) and codes.min() < 0:
-        reading.faults.refuse(column, np.flatnonzero(codes < 0), NO_TYPE)
+    if may_lack and len(lacking := np.flatnonzero(codes < 0)):
+        reading.faults.refuse(column, lacking, NO_TYPE)
     return codes, values.names
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,9 @@ import numpy as np
 from sase.engine.events.stream import Int64s, Mask
 
 FEW_RUNS = 1000
-# So many times are compared at once: what is made of them stays in the cache. Threads get many.
-PIECE, MANY = 1 << 15, 1 << 18
+# So many times are compared at once: what is made of them stays in the cache. Threads compare many,
+# and each has some shares of all.
+PIECE, MANY, SHARES = 1 << 15, 1 << 18, 4
 
 
 class Order(NamedTuple):
@@ -43,10 +45,11 @@ def stream_order(
 @contextmanager
 def looked_at(ts: Int64s, threads: int) -> Iterator[Callable[[], bool]]:
     """Whether each time is after the one before it, which threads find out meanwhile."""
-    pieces = [ts[begin : begin + MANY + 1] for begin in range(0, len(ts), MANY)]
-    if min(threads, len(pieces)) < 2:
+    if threads == 1 or len(ts) <= MANY:
         yield partial(_is_rising, ts, PIECE)
         return
+    shares = np.linspace(0, len(ts), SHARES * threads + 1, dtype=np.int64).tolist()
+    pieces = [ts[begin : end + 1] for begin, end in pairwise(shares)]
     with ThreadPoolExecutor(threads) as pool:
         found = pool.map(partial(_is_rising, size=MANY), pieces)
         yield lambda: all(found)

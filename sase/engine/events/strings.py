@@ -68,30 +68,36 @@ def _mapping(places: NDArray[np.int32]) -> _Mapping:
     return None if (places == np.arange(len(places))).all() else places
 
 
+def _lacks(mapping: _Mapping) -> bool:
+    """Whether a dictionary has a NULL: a code that stays as it is is of a value."""
+    return mapping is not None and bool((mapping < 0).any())
+
+
 def string_column(column: Sequence[Piece], known: Dictionaries) -> Column:
     """A column of strings."""
-    codes, values = encoded(column, np.int32, known)
-    has_nulls = len(codes) > 0 and codes.min() < 0
-    return Column(STRING, codes, codes >= 0 if has_nulls else None, values.dictionary)
+    codes, values, may_lack = encoded(column, np.int32, known)
+    present = codes >= 0 if may_lack else None
+    if present is not None and present.all():
+        present = None
+    return Column(STRING, codes, present, values.dictionary)
 
 
 def encoded(
     column: Sequence[Piece], dtype: CodeType, known: Dictionaries
-) -> tuple[NDArray[Any], Values]:
+) -> tuple[NDArray[Any], Values, bool]:
     """The codes of a column: indices go from dictionary to dictionary, no row's string is seen.
 
-    Where the values are more than `dtype` can count the codes are wrong, and the caller sees it
-    by the number of values.
+    Beside the values whether some codes may be −1, of NULL. Where the values are more than `dtype`
+    can count the codes are wrong, and the caller sees it by the number of values.
     """
     chunks, is_distinct = _with_dictionaries([piece.array for piece in column])
     dictionaries = [chunk.dictionary for chunk in chunks]
     keys = [identity(dictionary) for dictionary in dictionaries]
     known.learn(dict(zip(keys, dictionaries, strict=True)), is_distinct=is_distinct)
-    parts = [
-        codes_of(chunk.indices, known.mappings[key], dtype)
-        for chunk, key in zip(chunks, keys, strict=True)
-    ]
-    return joined(parts, dtype), known.values
+    indices, mappings = [chunk.indices for chunk in chunks], [known.mappings[key] for key in keys]
+    parts = [codes_of(*each, dtype) for each in zip(indices, mappings, strict=True)]
+    may_lack = any(index.null_count for index in indices) or any(map(_lacks, mappings))
+    return joined(parts, dtype), known.values, may_lack
 
 
 def _with_dictionaries(arrays: list[pa.Array]) -> tuple[list[pa.DictionaryArray], bool]:

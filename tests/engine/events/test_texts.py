@@ -26,7 +26,8 @@ chunks = st.lists(st.lists(st.none() | texts, max_size=12), min_size=1, max_size
 
 
 def decoded(arrays: list[pa.Array]) -> list[str | None]:
-    codes, values = encoded([Piece(each, 0) for each in arrays], np.int16, Dictionaries())
+    codes, values, may_lack = encoded([Piece(each, 0) for each in arrays], np.int16, Dictionaries())
+    assert may_lack or (codes >= 0).all()
     return [None if code < 0 else values.names[code] for code in codes.tolist()]
 
 
