@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
+from math import ceil
 from warnings import warn
 
+import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -36,6 +38,8 @@ from sase.spark.shape import TIME
 
 # A key is hot if it holds more than this share of what a task would hold if all held the same.
 HOT = 1.0
+# In a sample of so many events, or of so many for each task, but not of more than `SAMPLE`.
+FEWEST, EACH = 100_000, 1_000
 KEY = "#key"
 # Keys are uneven if events agree so many times as often as if all keys held the same.
 UNEVEN = 2.0
@@ -195,37 +199,43 @@ class _Cutter:
         self, choice: Choice, keys: tuple[EquivalenceTest, ...], files: Parquet | str
     ) -> Cut:
         """Parts for the keys, and slices for those that are too large for one."""
+        hot, share, told = self._hot_keys(keys, files.rows if isinstance(files, Parquet) else None)
+        if not hot:
+            return Cut(choice, keys, self.parts, told=told)
+        events = self._keyed(keys).filter(sf.col(f"`{KEY}`").isin(*hot))
+        # No larger than the parts that hold what is left.
+        parts = self.asked or max(ceil(share * self.parts), 2)
+        slices, more = replace(self, parts=parts).slices(events, files)
+        return Cut(choice, keys, self.parts, slices, hot, (*told, *more))
+
+    def _keyed(self, keys: tuple[EquivalenceTest, ...], share: float = 1.0) -> DataFrame:
+        """The keys and the raw times of the events that may be in a match, or of a share of all."""
         keyed = []
         for frame in filter(self.rows.is_wanted, self.rows.source.frames):
             needed = self.rows.is_needed(frame, keys)
-            rows = frame.df if needed is None else frame.df.filter(needed)
+            rows = frame.df if share >= 1.0 else frame.df.sample(fraction=share, seed=0)
+            rows = rows if needed is None else rows.filter(needed)
             key, time = self.rows.key(frame, keys), self.rows.time(frame)
             keyed.append(rows.select(key.alias(KEY), time.alias(TIME)))
-        events = reduce(DataFrame.unionByName, keyed)
-        total = files.rows if isinstance(files, Parquet) else None
-        hot, told = hot_keys(events, self.parts, total)
-        if not hot:
-            return Cut(choice, keys, self.parts, told=told)
-        slices, more = self.slices(events.filter(sf.col(f"`{KEY}`").isin(*hot)), files)
-        return Cut(choice, keys, self.parts, slices, hot, (*told, *more))
+        return reduce(DataFrame.unionByName, keyed)
 
+    def _hot_keys(
+        self, keys: tuple[EquivalenceTest, ...], rows: int | None
+    ) -> tuple[tuple[int, ...], float, tuple[str, ...]]:
+        """The keys of which each holds more than a fair share of the parts, in a sample.
 
-def hot_keys(
-    events: DataFrame, parts: int, rows: int | None
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The keys of which each holds more than a fair share of so many parts, in a sample.
-
-    A job counts the rows where it is not known how many there are.
-    """
-    jobs = "a job" if rows is not None else "two jobs"
-    rows = events.count() if rows is None else rows
-    seen = events.sample(fraction=SAMPLE / rows, seed=0) if rows > SAMPLE else events
-    counts = seen.groupBy(sf.col(f"`{KEY}`").alias("key")).count()
-    several = sf.when(sf.col("count") > 1, sf.struct("key", "count"))
-    found = counts.agg(sf.sum("count"), sf.collect_list(several)).first()
-    assert found is not None
-    total, known = found
-    hot = [key for key, count in known or () if count * parts > HOT * total]
-    many = "1 key holds" if len(hot) == 1 else f"{len(hot):,} keys hold"
-    told = f"{jobs} counted the keys of {total or 0:,} events: {many} more than a task should"
-    return tuple(sorted(hot)), (told,)
+        Beside them the share that they hold together. A job counts the rows where it is not known
+        how many there are.
+        """
+        jobs = "a job" if rows is not None else "two jobs"
+        if rows is None:
+            frames = filter(self.rows.is_wanted, self.rows.source.frames)
+            rows = sum(frame.df.count() for frame in frames)
+        sample = min(max(FEWEST, EACH * self.parts), SAMPLE)
+        seen = self._keyed(keys, sample / max(rows, 1)).select(KEY).toArrow()
+        found, counts = np.unique(seen.column(KEY).to_numpy(), return_counts=True)
+        is_hot = counts * self.parts > HOT * len(seen)
+        hot = tuple(found[is_hot].tolist())
+        many = "1 key holds" if len(hot) == 1 else f"{len(hot):,} keys hold"
+        told = f"{jobs} counted the keys of {len(seen):,} events: {many} more than a task should"
+        return hot, float(counts[is_hot].sum() / max(len(seen), 1)), (told,)
