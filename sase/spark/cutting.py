@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import ceil
 from warnings import warn
 
 import numpy as np
@@ -203,8 +202,8 @@ class _Cutter:
         if not hot:
             return Cut(choice, keys, self.parts, told=told)
         events = self._keyed(keys).filter(sf.col(f"`{KEY}`").isin(*hot))
-        # No larger than the parts that hold what is left.
-        parts = self.asked or max(ceil(share * self.parts), 2)
+        # About as large as the parts of all keys would be.
+        parts = self.asked or max(round(share * self.parts), 2)
         slices, more = replace(self, parts=parts).slices(events, files)
         return Cut(choice, keys, self.parts, slices, hot, (*told, *more))
 
