@@ -15,7 +15,7 @@ from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
 from sase.cli.sparing import spare_pandas
 from sase.cli.told import counted
-from sase.cli.writing import discard, write_file
+from sase.cli.writing import discard, print_rows, write_file
 from sase.errors import SaseError
 
 # Every other option is a parameter of the same name of a generator.
@@ -104,30 +104,19 @@ def _shop(given: dict[str, Any], output: Path | None, answers: Path | None, endi
 
 
 def _write(rows: Any, path: Path | None, thing: str, ending: Ending) -> None:
-    """Write an Arrow reader of batches, and say how many things it held."""
+    """Write an Arrow reader of batches, as CSV if there is no file; say how many things it held."""
     counts: list[int] = []
     start = time.perf_counter()
     if path is None:
-        _print(rows, counts.append)
+        if sys.stdout is None:
+            raise SaseError("there is no standard output: name a file")
+        print_rows("csv", rows.schema, rows, wrote=counts.append)
         sys.stdout.flush()  # or the summary could overtake what it sums up
     else:
         write_file(rows.schema, rows, str(path), ending, give_up=discard, wrote=counts.append)
     seconds = time.perf_counter() - start
     written = f"{counted(sum(counts), thing)} written to {path or 'standard output'}"
     print(f"{written} in {seconds:.1f} s", file=sys.stderr)
-
-
-def _print(rows: Any, wrote: Callable[[int], None]) -> None:
-    """As CSV to standard output."""
-    from sase.engine.sinks import CsvWriter
-
-    if sys.stdout is None:
-        raise SaseError("there is no standard output: name a file")
-    writer = CsvWriter(sys.stdout.buffer, rows.schema)
-    for batch in rows:
-        writer.write_batch(batch)
-        wrote(len(batch))
-    writer.close()
 
 
 def _uniform(parser: ArgumentParser) -> None:

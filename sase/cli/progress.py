@@ -41,6 +41,10 @@ class Progress:
         """How long it takes."""
         return time.monotonic() - self._begin
 
+    def found(self, matches: int) -> None:
+        """Count some more matches."""
+        self.matches += matches
+
     def line(self) -> str:
         """Rows, rate and matches."""
         rate = self.rows / max(self.seconds, 1e-9)

@@ -17,7 +17,7 @@ from sase.cli.signals import Ending
 from sase.cli.spark import ADDRESS, Given, add_spark, session
 from sase.cli.stages import Stages
 from sase.cli.told import counted, say, told_warnings
-from sase.cli.writing import write_file
+from sase.cli.writing import print_rows, write_file
 
 if TYPE_CHECKING:
     from sase.spark.replay import Replay
@@ -178,13 +178,9 @@ def _write_file(rows: DataFrame, path: str, ending: Ending) -> None:
 
 
 def _print_all(found: DataFrame, format: str) -> None:
-    from sase.engine.sinks import text_writer
     from sase.spark.collecting import batches_of, in_order, schema_of
 
-    out = text_writer(format, sys.stdout.buffer, schema_of(found))
-    for batch in batches_of(in_order(found)):
-        out.write_batch(batch)
-    out.close()
+    print_rows(format, schema_of(found), batches_of(in_order(found)))
 
 
 def _print_table(found: DataFrame, count: int, type_column: str | None) -> None:

@@ -14,7 +14,7 @@ from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending, Terminated
 from sase.cli.told import counted, say, say_late, told_warnings
-from sase.cli.writing import write_file
+from sase.cli.writing import print_rows, write_file
 
 if TYPE_CHECKING:
     from sase.api.compiling import Compiled
@@ -188,31 +188,13 @@ def _put_aside(report: Report, path: str | None, ending: Ending) -> None:
 def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending: Ending) -> str:
     """Write what is found; where it is, for the summary."""
     if arguments.out is not None:
-        _write_file(matches, arguments.out, progress, ending)
+        write_file(*matches.to_batches(), arguments.out, ending, wrote=progress.found)
         return f": {arguments.out}"
     if arguments.format in (None, "table"):
         _print_table(matches, progress)
     else:
-        _print_all(matches, arguments.format, progress)
+        print_rows(arguments.format, *matches.to_batches(), wrote=progress.found)
     return ""
-
-
-def _write_file(matches: Matches, path: str, progress: Progress, ending: Ending) -> None:
-    def wrote(rows: int) -> None:
-        progress.matches += rows
-
-    write_file(*matches.to_batches(), path, ending, wrote=wrote)
-
-
-def _print_all(matches: Matches, format: str, progress: Progress) -> None:
-    from sase.engine.sinks import text_writer
-
-    schema, batches = matches.to_batches()
-    out = text_writer(format, sys.stdout.buffer, schema)
-    for batch in batches:
-        out.write_batch(batch)
-        progress.matches += batch.num_rows
-    out.close()
 
 
 def _print_table(matches: Matches, progress: Progress) -> None:

@@ -1,7 +1,8 @@
-"""Files that commands write: whole under their names, or not there."""
+"""What commands write: files, whole under their names or not there, and standard output."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,23 @@ def discard(sink: FileSink) -> None:
     sink.discard()
 
 
+def ignored(rows: int) -> None:
+    """Nobody counts what is written."""
+
+
+def print_rows(
+    format: str, schema: Any, batches: Iterable[Any], *, wrote: Callable[[int], None] = ignored
+) -> None:
+    """Write to standard output, and say of each batch how many rows it had."""
+    from sase.engine.sinks import text_writer
+
+    out = text_writer(format, sys.stdout.buffer, schema)
+    for batch in batches:
+        out.write_batch(batch)
+        wrote(batch.num_rows)
+    out.close()
+
+
 def write_file(
     schema: Any,
     batches: Iterable[Any],
@@ -31,7 +49,7 @@ def write_file(
     ending: Ending,
     *,
     give_up: Callable[[FileSink], None] = abandon,
-    wrote: Callable[[int], None] = lambda rows: None,
+    wrote: Callable[[int], None] = ignored,
 ) -> None:
     """Write a file, and say of each batch how many rows it had; what ends it comes in between."""
     from sase.engine.sinks import FileSink

@@ -14,8 +14,10 @@ import pyarrow.parquet
 import pytest
 
 import sase
+from sase.cli.signals import Ending
+from sase.cli.writing import write_file
 from sase.engine.matches import Matches
-from sase.engine.sinks import FileSink, text_writer
+from sase.engine.sinks import text_writer
 
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
 EVENTS: list[dict[str, Any]] = [
@@ -52,11 +54,10 @@ def test_csv_has_series_as_json_and_nothing_of_what_is_missing(matches: Matches)
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl"])
 def test_the_other_formats_have_lists(suffix: str, matches: Matches, tmp_path: Path) -> None:
     path = tmp_path / f"found.{suffix}"
-    schema, batches = matches.to_batches()
-    sink = FileSink(path, schema)
-    for batch in batches:
-        sink.write_batch(batch)
-    sink.close()
+    written: list[int] = []
+    with Ending() as ending:
+        write_file(*matches.to_batches(), str(path), ending, wrote=written.append)
+    assert sum(written) == 3
     if suffix == "jsonl":
         rows = [json.loads(line) for line in path.read_text().splitlines()]
     elif suffix == "parquet":
