@@ -38,9 +38,9 @@ class KnownTypes:
         self._translation: tuple[tuple[str, ...], NDArray[np.int16]] | None = None
 
     def translation(self, names: tuple[str, ...]) -> NDArray[np.int16]:
-        """The plan's code by an input's code plus one."""
+        """The plan's code by an input's code, and at the end that of an event without a type."""
         if self._translation is None or self._translation[0] != names:
-            codes = [-1, *(self.codes.get(name, self.stranger) for name in names)]
+            codes = [*(self.codes.get(name, self.stranger) for name in names), NOTHING]
             self._translation = (names, np.array(codes, np.int16))
         return self._translation[1]
 
@@ -100,7 +100,7 @@ class PlanCoding:
     def types(self, block: Block) -> NDArray[np.int16]:
         """The types of the block's events as the plan counts them."""
         events = block.events
-        return self.types_known.translation(events.type_names)[events.types[block.rows] + 1]
+        return self.types_known.translation(events.type_names)[events.types[block.rows]]
 
     def lane(self, block: Block, attribute: str) -> Lane:
         """An attribute of the block's events; NULL where the type does not declare it."""
@@ -213,7 +213,8 @@ class PlanCoding:
         attribute = test.attribute
         column = block.events.columns.get(attribute)
         if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
-            return [column.take(block.rows).values], self._declared(block, attribute)
+            values = column.values[block.rows].astype(np.int64, copy=False)
+            return [values], self._declared(block, attribute)
         if column is None or column.dictionary is None:
             lane = block.lane(attribute)
             return _comparable(lane), lane.valid

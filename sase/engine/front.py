@@ -106,7 +106,8 @@ class Front:
 
     def _admitted(self, events: Events, begin: int, end: int) -> tuple[Numbers, int]:
         """What is admitted, and how much that is: probably not much more than of the last block."""
-        types, ts, states = events.types[begin:end], events.ts[begin:end], self._states_of(events)
+        types = events.types[begin:end].astype(np.int16, copy=False)
+        ts, states = events.ts[begin:end], self._states_of(events)
         room = min(end - begin, self._usual + self._usual // 4) + 1
         out = np.empty((3, room), np.int64)
         count = admit(types, ts, states, begin, out)

@@ -333,14 +333,14 @@ class Matcher:
 
     def _through(self, step: str, argument: Block | Clock) -> Iterator[Results]:
         """What comes out of the last operator."""
-        below: Iterator[object] = iter(())
+        below: Iterator[Any] = iter(())
         for number, operator in enumerate(self._operators, 1):
             taking = getattr(operator, step)
             if self._stopwatch is None:
                 below = taking(argument, below)
             else:
                 below = self._stopwatch.timed(number, taking, argument, below)
-        yield from below  # type: ignore[misc]
+        return below
 
     def _end(self) -> Iterator[Results]:
         if not self._is_done():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sase.engine.events.faults import Refused
 
 Int64s: TypeAlias = NDArray[np.int64]
-TypeCodes: TypeAlias = NDArray[np.int16]
+TypeCodes: TypeAlias = NDArray[np.signedinteger]
 Mask: TypeAlias = NDArray[np.bool_]
 
 
@@ -23,10 +23,11 @@ Mask: TypeAlias = NDArray[np.bool_]
 class Column:
     """The values of one attribute; what stands in `values` where `valid` is false means nothing.
 
-    Floats are float64 without NaN, strings int32 codes into `dictionary` (−1 for NULL), whose
-    values are distinct; everything else is int64: booleans 0 and 1, times in the resolution of
-    `type`, decimals without their point, which `type` places. A whole column of an input may have
-    narrower integers, which are made int64 when some are taken: mostly these are few.
+    Floats are float64 without NaN, strings codes of at most 32 bits into `dictionary` (−1 for
+    NULL), whose values are distinct; everything else is int64: booleans 0 and 1, times in the
+    resolution of `type`, decimals without their point, which `type` places. A whole column of an
+    input may have narrower integers, which are made int64 when some are taken: mostly these are
+    few.
     """
 
     type: DataType
@@ -57,9 +58,10 @@ class Events:
 
     `order` gives the input row of each position, None where they are the same; `tie` the rank of
     its order key, None where every event has its own. Types are codes into `type_names`, −1 for
-    an event without a type. Where the tables of several types have columns of one name and
-    different kinds, `by_type` holds them by type and name, and `columns` does not. `refused` are
-    the bad rows that were taken out: no position is theirs, and `order` steps over them.
+    an event without a type, and as narrow as they were given. Where the tables of several types
+    have columns of one name and different kinds, `by_type` holds them by type and name, and
+    `columns` does not. `refused` are the bad rows that were taken out: no position is theirs, and
+    `order` steps over them.
     """
 
     ts: Int64s

@@ -87,8 +87,9 @@ def encoded(
 ) -> tuple[NDArray[Any], Values, bool]:
     """The codes of a column: indices go from dictionary to dictionary, no row's string is seen.
 
-    Beside the values whether some codes may be −1, of NULL. Where the values are more than `dtype`
-    can count the codes are wrong, and the caller sees it by the number of values.
+    They are of `dtype`, or narrower as they were given. Beside the values whether some codes may be
+    −1, of NULL. Where the values are more than `dtype` can count the codes are wrong, and the
+    caller sees it by the number of values.
     """
     chunks, is_distinct = _with_dictionaries([piece.array for piece in column])
     dictionaries = [chunk.dictionary for chunk in chunks]
@@ -97,7 +98,9 @@ def encoded(
     indices, mappings = [chunk.indices for chunk in chunks], [known.mappings[key] for key in keys]
     parts = [codes_of(*each, dtype) for each in zip(indices, mappings, strict=True)]
     may_lack = any(index.null_count for index in indices) or any(map(_lacks, mappings))
-    return joined(parts, dtype), known.values, may_lack
+    given = np.result_type(*parts) if parts else np.dtype(dtype)
+    is_narrower = given.kind == "i" and np.can_cast(given, dtype)
+    return joined(parts, given if is_narrower else dtype), known.values, may_lack
 
 
 def _with_dictionaries(arrays: list[pa.Array]) -> tuple[list[pa.DictionaryArray], bool]:

@@ -126,11 +126,11 @@ class TransformationState:
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Results]:
         """The results of a block."""
-        yield from self._results(self._having.push(block, below) if self._having else below)
+        return self._results(self._having.push(block, below) if self._having else below)
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Results]:
         """The results that time shows."""
-        yield from self._results(self._having.advance(clock, below) if self._having else below)
+        return self._results(self._having.advance(clock, below) if self._having else below)
 
     def _results(self, below: Iterator[Any]) -> Iterator[Results]:
         if self._apart is not None:

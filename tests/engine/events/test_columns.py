@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import sase
 from sase.binding import Schema
 from sase.binding.types import BOOLEAN, FLOAT, INTEGER, STRING, UNKNOWN, DataType, Kind
 from sase.engine.events import Column, Loader, describe, load
@@ -112,6 +113,21 @@ def test_codes_under_nulls_may_be_anything() -> None:
         pa.array([None] * 2, pa.int8()), pa.array([], "string")
     )
     assert decoded(column(nothing)) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("index", "kept"), [("int8", "int8"), ("int16", "int16"), ("uint8", "int32")]
+)
+def test_indices_stay_as_narrow_as_they_are(index: str, kept: str) -> None:
+    """As many values as the indices can count: nothing is added to the last of them."""
+    names = [f"T{number}" for number in range(128)]
+    codes = np.arange(127, -1, -1).astype(index)
+    array = pa.DictionaryArray.from_arrays(pa.array(codes), names)
+    assert column(array).values.dtype == kept
+    table = pa.table({"ts": range(128), "type": array, "price": range(128)})
+    query = "EVENT SEQ(T127 a, T0 b) WHERE a.price >= 0 AND b.price > 100"
+    assert sase.match(query, table).rows.to_pylist() == [{"a": 0, "b": 127}]
+    assert len(sase.match(query.replace("100", "127"), table)) == 0
 
 
 def test_the_values_of_a_dictionary_are_distinct() -> None:
