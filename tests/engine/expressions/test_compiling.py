@@ -104,6 +104,28 @@ def test_a_kernel_is_compiled_once(package: Path) -> None:
     assert run(package) == ("[0, 4, 8] 1\n", "")
 
 
+COLLECTING = """
+import gc
+from numba.core import event
+from sase.engine.kernels.example import half
+
+class Told(event.Listener):
+    def on_start(self, event):
+        print(gc.isenabled())
+    def on_end(self, event):
+        pass
+
+with event.install_listener("numba:compile", Told()):
+    half(3)
+print(gc.isenabled())
+"""
+
+
+def test_no_garbage_is_collected_meanwhile(package: Path) -> None:
+    """Neither for a kernel nor for its part; and afterwards it is again."""
+    assert run(package, COLLECTING) == ("False\nFalse\nTrue\n", COMPILING)
+
+
 PREPARED = """
 import sys
 print("numba.np.linalg" in sys.modules)
