@@ -20,6 +20,7 @@ from sase.binding.bound import (
 )
 from sase.binding.folding import fold_comparison
 from sase.binding.literals import bind_literal
+from sase.binding.parts import references
 from sase.binding.scope import Scope, is_unknown
 from sase.binding.types import BOOLEAN, STRING, DataType, Kind
 from sase.binding.values import bind_value, on_raw_time
@@ -65,6 +66,8 @@ def combined(make: type[All] | type[Any], operands: list[Condition], span: Span)
     decisive = make is Any  # TRUE decides an OR, FALSE an AND; the other one falls out
     flat = list(_flattened(make, operands))
     if any(isinstance(operand, Truth) and operand.value is decisive for operand in flat):
+        if make is All and any(_reads_events(operand) for operand in flat):
+            return All(tuple(flat), span=span)  # false of these events, not of all matches
         return Truth(decisive, span=span)
     left = [operand for operand in flat if not isinstance(operand, Truth)]
     if not left:
@@ -72,6 +75,10 @@ def combined(make: type[All] | type[Any], operands: list[Condition], span: Span)
     # What was written as one conjunct stays one: a conjunction that is left of an OR keeps it.
     is_one = len(left) == 1 and not (make is Any and isinstance(left[0], All))
     return left[0] if is_one else make(tuple(left), span=span)
+
+
+def _reads_events(condition: Condition) -> bool:
+    return next(references(condition), None) is not None
 
 
 def _flattened(make: type[All] | type[Any], operands: list[Condition]) -> Iterator[Condition]:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sase.binding.bound import (
     Aggregate,
     All,
-    Any,
-    Between,
     BoundComponent,
-    Comparison,
     Condition,
     Conjunct,
     ConjunctClass,
-    Expression,
-    Like,
-    Membership,
-    NullTest,
-    Operation,
     Part,
     Quantified,
     Reference,
@@ -27,6 +19,7 @@ from sase.binding.bound import (
     When,
 )
 from sase.binding.conditions import OPPOSITES, bind_condition
+from sase.binding.parts import references
 from sase.binding.scope import Scope
 from sase.lang import ast
 from sase.lang.printer import to_text
@@ -47,54 +40,13 @@ def bind_conjuncts(nodes: Iterable[ast.Expression], scope: Scope) -> tuple[Conju
     for node in nodes:
         condition = bind_condition(node, scope)
         parts = condition.operands if isinstance(condition, All) else (condition,)
-        if isinstance(condition, Truth) and not condition.value and not scope.problems.found:
+        is_never_true = any(isinstance(part, Truth) and not part.value for part in parts)
+        if is_never_true and not scope.problems.found:
             scope.problems.warning(
                 "never-true", "this condition is never true: nothing can match", node.span
             )
         conjuncts += [c for part in parts if (c := _classified(part, node, scope)) is not None]
     return tuple(conjuncts)
-
-
-def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
-    """Every reference to an event in a condition or expression, from left to right."""
-    match node:
-        case Reference() | Aggregate():
-            yield node
-        case Operation(operands=operands) | All(operands=operands) | Any(operands=operands):
-            for operand in operands:
-                yield from references(operand)
-        case Comparison(left=left, right=right):
-            yield from references(left)
-            yield from references(right)
-        case Between(operand=operand, low=low, high=high):
-            for value in (operand, low, high):
-                yield from references(value)
-        case Membership(operand=operand) | Like(operand=operand) | NullTest(operand=operand):
-            yield from references(operand)
-
-
-def with_references(condition: Condition, change: Callable[[Reference], Reference]) -> Condition:
-    """The same condition on other events, where it reads single ones."""
-
-    def new(value: Expression) -> Expression:
-        match value:
-            case Reference():
-                return change(value)
-            case Operation(operands=operands):
-                return replace(value, operands=tuple(map(new, operands)))
-        return value
-
-    match condition:
-        case All(operands=operands) | Any(operands=operands):
-            parts = tuple(with_references(each, change) for each in operands)
-            return replace(condition, operands=parts)
-        case Comparison(left=left, right=right):
-            return replace(condition, left=new(left), right=new(right))
-        case Between(operand=operand, low=low, high=high):
-            return replace(condition, operand=new(operand), low=new(low), high=new(high))
-        case Membership(operand=operand) | Like(operand=operand) | NullTest(operand=operand):
-            return replace(condition, operand=new(operand))
-    return condition
 
 
 def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Conjunct | None:

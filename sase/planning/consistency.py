@@ -50,7 +50,7 @@ from sase.binding.bound import (
     Truth,
     When,
 )
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.binding.text import value_text
 from sase.binding.types import Kind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sase.binding.bound import BoundComponent, Conjunct, Part, Reference
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.planning.walking_back import Decided, Step, decided_walking_back
 
 

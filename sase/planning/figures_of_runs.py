@@ -33,7 +33,7 @@ from sase.binding.bound import (
     When,
     WindowKind,
 )
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.lang.ast import StrategyName
 from sase.planning.figures import UNKNOWN_AGREEMENT
 from sase.planning.growth import Matrix, after, log_mean, log_of, power

@@ -22,7 +22,7 @@ from sase.binding.bound import (
     Part,
     WindowKind,
 )
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, test_text
 from sase.lang.ast import TURNED, StrategyName
 from sase.planning.nodes import EdgeCondition, RunEvaluation

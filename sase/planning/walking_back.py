@@ -22,7 +22,7 @@ from sase.binding.bound import (
     Reference,
     When,
 )
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 
 
 class Step(IntEnum):

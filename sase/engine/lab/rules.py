@@ -17,7 +17,7 @@ import numpy as np
 
 from sase.binding import BoundQuery, Schema
 from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, When, WindowKind
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.engine.events import Events
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.lab.truth import Bound, Series, Values

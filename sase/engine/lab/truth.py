@@ -30,8 +30,8 @@ from sase.binding.bound import (
     Reference,
     Truth,
 )
-from sase.binding.conjuncts import references
 from sase.binding.folding import INT64_MAX, INT64_MIN, fold_comparison, fold_operation
+from sase.binding.parts import references
 from sase.binding.types import Kind
 from sase.engine.events import Events
 from sase.engine.expressions.constants import NANOSECOND, TIMES, literal

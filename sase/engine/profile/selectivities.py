@@ -21,7 +21,7 @@ from sase.binding.bound import (
     Part,
     Reference,
 )
-from sase.binding.conjuncts import references, with_references
+from sase.binding.parts import references, with_references
 from sase.binding.text import condition_text
 from sase.engine.operators.checking import Checking
 from sase.engine.profile.chains import Chains, Numbers

@@ -13,7 +13,7 @@ import numpy as np
 
 from sase.binding import BoundQuery, Schema
 from sase.binding.bound import Aggregate, Condition, Part, Reference
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.binding.text import value_text
 from sase.binding.types import DataType, Kind
 from sase.engine.events import Events

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sase.binding import BoundQuery
 from sase.binding.bound import Column, Condition, Reference, WindowKind
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.binding.types import Kind as ValueKind
 from sase.engine.bindings import Bindings
 from sase.engine.expressions.constants import TIMES

@@ -27,7 +27,7 @@ from sase.binding.bound import (
     When,
 )
 from sase.binding.conditions import OPPOSITES
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.binding.schema import Schema
 
 

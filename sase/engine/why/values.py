@@ -22,7 +22,7 @@ from sase.binding.bound import (
     Membership,
     Reference,
 )
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.binding.types import DataType, Kind
 from sase.engine.expressions import Lane
 from sase.engine.expressions.constants import TIMES

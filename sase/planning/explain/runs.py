@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, When
-from sase.binding.conjuncts import references
+from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, test_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import EdgeCondition, Evaluation, RunEvaluation

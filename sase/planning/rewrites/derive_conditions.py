@@ -25,7 +25,7 @@ from sase.binding.bound import (
     Reference,
     Truth,
 )
-from sase.binding.conjuncts import with_references
+from sase.binding.parts import with_references
 from sase.binding.text import Names, condition_text, value_text
 from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, the
 from sase.planning.rewrites.contract import Declined, Outcome

@@ -1,0 +1,63 @@
+"""What stands in a condition: the references to events, and the same with others in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from sase.binding.bound import (
+    Aggregate,
+    All,
+    Any,
+    Between,
+    Comparison,
+    Condition,
+    Expression,
+    Like,
+    Membership,
+    NullTest,
+    Operation,
+    Reference,
+)
+
+
+def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
+    """Every reference to an event in a condition or expression, from left to right."""
+    match node:
+        case Reference() | Aggregate():
+            yield node
+        case Operation(operands=operands) | All(operands=operands) | Any(operands=operands):
+            for operand in operands:
+                yield from references(operand)
+        case Comparison(left=left, right=right):
+            yield from references(left)
+            yield from references(right)
+        case Between(operand=operand, low=low, high=high):
+            for value in (operand, low, high):
+                yield from references(value)
+        case Membership(operand=operand) | Like(operand=operand) | NullTest(operand=operand):
+            yield from references(operand)
+
+
+def with_references(condition: Condition, change: Callable[[Reference], Reference]) -> Condition:
+    """The same condition on other events, where it reads single ones."""
+
+    def new(value: Expression) -> Expression:
+        match value:
+            case Reference():
+                return change(value)
+            case Operation(operands=operands):
+                return replace(value, operands=tuple(map(new, operands)))
+        return value
+
+    match condition:
+        case All(operands=operands) | Any(operands=operands):
+            parts = tuple(with_references(each, change) for each in operands)
+            return replace(condition, operands=parts)
+        case Comparison(left=left, right=right):
+            return replace(condition, left=new(left), right=new(right))
+        case Between(operand=operand, low=low, high=high):
+            return replace(condition, operand=new(operand), low=new(low), high=new(high))
+        case Membership(operand=operand) | Like(operand=operand) | NullTest(operand=operand):
+            return replace(condition, operand=new(operand))
+    return condition
