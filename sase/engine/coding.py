@@ -123,6 +123,10 @@ class PlanCoding:
             self._key_codes[key] = KeyCodes(streaming=self.streaming)
         return self._keys[tests]
 
+    def codes_of(self, key: Key) -> KeyCodes:
+        """What gives the codes under a key that has tests."""
+        return self._key_codes[key]
+
     def size(self, key: Key) -> int:
         """All codes under this key are less."""
         return self._key_codes[key].size if key.tests else 1

@@ -107,7 +107,7 @@ class Front:
     def _admitted(self, events: Events, begin: int, end: int) -> tuple[Numbers, int]:
         """What is admitted, and how much that is: probably not much more than of the last block."""
         types = events.types[begin:end].astype(np.int16, copy=False)
-        ts, states = events.ts[begin:end], self._states_of(events)
+        ts, states = events.ts[begin:end], self.states_of(events.type_names)
         room = min(end - begin, self._usual + self._usual // 4) + 1
         out = np.empty((3, room), np.int64)
         count = admit(types, ts, states, begin, out)
@@ -123,15 +123,15 @@ class Front:
         numbers = np.arange(first, first + len(places)) if self._dense else positions
         return Block(stretch, places, states, ts, positions, numbers, self.coding)
 
-    def _states_of(self, events: Events) -> Numbers:
+    def states_of(self, type_names: tuple[str, ...]) -> Numbers:
         """The components that admit each type, as bits, by code plus one."""
-        if self._states is None or self._states[0] != events.type_names:
-            found = np.full(len(events.type_names) + 1, WATCHED if self._every else 0, np.int64)
+        if self._states is None or self._states[0] != type_names:
+            found = np.full(len(type_names) + 1, WATCHED if self._every else 0, np.int64)
             for bit, component in enumerate(self.components):
-                for code, name in enumerate(events.type_names):
+                for code, name in enumerate(type_names):
                     if component.types is None or name in component.types:
                         found[code + 1] |= 1 << bit
-            self._states = (events.type_names, frozen(found))
+            self._states = (type_names, frozen(found))
         return self._states[1]
 
     def _ranks(self, block: Block) -> Numbers:

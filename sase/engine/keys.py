@@ -59,6 +59,11 @@ class KeyCodes:
         self.size = len(self._table.used)
         return codes
 
+    @property
+    def digits(self) -> Numbers | None:
+        """How codes are made of keys, where they are, as kernels take it."""
+        return self._digits if self._table is None else None
+
     def recycle(self, horizon: int) -> None:
         """Give up the codes of keys that no event from this one on has, once they are many."""
         table = self._table

@@ -34,6 +34,7 @@ from sase.engine.reorder import Arrived, Reorder
 from sase.engine.report import Report, together
 from sase.engine.stopwatch import Stopwatch
 from sase.engine.store import Store
+from sase.engine.straight import Straight
 from sase.errors import SaseError
 from sase.planning.nodes import chain
 
@@ -73,6 +74,7 @@ class Matcher:
             Store(plan.options.stack),
         )
         self._operators: list[OperatorState] = opened_operators(plan.operators, self._context)
+        self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
         # Reads a clock that only runs forward, if one is handed in.
         self._stopwatch = None if clock is None else Stopwatch(clock, len(self._operators) + 1)
         # Where nothing is kept of events their positions are their numbers.
@@ -102,11 +104,11 @@ class Matcher:
         # The order key of the last event, and how far time has come.
         self._last: tuple[int, ...] | None = None
         self._time = -END - 1
-        self._is_undelivered = False
         self._notes = Notes(plan, self._context.overflows)
-        self._is_finished = False
+        self._is_undelivered = self._is_finished = False
         # What the operators of others counted, which searched other events.
         self._others: tuple[Counted, ...] = ()
+        self._straight = Straight.of(self) if streaming else None
 
     # ------------------------------------------------------------ what callers use
 
@@ -116,6 +118,9 @@ class Matcher:
         Rows that are late (LANGUAGE.md section 8) go to `late`.
         """
         self._check_open()
+        results = None if self._straight is None else self._straight.push(batch)
+        if results is not None:
+            return self._matches(results)
         return self._push(self.opened(batch), None)
 
     def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:
@@ -262,11 +267,6 @@ class Matcher:
             return ()
         return tuple(zip(["Front", *self._names], self._stopwatch.spent, strict=True))
 
-    @property
-    def _names(self) -> list[str]:
-        """Those of the nodes of the plan, whatever runs them."""
-        return [type(node).__name__ for node in reversed(chain(self._plan.operators))]
-
     # ------------------------------------------------------------ the loop
 
     def _go_on(self, arrived: list[Arrived]) -> Iterator[Results]:
@@ -286,10 +286,8 @@ class Matcher:
         """The results of events that follow those before, block by block."""
         if self._is_done():
             return
-        blocks = self._blocks(events)
-        if self._stopwatch is not None:
-            blocks = self._stopwatch.pulled(0, blocks)
-        for block in blocks:
+        blocks, watch = self._blocks(events), self._stopwatch
+        for block in blocks if watch is None else watch.pulled(0, blocks):
             yield from self._through("push", block)
             yield from self._pass(Clock(int(events.ts[block.stretch.end - 1]), block.end))
             self._watch(self._front.at.events)
@@ -302,24 +300,25 @@ class Matcher:
             if self._keeps:
                 self._context.store.remember(block)
             if self._notes.unseen:
-                self._notes.note_types(block)
+                self._notes.note_types(block.events, block.rows)
             yield block
 
     def _pass(self, clock: Clock) -> Iterator[Results]:
-        """Let time pass, and now and then forget what no event to come can need."""
+        """Let time pass, and forget what no event to come can need."""
         yield from self._through("advance", clock)
         store = self._context.store
         for overflows in self._context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
         if self._context.overflows and self._history.pieces:  # else another one has the input
             self._notes.note_rows(self._history)
-        if self._front.at.numbers - self._forgotten >= self._plan.options.stack:
-            self._forgotten = self._front.at.numbers
-            self._forget()
+        self._forget()
 
     def _forget(self) -> None:
-        """Give up what stands before the first event that some operator may need."""
+        """Give up now and then what stands before the first event that some operator may need."""
         at, store = self._front.at, self._context.store
+        if at.numbers - self._forgotten < self._plan.options.stack:
+            return
+        self._forgotten = at.numbers
         known = [operator.horizon() for operator in self._operators]
         end = at.numbers if self._keeps else at.events
         horizon = min((each for each in known if each is not None), default=end)
@@ -373,8 +372,7 @@ class Matcher:
 
     def _matches(self, results: Iterable[Results]) -> Matches:
         found = tuple(results)  # which may bring more history
-        part = Found(self.shape, self._history, found)
-        matches = Matches.of([part], self.report())
+        matches = Matches.of([Found(self.shape, self._history, found)], self.report())
         self._history = self._history.since(self._oldest)
         return matches
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sase.engine.block import Block, Numbers
+from sase.engine.block import Numbers
+from sase.engine.events import Events
 from sase.engine.history import History
 from sase.engine.operators.contract import Overflows
 from sase.engine.plan import EnginePlan
@@ -25,11 +26,11 @@ class Notes:
         # By the position of an event its row: when it is asked for the input may be gone.
         self._rows: dict[int, int] = {}
 
-    def note_types(self, block: Block) -> None:
-        """Which of the query's types have occurred."""
-        self._known_names = names = block.events.type_names
+    def note_types(self, events: Events, rows: slice | Numbers) -> None:
+        """Which of the query's types have occurred in some of the events."""
+        self._known_names = names = events.type_names
         if self.unseen:
-            types = block.events.types[block.rows]
+            types = events.types[rows]
             sought = [code for code, name in enumerate(names) if name in self.unseen]
             self.unseen -= {names[code] for code in sought if (types == code).any()}
 

@@ -88,6 +88,11 @@ class Reorder:
         self._wait(inputs, events, np.arange(first, first + count) if rows is None else rows)
         return list(self._released())
 
+    def passed(self, arrived: int, last: int) -> None:
+        """Rows have gone on of which none had to wait, up to a time that was not there before."""
+        self.arrived += arrived
+        self.floor, self._greatest = last, (last, LEAST)
+
     def advance(self, to: int) -> list[Arrived]:
         """What goes on because no row before a time is to come."""
         self.floor = max(self.floor, to)

@@ -68,7 +68,7 @@ class Loader:
         self.quarantines = on_bad_row == "quarantine"
         self._classify = classify if schema.definitions else None
         self._resolved: tuple[list[object], Resolved] | None = None
-        self._quick: Quick | None = None
+        self.quick: Quick | None = None
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
     def opened(self, events: object) -> Inputs:
@@ -81,12 +81,12 @@ class Loader:
         """The events of an input."""
         inputs = self.opened(events)
         source = inputs.tables[0].source if len(inputs.tables) == 1 else None
-        if self._quick is not None and isinstance(source, pa.RecordBatch):
-            loaded = self._quick.load(source)
+        if self.quick is not None and isinstance(source, pa.RecordBatch):
+            loaded = self.quick.load(source)
             if loaded is not None:
                 return loaded
         loaded = self._load(inputs, threads)
-        self._quick = self._short_way(inputs)
+        self.quick = self._short_way(inputs)
         return loaded
 
     def _short_way(self, inputs: Inputs) -> Quick | None:

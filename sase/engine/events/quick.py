@@ -20,12 +20,12 @@ from sase.engine.events.numbers import MOST_EXACT
 from sase.engine.events.pieces import INTEGERS
 from sase.engine.events.resolving import Resolved
 from sase.engine.events.stream import Column, Events, Int64s
-from sase.engine.events.strings import Dictionaries, codes_of, identity
+from sase.engine.events.strings import Dictionaries, codes_of, identity, lacks
 
 _PLAIN = {*INTEGERS, pa.timestamp("s").id} - {pa.uint64().id}
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Where a column stands, and what its numbers are; of strings the dictionaries seen."""
 
     name: str
@@ -37,10 +37,10 @@ class _Place(NamedTuple):
 class Quick:
     """The columns of a schema that the short way can load."""
 
-    def __init__(self, schema: pa.Schema, resolved: Resolved, time: _Place, type: _Place) -> None:
-        self._schema, self._resolved = schema, resolved
-        self._time, self._type = time, type
-        self._columns: list[_Place] = []
+    def __init__(self, schema: pa.Schema, resolved: Resolved, time: Place, type: Place) -> None:
+        self._schema, self.resolved = schema, resolved
+        self.time, self.type = time, type
+        self.columns: list[Place] = []
         self._has_time = False
 
     @classmethod
@@ -70,20 +70,22 @@ class Quick:
             )
             if place is None or wanted.within is not None:
                 return None
-            quick._columns.append(place)
+            quick.columns.append(place)
         return quick
+
+    def knows(self, batch: object) -> bool:
+        """Whether this is a batch, and has this schema."""
+        return isinstance(batch, pa.RecordBatch) and batch.schema.equals(self._schema)
 
     def load(self, batch: pa.RecordBatch) -> Events | None:
         """The events of a batch, if nothing in it asks for the long way."""
-        if not batch.schema.equals(self._schema):
+        if not self.knows(batch):
             return None
-        ts = _numbers(batch, self._time)
-        types = _codes(batch, self._type, np.int16)
+        ts, types = _numbers(batch, self.time), self.types(batch)
         if ts is None or types is None or not (ts[1:] > ts[:-1]).all():
             return None
-        assert self._type.known is not None
         columns = {}
-        for place in self._columns:
+        for place in self.columns:
             values: NDArray[Any] | None
             if place.known is not None:
                 values = _codes(batch, place, np.int32)
@@ -96,34 +98,44 @@ class Quick:
             dictionary = None if place.known is None else place.known.values.dictionary
             columns[place.name] = Column(place.type, values, None, dictionary)
         if self._has_time:
-            columns[self._time.name] = Column(self._time.type, ts)
-        return Events(
-            ts, self._resolved.resolution_ns, types, self._type.known.values.names, columns
-        )
+            columns[self.time.name] = Column(self.time.type, ts)
+        return Events(ts, self.resolved.resolution_ns, types, self.type_names, columns)
+
+    def types(self, batch: pa.RecordBatch) -> NDArray[np.signedinteger] | None:
+        """The types of a batch, if they are in a dictionary that was seen before."""
+        return _codes(batch, self.type, np.int16)
+
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        """What these codes stand for."""
+        assert self.type.known is not None
+        return self.type.known.values.names
 
 
 def _place(
     schema: pa.Schema, name: str, index: int, target: DataType, known: Dictionaries | None
-) -> _Place | None:
+) -> Place | None:
     """A column, if it holds the numbers of the target, or strings in a dictionary."""
     kind = schema.field(index).type
     if known is not None and pa.types.is_dictionary(kind):
-        return _Place(name, index, target, known)
+        return Place(name, index, target, known)
     if kind.id in _PLAIN and data_type(kind) in (target, INTEGER) and target.scale is None:
-        return _Place(name, index, target, None)
+        return Place(name, index, target, None)
     return None
 
 
-def _numbers(batch: pa.RecordBatch, place: _Place) -> Int64s | None:
+def _numbers(batch: pa.RecordBatch, place: Place) -> Int64s | None:
+    values = whole_numbers(batch, place)
+    return None if values is None else values.astype(np.int64, copy=False)
+
+
+def whole_numbers(batch: pa.RecordBatch, place: Place) -> NDArray[Any] | None:
+    """A column without NULLs as it is stored."""
     array = batch.column(place.at)
     if array.null_count:
         return None
-    values = array.to_numpy(zero_copy_only=True)
-    return values if values.dtype == np.int64 else _whole(values)
-
-
-def _whole(values: NDArray[Any]) -> Int64s:
-    return values.view(np.int64) if values.dtype.kind == "M" else values.astype(np.int64)
+    values: NDArray[Any] = array.to_numpy(zero_copy_only=True)
+    return values.view(np.int64) if values.dtype.kind == "M" else values
 
 
 def _as_floats(values: Int64s) -> NDArray[np.float64] | None:
@@ -134,13 +146,20 @@ def _as_floats(values: Int64s) -> NDArray[np.float64] | None:
 
 
 def _codes(
-    batch: pa.RecordBatch, place: _Place, dtype: type[np.int16] | type[np.int32]
+    batch: pa.RecordBatch, place: Place, dtype: type[np.int16] | type[np.int32]
 ) -> NDArray[np.signedinteger] | None:
     """The codes of a column whose dictionary was seen before."""
     array = batch.column(place.at)
     assert place.known is not None
-    key = identity(array.dictionary)
-    if array.null_count or key not in place.known.mappings:
+    mapping = place.known.mappings.get(identity(array.dictionary), _UNKNOWN)
+    if array.null_count or mapping is _UNKNOWN:
         return None
-    codes: NDArray[np.signedinteger] = codes_of(array.indices, place.known.mappings[key], dtype)
-    return codes.astype(dtype, copy=False)
+    if mapping is None:
+        indices: NDArray[np.signedinteger] = array.indices.to_numpy(zero_copy_only=True)
+        return indices.astype(dtype, copy=False)
+    if lacks(mapping):
+        return None
+    return codes_of(array.indices, mapping, dtype).astype(dtype, copy=False)
+
+
+_UNKNOWN = np.zeros(0, np.int32)

@@ -68,7 +68,7 @@ def _mapping(places: NDArray[np.int32]) -> _Mapping:
     return None if (places == np.arange(len(places))).all() else places
 
 
-def _lacks(mapping: _Mapping) -> bool:
+def lacks(mapping: _Mapping) -> bool:
     """Whether a dictionary has a NULL: a code that stays as it is is of a value."""
     return mapping is not None and bool((mapping < 0).any())
 
@@ -97,7 +97,7 @@ def encoded(
     known.learn(dict(zip(keys, dictionaries, strict=True)), is_distinct=is_distinct)
     indices, mappings = [chunk.indices for chunk in chunks], [known.mappings[key] for key in keys]
     parts = [codes_of(*each, dtype) for each in zip(indices, mappings, strict=True)]
-    may_lack = any(index.null_count for index in indices) or any(map(_lacks, mappings))
+    may_lack = any(index.null_count for index in indices) or any(map(lacks, mappings))
     given = np.result_type(*parts) if parts else np.dtype(dtype)
     is_narrower = given.kind == "i" and np.can_cast(given, dtype)
     return joined(parts, given if is_narrower else dtype), known.values, may_lack
@@ -154,7 +154,7 @@ _DICTIONARY = pa.dictionary(pa.int8(), pa.string()).id
 
 def identity(dictionary: pa.Array) -> _Identity:
     """What only dictionaries share that are the same memory."""
-    addresses = (None if buffer is None else buffer.address for buffer in dictionary.buffers())
+    addresses = [None if buffer is None else buffer.address for buffer in dictionary.buffers()]
     return (dictionary.offset, len(dictionary), *addresses)
 
 

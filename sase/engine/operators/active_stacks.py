@@ -42,7 +42,7 @@ class ActiveStacks:
     """The stacks, the walk through them, and the last events of the negative components pushed."""
 
     def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
-        self._key, self._context = context.coding.key(tests), context
+        self.tests, self._key, self._context = tests, context.coding.key(tests), context
         levels, room = context.levels, context.options.stack
         self.stacks = Stacks(
             np.zeros((levels, room, FIELDS), np.int64),
@@ -66,9 +66,7 @@ class ActiveStacks:
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events of a block onto the stacks."""
         arrivals = block.arrivals(states, block.codes(self._key), measures)
-        self.make_room(len(block), self._context.coding.size(self._key))
-        if self._has_start and len(block):
-            self._blocks.append((int(measures[-1]), int(block.numbers[0])))
+        self._expect(arrivals, self._context.coding.size(self._key))
         if self._most_alive is None:
             self.take(block, arrivals, span)
         else:
@@ -77,8 +75,22 @@ class ActiveStacks:
             alive = self.stacks.ends[COUNT] - self.stacks.ends[TAIL]
             self._most_alive = np.maximum(self._most_alive, alive)
 
+    def receive(self, arrivals: Arrivals, keys: int, span: int) -> None:
+        """Push events that are in no block, with keys below a number."""
+        self._expect(arrivals, keys)
+        self._scan(arrivals, span)
+
     def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
         """Push arrivals onto the stacks, which have room for them."""
+        self._scan(arrivals, span)
+
+    def _expect(self, arrivals: Arrivals, keys: int) -> None:
+        """Make room for arrivals with keys below a number, and know where they begin."""
+        self.make_room(len(arrivals.rows), keys)
+        if self._has_start and len(arrivals.rows):
+            self._blocks.append((int(arrivals.measures[-1]), int(arrivals.rows[0])))
+
+    def _scan(self, arrivals: Arrivals, span: int) -> None:
         if self._absences is None:
             scan(arrivals, self.stacks, None, span)
         else:

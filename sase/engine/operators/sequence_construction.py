@@ -30,6 +30,10 @@ class SequenceConstructionState:
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """The sequences that the events of the block complete."""
+        return self.built()
+
+    def built(self) -> Iterator[Sequences]:
+        """The sequences that end in what the scan has remembered since the last time."""
         tally = self._checking.tally
         checks = None if self._checking.is_empty else self._checking.now()
         while self._limit is None or self._built < self._limit:

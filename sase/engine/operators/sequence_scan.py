@@ -8,6 +8,7 @@ from typing import Protocol
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock, Numbers, Tests
 from sase.engine.kernels.checks import Checks, Tally
+from sase.engine.kernels.stacks import Arrivals
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import (
     Context,
@@ -61,7 +62,7 @@ class SequenceScanState:
     def __init__(self, node: SequenceScan, above: SequenceConstruction, context: Context) -> None:
         self.node, self._window = node, node.window
         # What the stacks measure: either window, since they are the same one.
-        self._measured = node.window or above.window
+        self.measured, self._span = node.window or above.window, span_of(node.window)
         self._conditions = SimpleConditions(context, _simple(node, above, context))
         self.stacks: Remembered = _stacks(node, above, context)
         self._seen = 0
@@ -73,8 +74,22 @@ class SequenceScanState:
         if self.node.nothing is not None:
             return iter(())
         states = self._conditions.states(block)
-        self.stacks.push(block, states, measures_of(block, self._measured), span_of(self._window))
+        self.stacks.push(block, states, measures_of(block, self.measured), self._span)
         return iter(())
+
+    @property
+    def plain_key(self) -> Tests | None:
+        """The key of the only stacks, where nothing else is asked of an event but its type."""
+        stacks = self.stacks if type(self.stacks) is ActiveStacks else None
+        if stacks is None or self.node.nothing is not None or not self._conditions.are_none:
+            return None
+        return stacks.tests
+
+    def take(self, arrivals: Arrivals, keys: int) -> None:
+        """Remember events, of which there is no more to ask, with keys below a number."""
+        assert isinstance(self.stacks, ActiveStacks)
+        self._seen += len(arrivals.rows)
+        self.stacks.receive(arrivals, keys, self._span)
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Drop the instances that no event to come can reach within the window."""

@@ -27,6 +27,11 @@ class SimpleConditions:
             context.watch(dict(test.lowered.arithmetic), test.stack) for _, test in self._tests
         ]
 
+    @property
+    def are_none(self) -> bool:
+        """Whether every event fulfils them."""
+        return not self._tests
+
     def states(self, block: Block) -> Numbers:
         """The states of the block's events, without the components whose conditions fail."""
         return self.of(block, block.states)

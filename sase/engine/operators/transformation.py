@@ -126,13 +126,21 @@ class TransformationState:
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Results]:
         """The results of a block."""
-        return self._results(self._having.push(block, below) if self._having else below)
+        return self.results(self._having.push(block, below) if self._having else below)
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Results]:
         """The results that time shows."""
-        return self._results(self._having.advance(clock, below) if self._having else below)
+        return self.results(self._having.advance(clock, below) if self._having else below)
 
-    def _results(self, below: Iterator[Any]) -> Iterator[Results]:
+    @property
+    def is_plain(self) -> bool:
+        """Whether sequences are results as they are, all of them."""
+        return self._left is None and not (
+            self._having or self._columns or self._values or self._apart
+        )
+
+    def results(self, below: Iterator[Any]) -> Iterator[Results]:
+        """What sequences that are not to be left out are shown as."""
         if self._apart is not None:
             below = self._apart.passing(below)
         for sequences in below:
