@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from sase.engine.events import Events, Inputs
 from sase.engine.events.gathering import alike, gathered, takeable
 from sase.engine.events.taking import restored as inputs_restored
 from sase.engine.events.taking import saved as inputs_saved
-from sase.engine.events.taking import taken
+from sase.engine.events.taking import taken, united
 
 Numbers = NDArray[np.int64]
+# With more pieces than these, so many that follow each other are made one, of at most so many rows.
+MANY, RUN, MOST = 64, 16, 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +27,15 @@ class Piece:
     """Events that came together, from a position of the stream on, and the tables they came in.
 
     `rows` are the numbers of the rows of the tables, where it is not a position for each. Where bad
-    ones were taken out of a batch there are more rows than events.
+    ones were taken out of a batch there are more rows than events. `level` is how often it was made
+    of smaller ones, None where that cannot be.
     """
 
     begin: int
     events: Events
     inputs: Inputs
     rows: Numbers | None = None
+    level: int | None = 0
 
     @property
     def end(self) -> int:
@@ -57,7 +62,8 @@ class History:
 
     def with_piece(self, piece: Piece) -> History:
         """And what came next."""
-        return History((*self.pieces, piece))
+        pieces = (*self.pieces, piece)
+        return History(pieces if len(pieces) <= MANY else _fewer(pieces))
 
     def since(self, position: int) -> History:
         """Without the pieces that end before a position; the last one leaves its columns."""
@@ -148,12 +154,48 @@ class History:
 
     def _shared(self, positions: Numbers) -> list[tuple[Piece, Numbers]]:
         """Every piece that has some of the positions, with the places of those."""
-        found = []
-        for piece in self.pieces:
-            at = np.flatnonzero((positions >= piece.begin) & (positions < piece.end))
-            if len(at):
-                found.append((piece, at))
-        return found
+        begins = np.array([piece.begin for piece in self.pieces])
+        which = np.searchsorted(begins, positions, "right") - 1
+        return [(self.pieces[n], np.flatnonzero(which == n)) for n in np.unique(which).tolist()]
+
+
+# ---------------------------------------------------------------- small pieces
+
+
+def _fewer(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The same with some small pieces as one, if they can be.
+
+    Else every push of a long window would take as long as all of its pieces are many. Only those
+    of one level are united, so that each row is copied a few times, however many there are.
+    """
+    begin = 0
+    for level, some in groupby(pieces, key=lambda piece: piece.level):
+        same = tuple(some)
+        if level is not None and len(same) >= RUN:
+            return (*pieces[:begin], *_united(same[:RUN], level + 1), *pieces[begin + RUN :])
+        begin += len(same)
+    return pieces
+
+
+def _united(run: tuple[Piece, ...], level: int) -> list[Piece]:
+    """Pieces as one, or as they are if they must stay apart."""
+    begin, count = run[0].begin, sum(len(piece.events) for piece in run)
+    whole = united([piece.inputs for piece in run]) if count <= MOST else None
+    if whole is None or whole.num_rows != count:
+        return [replace(piece, level=None) for piece in run]
+    rows = order = None
+    if any(piece.rows is not None for piece in run):
+        rows = np.concatenate([_numbers(piece, piece.rows, piece.begin) for piece in run])
+    if any(piece.events.order is not None for piece in run):
+        order = np.concatenate([
+            _numbers(piece, piece.events.order, 0) + (piece.begin - begin) for piece in run
+        ])  # fmt: skip
+    return [Piece(begin, Events.joined([p.events for p in run], order), whole, rows, level)]
+
+
+def _numbers(piece: Piece, given: Numbers | None, first: int) -> Numbers:
+    """The numbers that are given of a piece, or those from the first on."""
+    return np.arange(first, first + len(piece.events)) if given is None else given
 
 
 def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> History:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -97,6 +97,19 @@ class Events:
             order=None if self.order is None else self.order[cut],
             tie=None if self.tie is None else self.tie[cut],
         )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Events], order: Int64s | None) -> Events:
+        """Events one after the other, with the rows that they are, without ties and columns."""
+        names = dict.fromkeys(name for part in parts for name in part.type_names)
+        codes = {name: code for code, name in enumerate(names)}
+        types = [
+            np.array([*(codes[name] for name in part.type_names), -1], np.int32)[part.types]
+            for part in parts
+        ]
+        ts = np.concatenate([part.ts for part in parts])
+        found = np.concatenate(types)
+        return cls(ts, parts[0].resolution_ns, found, tuple(codes), {}, order=order)
 
     def at(self, positions: Int64s) -> Events:
         """The events at some positions, ascending."""

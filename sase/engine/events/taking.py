@@ -47,6 +47,21 @@ def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
     return replace(parts[0], tables=(table,))
 
 
+def united(parts: Sequence[Inputs]) -> Inputs | None:
+    """Inputs of one table each as one in memory of its own, if their columns agree.
+
+    A column may be without any value in some, or not be there.
+    """
+    tables = [part.tables[0] for part in parts if len(part.tables) == 1 and not part.typed]
+    if len(tables) < len(parts):
+        return None
+    try:
+        whole = tidied(pa.concat_tables(map(_table, tables), promote_options="default"))
+    except pa.ArrowException:
+        return None
+    return replace(parts[0], tables=(replace(tables[0], source=whole),))
+
+
 def tidied(table: pa.Table) -> pa.Table:
     """The rows in memory of their own, with no values in dictionaries but those that they have."""
     columns = [_own(column) for column in table.columns]
