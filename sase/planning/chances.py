@@ -26,7 +26,7 @@ def shape_of(unevenness: float, events: int) -> float:
     return min(1 / max(unevenness - 1, 1 / EVEN) + events, EVEN)
 
 
-def _spread(shape: float) -> list[float]:
+def spread(shape: float) -> list[float]:
     """How many times the mean is expected of keys, from rare to frequent (Wilson and Hilferty)."""
     if shape >= EVEN:
         return [1.0]
@@ -64,7 +64,7 @@ def absence(expected: float, components: int, shape: float, *, varies: bool) -> 
     """
     sequences = [2 * u for u in _MIDDLES] if varies else [1.0]
     every = [
-        _clear(expected * key * each, components) for key in _spread(shape) for each in sequences
+        _clear(expected * key * each, components) for key in spread(shape) for each in sequences
     ]
     return sum(every) / len(every)
 

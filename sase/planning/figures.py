@@ -231,15 +231,10 @@ class Figures:
         return shape_of(prod(map(self._unevenness, tests)), events)
 
     def _unevenness(self, test: EquivalenceTest) -> float:
-        """How much likelier two events are to agree than if values were equally frequent."""
         if test.value is not None:
             return 1.0
         types = (name for each in self.scan.components for name in each.types or ())
-        known = self.statistics.attributes(test.attribute, types)
-        found = [
-            each.agreement * each.distinct for each in known if each.agreement and each.distinct
-        ]
-        return max(min(found, default=1.0), 1.0)
+        return self.statistics.unevenness(test.attribute, types)
 
     @cached_property
     def visited(self) -> tuple[float, ...]:

@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, log, prod
+from math import inf, log, prod, sqrt
+from typing import TypeAlias
 
 from sase.binding.bound import (
     Aggregate,
@@ -35,6 +36,7 @@ from sase.binding.bound import (
 )
 from sase.binding.parts import references
 from sase.lang.ast import StrategyName
+from sase.planning.chances import shape_of, spread
 from sase.planning.figures import UNKNOWN_AGREEMENT
 from sase.planning.growth import Matrix, after, log_mean, log_of, power
 from sase.planning.nodes import Operator, RunEvaluation, the
@@ -49,7 +51,17 @@ _LIKELIER = 1e-4
 _CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
 # Where an event may stand among all, from the least likely to let others pass to the likeliest, and
 # how much of all that says: Gauss and Legendre's points, since matches grow like a power.
-_PLACES = ((0.1127017, 5 / 18), (0.5, 8 / 18), (0.8872983, 5 / 18))
+_PLACES: tuple[tuple[float | None, float], ...] = (
+    (0.1127017, 5 / 18),
+    (0.5, 8 / 18),
+    (0.8872983, 5 / 18),
+)
+# Two events are at most so many times likelier to agree than on keys that are all equally frequent.
+_EVEN_ENOUGH = 1.1
+
+
+# To which component and count, how likely, and the chance that it is a match then.
+_Move: TypeAlias = tuple[tuple[int, int], float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +104,17 @@ class FiguresOfRuns:
 
     @cached_property
     def events(self) -> float:
-        """The events that a run may meet: under contiguity all, else those of its types."""
-        rows = float(self.statistics.rows)
-        types = [component.types for component in self.runs.components]
-        if self.runs.strategy in _CONTIGUOUS or None in types or not self.statistics.types:
-            return rows
-        known = map(self.statistics.type, {name for each in types for name in each or ()})
-        return float(sum(each.rows for each in known if each is not None))
+        """The events that a run may meet: all, since how many of its types a window has varies."""
+        return float(self.statistics.rows)
 
     @cached_property
     def agreement(self) -> float:
         """How likely two events are to agree on all tests; walking back, on those of the key."""
-        return self.agreement_on(self.runs.partitions if self.is_walk else self.runs.equivalences)
+        return self.agreement_on(self._agreeing)
+
+    @property
+    def _agreeing(self) -> Sequence[EquivalenceTest]:
+        return self.runs.partitions if self.is_walk else self.runs.equivalences
 
     def agreement_on(self, tests: Sequence[EquivalenceTest]) -> float:
         """How likely two events are to agree on tests."""
@@ -204,43 +215,72 @@ class FiguresOfRuns:
     def _expected(self, likelier: float) -> Expectation:
         if self.runs.nothing is not None or not self.statistics.rows:
             return Expectation(-inf, -inf, -inf)
-        if self.is_walk or all(_side_of_one(each) is None for each in self._conditions):
-            return self._grown(likelier)
-        found = [replace(self, place=place)._grown(likelier) for place, _ in _PLACES]
-        weights = [weight for _, weight in _PLACES]
+        goes_by_one = any(_side_of_one(each) is not None for each in self._conditions)
+        places = _PLACES if goes_by_one and not self.is_walk else ((None, 1.0),)
+        shares = self._shares_of_keys()
+        if len(places) == len(shares) == 1:
+            return self._grown(likelier, *shares)
+        at_places = [replace(self, place=place) for place, _ in places]
+        found = [each._grown(likelier, share) for each in at_places for share in shares]
+        weights = [weight for _, weight in places for _ in shares]
         return Expectation(
             log_mean([each.matches for each in found], weights),
             log_mean([each.made for each in found], weights),
             log_mean([each.alive for each in found], weights),
         )
 
-    def _grown(self, likelier: float) -> Expectation:
-        events, partitions = max(self.events, 1.0), 1 / self.agreement
-        step = self._step(likelier)
-        span = max(round(events * self.reach), 1)
+    def _shares_of_keys(self) -> list[float]:
+        """The shares of all events that keys have, from rare ones to frequent, by their events."""
+        tests = [test for test in self._agreeing if test.value is None]
+        unevenness = prod(self.statistics.unevenness(test.attribute) for test in tests)
+        if unevenness <= _EVEN_ENOUGH:
+            return [self.agreement]
+        # The square of the share of the most frequent key is a part of how likely two agree.
+        most, mean = sqrt(self.agreement), self.agreement
+        return [min(mean * each, most) for each in spread(shape_of(unevenness, 1))]
+
+    def _grown(self, likelier: float, key: float) -> Expectation:
+        """What is expected of all partitions if each has such a share of the events."""
+        events, reach = max(self.events, 1.0), self.reach
+        window = self.runs.window
+        if window is not None and window.kind is WindowKind.PARTITION_EVENTS:
+            reach = min(reach * self.agreement / key, 1.0)
+        step = self._step(likelier, key / self.agreement)
+        span = max(round(events * reach), 1)
         grown, scale = power(step, span - 1)
         ramp = after(grown, step)
         *_, more_made, more = after((*grown[:-2], 0.0, 0.0), step)
         left = max(events - span, 0.0)
         return Expectation(
-            log_of((ramp[-1] + more * left) * partitions) + scale,
-            log_of((ramp[-2] + more_made * left) * partitions) + scale,
-            log_of(sum(ramp[1:-2]) * partitions) + scale,
+            log_of((ramp[-1] + more * left) / key) + scale,
+            log_of((ramp[-2] + more_made * left) / key) + scale,
+            log_of(sum(ramp[1:-2]) / key) + scale,
         )
 
-    def _step(self, likelier: float) -> Matrix:
-        """The step of an event, in which moves may be so much likelier than they are.
-
-        States are the start, runs by component and count, and the runs made and matches so far.
-        """
-        states = [(-1, 0)]
+    @cached_property
+    def _states(self) -> list[tuple[int, int]]:
+        """The start, and runs by component and count."""
+        found = [(-1, 0)]
         for level, component in enumerate(self.components):
-            states += [(level, count) for count in range(1, _counted(component) + 1)]
-        size = len(states) + 2
+            found += [(level, count) for count in range(1, _counted(component) + 1)]
+        return found
+
+    @cached_property
+    def _moves(self) -> list[list[_Move]]:
+        """Those from each state, if a key is as frequent as the mean."""
+        return [_moves(self, *state) for state in self._states]
+
+    def _step(self, likelier: float, frequent: float) -> Matrix:
+        """The step of an event, in which moves may be likelier than they are, by two numbers.
+
+        One is of how likely they are, the other of how frequent the key is. Beside the states there
+        are the runs made and matches so far.
+        """
+        states, size = self._states, len(self._states) + 2
         matrix = [[0.0] * size for _ in range(size)]
         matrix[0][0] = matrix[-1][-1] = matrix[-2][-2] = 1.0
         for place, (level, count) in enumerate(states):
-            moves = _moves(self, level, count)
+            moves = [(to, share * frequent, ends) for to, share, ends in self._moves[place]]
             for target, share, finished in moves:
                 matrix[place][states.index(target)] += share * likelier
                 matrix[place][-2] += share * likelier
@@ -280,9 +320,7 @@ def _counted(component: BoundComponent) -> int:
     return min(known, MOST_COUNTED)
 
 
-def _moves(
-    figures: FiguresOfRuns, level: int, count: int
-) -> list[tuple[tuple[int, int], float, float]]:
+def _moves(figures: FiguresOfRuns, level: int, count: int) -> list[_Move]:
     """Where a run may go with an event, how likely, and the chance that it is a match then."""
     components, found = figures.components, []
     if level >= 0 and (components[level].maximum is None or count < _counted(components[level])):
@@ -321,7 +359,7 @@ def _stays(
     figures: FiguresOfRuns,
     level: int,
     count: int,
-    moves: Sequence[tuple[tuple[int, int], float, float]],
+    moves: Sequence[_Move],
 ) -> float:
     """How likely a run goes on as it is: under the strategies it may not ignore all events."""
     strategy = figures.runs.strategy

@@ -131,6 +131,14 @@ class Statistics:
         """The share that the conditions on a component alone let pass."""
         return next((a.share for a in self.admissions if a.variable == variable), None)
 
+    def unevenness(self, name: str, types: Iterable[str] | None = None) -> float:
+        """How much likelier two events are to agree than if values were equally frequent."""
+        known = self.attributes(name, types)
+        found = [
+            each.agreement * each.distinct for each in known if each.agreement and each.distinct
+        ]
+        return max(min(found, default=1.0), 1.0)
+
     def agreement(self, attributes: Iterable[str], variables: Iterable[str]) -> float | None:
         """How likely events of some variables are to agree on some attributes."""
         wanted = (frozenset(attributes), frozenset(variables))

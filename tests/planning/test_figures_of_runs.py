@@ -60,6 +60,21 @@ def test_estimates_come_near(strategy: str, pattern: str) -> None:
     assert exp(expected.made) == pytest.approx(made, rel=0.35)
 
 
+@pytest.mark.parametrize(
+    ("types", "keys", "condition", "near"),
+    [("ABBBCDDDDD", [1], "", 0.35), ("ABC", [1] * 9 + [2, 2, 3], "WHERE [id]", 0.5)],
+)
+def test_what_a_window_has_varies(types: str, keys: list[int], condition: str, near: float) -> None:
+    """More in windows with many events of the query's types, or of a key, than fewer in others."""
+    random = Random(3)
+    events = [
+        {"ts": n, "type": random.choice(types), "id": random.choice(keys)} for n in range(4_000)
+    ]
+    query = f"EVENT SEQ(A a, B+ b[], C c) {condition} WITHIN 24"
+    expected, matches = sase.explain(query, events).expected_results, len(sase.match(query, events))
+    assert expected == pytest.approx(matches, rel=near)
+
+
 @pytest.mark.parametrize("strategy", ["partition_contiguity", "strict_contiguity"])
 def test_contiguity_counts_every_event(strategy: str) -> None:
     test = "{ [id] }" if strategy == "partition_contiguity" else ""

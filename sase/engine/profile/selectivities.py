@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import (
+    Aggregate,
+    Comparison,
     Condition,
     Conjunct,
     ConjunctClass,
+    Expression,
     Part,
     Reference,
 )
@@ -26,6 +29,7 @@ from sase.binding.text import condition_text
 from sase.engine.operators.checking import Checking
 from sase.engine.profile.chains import Chains, Numbers
 from sase.engine.profile.population import Population, Tests
+from sase.lang.ast import TURNED
 from sase.planning.rewrites.infer_equivalence_tests import implied
 from sase.planning.selectivity import together
 from sase.planning.statistics import Selectivity
@@ -48,7 +52,7 @@ def selectivities(
         positive = [each for each in several if each.kind is ConjunctClass.SEVERAL]
         several += together([each for each in positive if not implied(each, tests)], names)
     # What is kept of rows is known when all conditions have asked for it.
-    checked = [_Checked(population, conjunct) for conjunct in several]
+    checked = [_Checked(population, _of_each(conjunct.condition)) for conjunct in several]
     if checked:
         population.context.store.remember(population.block)
     found = {each.condition: share for each, share in population.beginning()}
@@ -63,11 +67,42 @@ def selectivities(
 def _is_of_single_events(conjunct: Conjunct) -> bool:
     """Whether a condition is on several events, and on no others of a series than are in a chain.
 
-    What it says of all events of a series, or of all before, no chain of single events tells.
+    What it says of all events of a series, or of all before, no chain of single events tells, but
+    for a bound of all of them.
     """
-    found = set(references(conjunct.condition))
+    condition = _of_each(conjunct.condition)
+    found = set(references(condition))
     are_single = all(isinstance(each, Reference) and each.part in _PARTS for each in found)
-    return are_single and len(_roles(conjunct.condition)) > 1
+    return are_single and (condition != conjunct.condition or len(_roles(condition)) > 1)
+
+
+def _of_each(condition: Condition) -> Condition:
+    """A bound of the greatest or least of all events so far as one of the new event.
+
+    As the others have passed, they pass together where it does.
+    """
+    if isinstance(condition, Comparison):
+        left, right, operator = condition.left, condition.right, condition.operator
+        if (new := _bounded(left, operator, right)) is not None:
+            return replace(condition, left=new)
+        if (new := _bounded(right, TURNED.get(operator), left)) is not None:
+            return replace(condition, right=new)
+    return condition
+
+
+_BOUNDS = {("max", "<"), ("max", "<="), ("min", ">"), ("min", ">=")}
+
+
+def _bounded(extreme: Expression, operator: str | None, other: Expression) -> Reference | None:
+    """The new event of a series of which the extreme is bounded by something of single events."""
+    if not isinstance(extreme, Aggregate) or (extreme.function, operator) not in _BOUNDS:
+        return None
+    is_of_single = all(isinstance(each, Reference) for each in references(other))
+    if extreme.part is not Part.UP_TO_CURRENT or extreme.attribute is None or not is_of_single:
+        return None
+    return Reference(
+        extreme.type, extreme.component, Part.CURRENT, extreme.attribute, extreme.undeclared_by
+    )
 
 
 # What there may be in a chain, in the order of time.
@@ -124,18 +159,18 @@ def _chains(
 class _Checked:
     """A condition, as the engine evaluates it for sequences: of an event for each of its roles."""
 
-    def __init__(self, population: Population, conjunct: Conjunct) -> None:
-        context, roles = population.context, _roles(conjunct.condition)
+    def __init__(self, population: Population, read: Condition) -> None:
+        context, roles = population.context, _roles(read)
         self.roles = [(context.component(index), part) for index, part in roles]
         own = tuple(replace(each, index=at) for at, (each, _) in enumerate(self.roles))
         # As if each role were a component of its own, also that of a negative one.
         alone = replace(context, components=own, negatives=())
 
-        def to_role(read: Reference) -> Reference:
-            at = roles.index((read.component, read.part))
-            return replace(read, component=at, part=Part.EVENT)
+        def to_role(each: Reference) -> Reference:
+            at = roles.index((each.component, each.part))
+            return replace(each, component=at, part=Part.EVENT)
 
-        condition = with_references(conjunct.condition, to_role)
+        condition = with_references(read, to_role)
         self._checking = Checking.of_sequences(alone, [], [condition])
 
     def passes(self, rows: Numbers) -> NDArray[np.bool_]:

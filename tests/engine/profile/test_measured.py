@@ -142,8 +142,21 @@ def test_selectivities_of_the_events_of_a_series() -> None:
         assert found.selectivity(condition) == pytest.approx(expected, abs=0.03), condition
 
 
+def test_a_bound_of_all_events_so_far_is_one_of_the_new_event() -> None:
+    conditions = {
+        "max(b[..i].n) < 6": share(chains([B]), lambda b: b["n"] < 6),
+        "a.n < min(b[..i].n)": share(chains([A, B]), lambda a, b: a["n"] < b["n"]),
+    }
+    found = statistics(f"EVENT SEQ(A a, B+ b[], C c) WHERE {' AND '.join(conditions)}", EVENTS)
+    for condition, expected in conditions.items():
+        assert found.selectivity(condition) == pytest.approx(expected, abs=0.03), condition
+
+
 def test_what_is_said_of_a_whole_series_is_not_measured() -> None:
-    conditions = ["sum(b[].n) > a.n", "b[i].n > max(b[..i-1].n)", "b.len > a.n"]
+    conditions = [
+        "sum(b[].n) > a.n", "b[i].n > max(b[..i-1].n)", "b.len > a.n", "max(b[..i].n) > 3",
+        "min(b[..i].n) < a.n", "max(b[].n) < 9", "max(b[..i].n) < 9 + min(b[..i].n)",
+    ]  # fmt: skip
     found = statistics(f"EVENT SEQ(A a, B+ b[], C c) WHERE {' AND '.join(conditions)}", EVENTS)
     assert found.selectivities == ()
 
