@@ -73,12 +73,14 @@ SERIES = "EVENT SEQ(A+ a[], B b) WHERE [id] AND b.v > 5 WITHIN 100"
 
 
 def test_the_form_and_what_a_list_would_cost() -> None:
-    found = sase.explain(SERIES, EVENTS, output="compressed")
+    random = Random(5)
+    events = [row | {"id": random.randrange(3)} for row in EVENTS]
+    found = sase.explain(SERIES, events, output="compressed")
     form = found.to_dict()["form"]
     assert form["output"] == "compressed"
     assert form["counts_paths"]
     assert form["list"]["matches"] == found.expected_results
-    matches = sase.match(SERIES, EVENTS)
+    matches = sase.match(SERIES, events)
     bound = sum(len(match["a"]) + 1 for match in matches) / len(matches)
     # Beside each event where those of each component begin, and where the match ends.
     taken = form["list"]["bytes"] / form["list"]["matches"]
