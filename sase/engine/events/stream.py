@@ -101,15 +101,16 @@ class Events:
     @classmethod
     def joined(cls, parts: Sequence[Events], order: Int64s | None) -> Events:
         """Events one after the other, with the rows that they are, without ties and columns."""
-        names = dict.fromkeys(name for part in parts for name in part.type_names)
-        codes = {name: code for code, name in enumerate(names)}
-        types = [
-            np.array([*(codes[name] for name in part.type_names), -1], np.int32)[part.types]
-            for part in parts
-        ]
         ts = np.concatenate([part.ts for part in parts])
-        found = np.concatenate(types)
-        return cls(ts, parts[0].resolution_ns, found, tuple(codes), {}, order=order)
+        names, types = parts[0].type_names, [part.types for part in parts]
+        if any(part.type_names != names for part in parts):
+            names = tuple(dict.fromkeys(name for part in parts for name in part.type_names))
+            codes = {name: code for code, name in enumerate(names)}
+            types = [
+                np.array([*(codes[name] for name in part.type_names), -1], np.int32)[part.types]
+                for part in parts
+            ]
+        return cls(ts, parts[0].resolution_ns, np.concatenate(types), names, {}, order=order)
 
     def at(self, positions: Int64s) -> Events:
         """The events at some positions, ascending."""

@@ -48,7 +48,7 @@ def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
 
 
 def united(parts: Sequence[Inputs]) -> Inputs | None:
-    """Inputs of one table each as one in memory of its own, if their columns agree.
+    """Inputs of one table each as one, if their columns agree.
 
     A column may be without any value in some, or not be there.
     """
@@ -56,7 +56,7 @@ def united(parts: Sequence[Inputs]) -> Inputs | None:
     if len(tables) < len(parts):
         return None
     try:
-        whole = tidied(pa.concat_tables(map(_table, tables), promote_options="default"))
+        whole = pa.concat_tables(map(_table, tables), promote_options="default").combine_chunks()
     except pa.ArrowException:
         return None
     return replace(parts[0], tables=(replace(tables[0], source=whole),))
