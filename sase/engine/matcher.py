@@ -304,21 +304,23 @@ class Matcher:
             yield block
 
     def _pass(self, clock: Clock) -> Iterator[Results]:
-        """Let time pass, and forget what no event to come can need."""
+        """Let time pass, and now and then forget what no event to come can need."""
         yield from self._through("advance", clock)
         store = self._context.store
         for overflows in self._context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
         if self._context.overflows and self._history.pieces:  # else another one has the input
             self._notes.note_rows(self._history)
-        self._forget()
+        self._forget_now_and_then()
+
+    def _forget_now_and_then(self) -> None:
+        if self._front.at.numbers - self._forgotten >= self._plan.options.stack:
+            self._forgotten = self._front.at.numbers
+            self._forget()
 
     def _forget(self) -> None:
-        """Give up now and then what stands before the first event that some operator may need."""
+        """Give up what stands before the first event that some operator may need."""
         at, store = self._front.at, self._context.store
-        if at.numbers - self._forgotten < self._plan.options.stack:
-            return
-        self._forgotten = at.numbers
         known = [operator.horizon() for operator in self._operators]
         end = at.numbers if self._keeps else at.events
         horizon = min((each for each in known if each is not None), default=end)

@@ -144,5 +144,5 @@ class Straight:
         results = list(top.results(construction.built()))
         scan.advance(Clock(last, at.events), iter(()))
         matcher._watch(at.events)
-        matcher._forget()
+        matcher._forget_now_and_then()
         return results

@@ -247,3 +247,17 @@ def test_types_by_conditions_and_by_table() -> None:
             assert told(moved.push(push)) == expected
             moved = plan.restore(moved.snapshot())
         assert told(moved.finish()) == told(kept.finish()) != []
+
+
+def test_what_no_event_to_come_can_need_is_not_saved() -> None:
+    """However few events there were since the matcher last looked."""
+    rows = [{"ts": ts, "type": "AB"[ts % 2], "text": f"text {ts}"} for ts in range(100)]
+    matcher = sase.compile("EVENT SEQ(A a, B b) WITHIN 50", rows).open()
+    matcher.push(rows)
+
+    def kept() -> int:
+        return len(to_bytes({"history": from_bytes(matcher.snapshot())["history"]}))
+
+    full = kept()
+    matcher.advance(10**6)
+    assert kept() < full / 2
