@@ -29,7 +29,7 @@ EXPRESSIONS = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from("+-*/%"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
-        inner.map(lambda e: f"(-{e})"),
+        inner.map(lambda e: f"(- {e})"),  # two of them together begin a comment
         inner.map(lambda e: f"abs({e})"),
         st.tuples(st.sampled_from(["coalesce", "least", "greatest"]), inner, inner).map(
             lambda t: f"{t[0]}({t[1]}, {t[2]})"
