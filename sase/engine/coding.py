@@ -124,7 +124,7 @@ class PlanCoding:
         return self._keys[tests]
 
     def codes_of(self, key: Key) -> KeyCodes:
-        """What gives the codes under a key that has tests."""
+        """What gives the codes under a key."""
         return self._key_codes[key]
 
     def size(self, key: Key) -> int:

@@ -42,10 +42,10 @@ class _Operators(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """Where a schema has what the stacks ask for: the numbers of the key by test."""
+    """Where a schema has the numbers of the key, by test; None if these are not all such."""
 
     quick: Quick
-    keys: tuple[Place, ...]
+    keys: tuple[Place, ...] | None
 
 
 class Straight:
@@ -90,11 +90,11 @@ class Straight:
         if quick is None or not quick.knows(batch) or not 0 < batch.num_rows <= SMALL:
             return None
         if self._columns is None or self._columns.quick is not quick:
-            self._columns = self._found(quick)
-        digits = self._codes.digits if self._tests else NO_DIGITS
-        if self._columns is None or digits is None:
+            self._columns = _Columns(quick, self._found(quick))
+        keys, digits = self._columns.keys, self._codes.digits if self._tests else NO_DIGITS
+        if keys is None or digits is None:
             return None
-        events = self._taken(batch, *self._columns)
+        events = self._taken(batch, quick, keys)
         if events is None:
             return None
         at, states = matcher._front.at, matcher._front.states_of(events.type_names)
@@ -102,12 +102,12 @@ class Straight:
         count = arrive(events.ts, events.types, self._keys, states, digits, after, self._out)
         return None if count < 0 else self._pushed(Inputs((Input(batch),)), events, count)
 
-    def _found(self, quick: Quick) -> _Columns | None:
-        """Where the columns are, if all of them are of whole numbers."""
+    def _found(self, quick: Quick) -> tuple[Place, ...] | None:
+        """Where the columns of the key are, if all of them are of whole numbers."""
         known = {column.name: column for column in quick.columns}
         keys = [known.get(test.attribute) for test in self._tests]
         whole = tuple(key for key in keys if key is not None and key.type.kind is Kind.INTEGER)
-        return _Columns(quick, whole) if len(whole) == len(keys) else None
+        return whole if len(whole) == len(keys) else None
 
     def _taken(self, batch: Any, quick: Quick, keys: tuple[Place, ...]) -> Events | None:
         """The events, of which the keys are written down to be looked at."""

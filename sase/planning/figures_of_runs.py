@@ -126,9 +126,13 @@ class FiguresOfRuns:
                 found *= max(shares, default=UNKNOWN_AGREEMENT)
         return max(found, 1e-12)
 
-    @cached_property
+    @property
     def reach(self) -> float:
         """The share of the stream that a window spans."""
+        return self._reach_of(self.agreement)
+
+    def _reach_of(self, key: float) -> float:
+        """The same where a partition has such a share of the events."""
         window, rows = self.runs.window, max(self.statistics.rows, 1)
         if window is None or window.size is None:
             return 1.0
@@ -136,7 +140,7 @@ class FiguresOfRuns:
         if window.kind is WindowKind.TIME:
             whole = float(self.statistics.span or rows)
         elif window.kind is WindowKind.PARTITION_EVENTS:
-            whole = max(rows * self.agreement, 1.0)
+            whole = max(rows * key, 1.0)
         return min(window.size / whole, 1.0)
 
     def admitted(self, component: BoundComponent) -> float:
@@ -241,12 +245,8 @@ class FiguresOfRuns:
 
     def _grown(self, likelier: float, key: float) -> Expectation:
         """What is expected of all partitions if each has such a share of the events."""
-        events, reach = max(self.events, 1.0), self.reach
-        window = self.runs.window
-        if window is not None and window.kind is WindowKind.PARTITION_EVENTS:
-            reach = min(reach * self.agreement / key, 1.0)
-        step = self._step(likelier, key / self.agreement)
-        span = max(round(events * reach), 1)
+        events, step = max(self.events, 1.0), self._step(likelier, key / self.agreement)
+        span = max(round(events * self._reach_of(key)), 1)
         grown, scale = power(step, span - 1)
         ramp = after(grown, step)
         *_, more_made, more = after((*grown[:-2], 0.0, 0.0), step)

@@ -17,7 +17,7 @@ QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 600"
 
 
 @pytest.fixture(autouse=True)
-def as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def larger_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tests unite two pieces as soon as there are four."""
     monkeypatch.setattr(history, "MANY", 20)
     monkeypatch.setattr(history, "RUN", 4)

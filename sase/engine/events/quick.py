@@ -151,15 +151,8 @@ def _codes(
     """The codes of a column whose dictionary was seen before."""
     array = batch.column(place.at)
     assert place.known is not None
-    mapping = place.known.mappings.get(identity(array.dictionary), _UNKNOWN)
-    if array.null_count or mapping is _UNKNOWN:
+    key, mappings = identity(array.dictionary), place.known.mappings
+    if array.null_count or key not in mappings or lacks(mappings[key]):
         return None
-    if mapping is None:
-        indices: NDArray[np.signedinteger] = array.indices.to_numpy(zero_copy_only=True)
-        return indices.astype(dtype, copy=False)
-    if lacks(mapping):
-        return None
-    return codes_of(array.indices, mapping, dtype).astype(dtype, copy=False)
-
-
-_UNKNOWN = np.zeros(0, np.int32)
+    codes: NDArray[np.signedinteger] = codes_of(array.indices, mappings[key], dtype)
+    return codes.astype(dtype, copy=False)

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Self
 
-from sase.binding.bound import (
-    Aggregate,
-    All,
-    Any,
-    Between,
-    Comparison,
-    Condition,
-    Expression,
-    Like,
-    Membership,
-    NullTest,
-    Operation,
-    Reference,
-)
+from sase.binding.bound import Aggregate, Condition, Expression, Operation, Reference
+from sase.binding.parts import references
 from sase.binding.types import Kind
 from sase.engine.expressions.strings import Interner
 from sase.errors import SaseError
@@ -105,21 +93,3 @@ def columns_needed(terms: Iterable[Condition | Expression]) -> tuple[Need, ...]:
     found = (r for term in terms for r in references(term))
     needs = ((r.component, r.attribute) for r in found)
     return tuple(dict.fromkeys((number, name) for number, name in needs if name is not None))
-
-
-def references(term: Condition | Expression) -> Iterator[Reference | Aggregate]:
-    """Every reference to events, from left to right."""
-    match term:
-        case Reference() | Aggregate():
-            yield term
-        case Operation(operands=parts) | All(operands=parts) | Any(operands=parts):
-            for part in parts:
-                yield from references(part)
-        case Comparison(left=left, right=right):
-            yield from references(left)
-            yield from references(right)
-        case Between(operand=operand, low=low, high=high):
-            for value in (operand, low, high):
-                yield from references(value)
-        case Membership(operand=operand) | Like(operand=operand) | NullTest(operand=operand):
-            yield from references(operand)

@@ -27,8 +27,9 @@ from sase.binding.bound import (
     Reference,
     Truth,
 )
+from sase.binding.parts import references
 from sase.engine.expressions.constants import constant, is_text, is_time, literal
-from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed, references
+from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed
 from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER, Table
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.operations import EXACT, INTEGER, Op

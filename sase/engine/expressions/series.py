@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from sase.binding.bound import Aggregate, Condition, Expression, Operation, Part, Predicate
 from sase.binding.bound import Reference as EventReference
+from sase.binding.parts import references
 from sase.binding.types import Kind
-from sase.engine.expressions.layout import Layout, LoweringError, references
+from sase.engine.expressions.layout import Layout, LoweringError
 from sase.engine.expressions.strings import RANK
 from sase.engine.kernels import series as of
 from sase.engine.kernels.stacks import NOTHING

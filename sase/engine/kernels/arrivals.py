@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import Codes, Ints, OutIntRows, OutInts, kernel
+from sase.engine.kernels.compiling import Codes, IntRows, Ints, OutIntRows, OutInts, kernel
+from sase.engine.kernels.keys import composed
 from sase.engine.kernels.stacks import NOTHING
 
 # What is written of each event; its row in the stream stands where in a block its place does.
@@ -42,7 +43,7 @@ def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> 
 
 @kernel
 def arrive(
-    ts: Ints, types: Codes, keys: OutIntRows, states: Ints, digits: OutIntRows, after: Moment,
+    ts: Ints, types: Codes, keys: IntRows, states: Ints, digits: OutIntRows, after: Moment,
     out: OutIntRows,
 ) -> int:  # fmt: skip
     """Write what stacks ask of the events whose type has a state; how many they are.
@@ -58,13 +59,10 @@ def arrive(
         out[ROW, count] = row
         count += states[types[row] + 1] != 0
     for place in range(count):
-        row, code = out[ROW, place], 0
-        for number in range(digits.shape[0]):
-            key = keys[number, row]
-            digit = key - digits[number, 0]
-            if key < digits[number, 0] or digit >> digits[number, 1] != 0:
-                return NOTHING
-            code |= digit << digits[number, 2]
+        row = out[ROW, place]
+        code = composed(keys, row, digits)
+        if code == NOTHING:
+            return NOTHING
         out[ROW, place], out[TIE, place] = after.position + row, after.tie + row
         out[STATE, place], out[TIME, place] = states[types[row] + 1], ts[row]
         out[KEY, place] = code

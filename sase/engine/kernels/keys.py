@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import IntRows, OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.compiling import IntRows, OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.stacks import NOTHING
 
 FACTOR, LOW_BITS = 0x1E3779B97F4A7C15, 2**62 - 1
@@ -30,14 +30,23 @@ def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
     `digits` are for each row of keys the least, the bits, and how far they are shifted.
     """
     for place in range(codes.shape[0]):
-        code = 0
-        for row in range(rows.shape[0]):
-            digit = rows[row, place] - digits[row, 0]
-            if rows[row, place] < digits[row, 0] or digit >> digits[row, 1] != 0:
-                return False
-            code |= digit << digits[row, 2]
+        code = composed(rows, place, digits)
+        if code == NOTHING:
+            return False
         codes[place] = code
     return True
+
+
+@spliced
+def composed(rows: IntRows, place: int, digits: OutIntRows) -> int:
+    """The code that is made of one key; `NOTHING` if it is out of range."""
+    code = 0
+    for row in range(rows.shape[0]):
+        digit = rows[row, place] - digits[row, 0]
+        if rows[row, place] < digits[row, 0] or digit >> digits[row, 1] != 0:
+            return NOTHING
+        code |= digit << digits[row, 2]
+    return code
 
 
 @kernel

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sase.binding.bound import EquivalenceTest
+from sase.binding.parts import references
 from sase.engine.events import Events
-from sase.engine.expressions.layout import references
 from sase.engine.plan import EnginePlan
 from sase.engine.profile.agreements import agreements
 from sase.engine.profile.attributes import by_type
