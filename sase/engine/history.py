@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from sase.engine.events import Events, Inputs
 from sase.engine.events.gathering import alike, gathered, takeable
+from sase.engine.events.quick import Unread
 from sase.engine.events.taking import restored as inputs_restored
 from sase.engine.events.taking import saved as inputs_saved
 from sase.engine.events.taking import taken, united
@@ -22,35 +24,62 @@ Numbers = NDArray[np.int64]
 MANY, RUN, MOST = 64, 16, 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
 class Piece:
     """Events that came together, from a position of the stream on, and the tables they came in.
 
-    `rows` are the numbers of the rows of the tables, where it is not a position for each. Where bad
-    ones were taken out of a batch there are more rows than events. `level` is how often it was made
-    of smaller ones, None where that cannot be.
+    `read` gives both, and is called when they are asked for. `rows` are the numbers of the rows of
+    the tables, where it is not a position for each. Where bad ones were taken out of a batch there
+    are more rows than events. `level` is how often it was made of smaller ones, None where that
+    cannot be.
     """
 
-    begin: int
-    events: Events
-    inputs: Inputs
-    rows: Numbers | None = None
-    level: int | None = 0
+    def __init__(
+        self,
+        begin: int,
+        count: int,
+        read: Callable[[], tuple[Inputs, Events]],
+        rows: Numbers | None = None,
+        level: int | None = 0,
+    ) -> None:
+        self.begin, self.end = begin, begin + count
+        self.read, self.rows, self.level = read, rows, level
+
+    @classmethod
+    def of(
+        cls,
+        begin: int,
+        inputs: Inputs,
+        events: Events,
+        rows: Numbers | None = None,
+        level: int | None = 0,
+    ) -> Piece:
+        """One of which both are there."""
+        return cls(begin, len(events), lambda: (inputs, events), rows, level)
+
+    def __len__(self) -> int:
+        return self.end - self.begin
 
     @property
-    def end(self) -> int:
-        """The position behind the last."""
-        return self.begin + len(self.events)
+    def inputs(self) -> Inputs:
+        """The tables."""
+        return self._both[0]
+
+    @property
+    def events(self) -> Events:
+        """The events."""
+        return self._both[1]
+
+    @cached_property
+    def _both(self) -> tuple[Inputs, Events]:
+        return self.read()
+
+    def apart(self) -> Piece:
+        """The same, not to be made one with others."""
+        return Piece(self.begin, len(self), lambda: self._both, self.rows, None)
 
     def emptied(self) -> Piece:
         """Without events, after the last of them."""
-        return replace(
-            self,
-            begin=self.end,
-            events=self.events.between(0, 0),
-            inputs=self.inputs.emptied(),
-            rows=None,
-        )
+        return Piece.of(self.end, self.inputs.emptied(), self.events.between(0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,10 +208,13 @@ def _fewer(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 def _united(run: tuple[Piece, ...], level: int) -> list[Piece]:
     """Pieces as one, or as they are if they must stay apart."""
-    begin, count = run[0].begin, sum(len(piece.events) for piece in run)
+    begin, count = run[0].begin, sum(len(piece) for piece in run)
+    unread = Unread.joined([piece.read for piece in run]) if count <= MOST else None
+    if unread is not None:
+        return [Piece(begin, count, unread, level=level)]
     whole = united([piece.inputs for piece in run]) if count <= MOST else None
     if whole is None or whole.num_rows != count:
-        return [replace(piece, level=None) for piece in run]
+        return [piece.apart() for piece in run]
     rows = order = None
     if any(piece.rows is not None for piece in run):
         rows = np.concatenate([_numbers(piece, piece.rows, piece.begin) for piece in run])
@@ -190,12 +222,13 @@ def _united(run: tuple[Piece, ...], level: int) -> list[Piece]:
         order = np.concatenate([
             _numbers(piece, piece.events.order, 0) + (piece.begin - begin) for piece in run
         ])  # fmt: skip
-    return [Piece(begin, Events.joined([p.events for p in run], order), whole, rows, level)]
+    events = Events.joined([piece.events for piece in run], order)
+    return [Piece.of(begin, whole, events, rows, level)]
 
 
 def _numbers(piece: Piece, given: Numbers | None, first: int) -> Numbers:
     """The numbers that are given of a piece, or those from the first on."""
-    return np.arange(first, first + len(piece.events)) if given is None else given
+    return np.arange(first, first + len(piece)) if given is None else given
 
 
 def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> History:
@@ -203,14 +236,14 @@ def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> H
     pieces = []
     for state in saved:
         inputs = inputs_restored(state["inputs"])
-        pieces.append(Piece(state["begin"], load(inputs), inputs, state["rows"]))
+        pieces.append(Piece.of(state["begin"], inputs, load(inputs), state["rows"]))
     return History(tuple(pieces))
 
 
 def _saved(piece: Piece, begin: int) -> dict[str, Any]:
     """A piece from a position on: loaded again its events come into the order that they have."""
     order = piece.events.order
-    left = np.arange(len(piece.events)) if order is None else order
+    left = np.arange(len(piece)) if order is None else order
     kept = np.sort(left[begin - piece.begin :])
     rows = kept + piece.begin if piece.rows is None else piece.rows[kept]
     is_counted = order is None and piece.rows is None

@@ -225,7 +225,7 @@ class Matcher:
         self._check_open()
         self._is_finished = True
         rows = inputs.numbers
-        self._history = History((Piece(0, events, inputs, rows),))
+        self._history = History((Piece.of(0, inputs, events, rows),))
         if self._quarantine is not None:
             numbers = np.arange(inputs.num_rows) if rows is None else rows
             self._quarantine.take(inputs, events.refused, numbers)
@@ -275,7 +275,7 @@ class Matcher:
             if first != self._front.at.events and rows is None:
                 rows = np.arange(first, first + len(events))
             self._note_order(events)
-            piece = Piece(self._front.at.events, events, inputs, rows)
+            piece = Piece.of(self._front.at.events, inputs, events, rows)
             self._history = self._history.with_piece(piece)
             yield from self._run(events)
         if self._reorder.floor > self._time and not self._is_done():

@@ -1,4 +1,4 @@
-"""The straight way of a push: from the columns of a batch onto the stacks by one kernel.
+"""The straight way of a push: from a batch to what its events complete by one kernel.
 
 Most streams come as small batches of one schema, in order and without NULLs, and most queries tell
 events apart by type and key alone. Then the work on the events of a push is little beside the steps
@@ -14,13 +14,12 @@ import numpy as np
 
 from sase.binding.bound import WindowKind
 from sase.binding.types import Kind
-from sase.engine.block import Clock, Tests
-from sase.engine.events import Events
-from sase.engine.events.inputs import Input, Inputs
-from sase.engine.events.quick import Place, Quick, whole_numbers
+from sase.engine.block import Clock, Numbers, Tests
+from sase.engine.events.exported import Exported
+from sase.engine.events.quick import Quick, Unread
 from sase.engine.history import Piece
-from sase.engine.kernels.arrivals import Moment, arrive
-from sase.engine.kernels.stacks import Arrivals
+from sase.engine.kernels.arrivals import PLACE, TIME
+from sase.engine.kernels.straight import FOREIGN, KEYS, Moment, Reading
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results, TransformationState
@@ -41,24 +40,21 @@ class _Operators(NamedTuple):
     top: TransformationState
 
 
-class _Columns(NamedTuple):
-    """Where a schema has the numbers of the key, by test; None if these are not all such."""
-
-    quick: Quick
-    keys: tuple[Place, ...] | None
-
-
 class Straight:
     """Pushes batches onto the stacks of a matcher whose plan asks no more of events."""
 
     def __init__(self, matcher: Matcher, operators: _Operators, tests: Tests) -> None:
-        self._matcher, self._operators, self._tests = matcher, operators, tests
+        self._matcher, self._operators = matcher, operators
         window, coding = operators.scan.measured, matcher._context.coding
-        self._by_position = window is not None and window.kind is WindowKind.EVENTS
+        by_position = window is not None and window.kind is WindowKind.EVENTS
+        self._measure = PLACE if by_position else TIME
         self._codes = coding.codes_of(coding.key(tests))
-        self._columns: _Columns | None = None
-        self._keys = np.empty((len(tests), 0), np.int64)
-        self._out = np.empty((5, 0), np.int64)
+        self._attributes = tuple(test.attribute for test in tests)
+        # The short way of the schema that came last, and its batches if they can go straight.
+        self._quick: Quick | None = None
+        self._exported: Exported | None = None
+        self._reading: Reading | None = None
+        self._room = np.empty((KEYS + len(tests), 0), np.int64)
 
     @classmethod
     def of(cls, matcher: Matcher) -> Straight | None:
@@ -73,7 +69,8 @@ class Straight:
         asks_more = (
             matcher._keeps or plan.ranked or plan.watches_all or plan.options.analyze
             or plan.schema.seq or plan.lateness or plan.on_bad_row != "error"
-            or matcher._stopwatch or matcher._context.overflows or not top.is_plain
+            or matcher._stopwatch or matcher._context.overflows
+            or not construction.is_plain or not top.is_plain
         )  # fmt: skip
         if tests is None or asks_more:
             return None
@@ -85,63 +82,68 @@ class Straight:
 
     def push(self, batch: Any) -> list[Results] | None:
         """What a batch completes; None if nothing of it was taken, which is for the other way."""
-        matcher = self._matcher
-        quick = matcher._loader.quick
+        quick = self._matcher._loader.quick
         if quick is None or not quick.knows(batch) or not 0 < batch.num_rows <= SMALL:
             return None
-        if self._columns is None or self._columns.quick is not quick:
-            self._columns = _Columns(quick, self._found(quick))
-        keys, digits = self._columns.keys, self._codes.digits if self._tests else NO_DIGITS
-        if keys is None or digits is None:
+        if self._quick is not quick:
+            self._quick, self._exported, self._reading = quick, self._exporting(quick), None
+        digits = self._codes.digits if self._attributes else NO_DIGITS
+        if self._exported is None or digits is None:
             return None
-        events = self._taken(batch, quick, keys)
-        if events is None:
-            return None
-        at, states = matcher._front.at, matcher._front.states_of(events.type_names)
-        after = Moment(matcher._time, at.events, at.ties)
-        count = arrive(events.ts, events.types, self._keys, states, digits, after, self._out)
-        return None if count < 0 else self._pushed(Inputs((Input(batch),)), events, count)
+        if batch.num_rows > self._room.shape[1]:
+            self._room = np.empty((len(self._room), 2 * batch.num_rows), np.int64)
+        count = written = last = FOREIGN
+        if self._reading is not None:
+            if self._reading.digits is not digits:
+                self._reading = self._reading._replace(digits=digits)
+            count, written, last = self._arrive(batch, self._exported, self._reading)
+        if count == FOREIGN and self._exported.learn(batch):
+            self._reading = self._read(self._exported, digits)
+            count, written, last = self._arrive(batch, self._exported, self._reading)
+        return None if count < 0 else self._pushed(batch, self._exported, (count, written, last))
 
-    def _found(self, quick: Quick) -> tuple[Place, ...] | None:
-        """Where the columns of the key are, if all of them are of whole numbers."""
+    def _exporting(self, quick: Quick) -> Exported | None:
+        """The batches of a schema, if all that keys are made of are whole numbers."""
         known = {column.name: column for column in quick.columns}
-        keys = [known.get(test.attribute) for test in self._tests]
+        keys = [known.get(attribute) for attribute in self._attributes]
         whole = tuple(key for key in keys if key is not None and key.type.kind is Kind.INTEGER)
-        return whole if len(whole) == len(keys) else None
+        return Exported(quick, whole) if len(whole) == len(keys) else None
 
-    def _taken(self, batch: Any, quick: Quick, keys: tuple[Place, ...]) -> Events | None:
-        """The events, of which the keys are written down to be looked at."""
-        count = batch.num_rows
-        if count > self._out.shape[1]:
-            self._keys = np.empty((len(keys), 2 * count), np.int64)
-            self._out = np.empty((5, 2 * count), np.int64)
-        ts, types = whole_numbers(batch, quick.time), quick.types(batch)
-        if ts is None or types is None:
-            return None
-        for row, place in enumerate(keys):
-            numbers = whole_numbers(batch, place)
-            if numbers is None:
-                return None
-            self._keys[row, :count] = numbers
-        ts = ts.astype(np.int64, copy=False)
-        return Events(ts, quick.resolved.resolution_ns, types, quick.type_names, {})
+    def _read(self, exported: Exported, digits: Numbers) -> Reading:
+        """How batches are read with the types that came last."""
+        types = exported.types
+        assert types is not None
+        states = types.by_index(self._matcher._front.states_of(types.names)[1:])
+        return Reading(
+            exported.address, exported.columns, types.identity, states, digits, self._measure
+        )
 
-    def _pushed(self, inputs: Inputs, events: Events, count: int) -> list[Results]:
-        """Remember the events that were written, and show what they complete."""
+    def _arrive(self, batch: Any, exported: Exported, reading: Reading) -> tuple[int, int, int]:
+        """Push the events of a batch, unless it is to go another way."""
+        matcher, (scan, construction, _) = self._matcher, self._operators
+        at, keys = matcher._front.at, self._codes.size if self._attributes else 1
+        after = Moment(matcher._time, at.events, at.ties)
+        exported.hold(batch)
+        try:
+            return scan.arrive(reading, keys, after, self._room, construction.room)
+        finally:
+            exported.let_go()
+
+    def _pushed(self, batch: Any, exported: Exported, found: tuple[int, int, int]) -> list[Results]:
+        """Remember the events that were pushed, and show what they complete."""
         matcher, (scan, construction, top) = self._matcher, self._operators
-        rows, states, times, keys, ties = self._out[:, :count]
-        measures = rows if self._by_position else times
-        scan.take(Arrivals(rows, states, keys, measures, ties), self._codes.size)
+        assert exported.types is not None
+        (count, written, last), length, at = found, batch.num_rows, matcher._front.at
+        piece = Piece(at.events, length, Unread(exported.types, batch))
         if matcher._notes.unseen:
-            matcher._notes.note_types(events, slice(None))
-        at, length, last = matcher._front.at, len(events), int(events.ts[-1])
-        matcher._history = matcher._history.with_piece(Piece(at.events, events, inputs))
+            matcher._notes.note_types(piece.events, slice(None))
+        matcher._history = matcher._history.with_piece(piece)
         at.numbers += count
         at.events += length
         at.ties += length
         matcher._last, matcher._time = (last,), last
         matcher._reorder.passed(length, last)
-        results = list(top.results(construction.built()))
+        results = list(top.results(construction.built(written))) if written else []
         scan.advance(Clock(last, at.events), iter(()))
         matcher._watch(at.events)
         matcher._forget_now_and_then()

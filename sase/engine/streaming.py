@@ -76,7 +76,7 @@ def _parts(matcher: Matcher, matches: Matches, schema: pa.Schema) -> Iterator[pa
 def result_schema(matcher: Matcher, given: object) -> pa.Schema:
     """What the results of all pushes look like, before there are any; `given` are empty events."""
     inputs = opened(given)
-    history = History((Piece(0, matcher._load_again(inputs), inputs),))
+    history = History((Piece.of(0, inputs, matcher._load_again(inputs)),))
     for column in matcher.shape.columns or ():
         if result_type(column.value, None) is None:
             raise PlanError(

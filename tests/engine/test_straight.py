@@ -40,12 +40,14 @@ def stream(random: Random, count: int) -> list[Row]:
     return rows
 
 
-def table(rows: list[Row], entries: pa.Array, key: pa.DataType) -> pa.RecordBatch:
+def table(
+    rows: list[Row], entries: pa.Array, key: pa.DataType, index: pa.DataType | None = None
+) -> pa.RecordBatch:
     """Rows with their types in a dictionary."""
     codes = [entries.to_pylist().index(row["type"]) for row in rows]
     columns = {
         "ts": pa.array([row["ts"] for row in rows], pa.int64()),
-        "type": pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), entries),
+        "type": pa.DictionaryArray.from_arrays(pa.array(codes, index or pa.int8()), entries),
         "id": pa.array([row["id"] for row in rows], key),
         "k": pa.array([row["k"] for row in rows], pa.int16()),
     }
@@ -138,3 +140,45 @@ def test_a_dictionary_with_null_in_it(went: list[bool]) -> None:
     with pytest.raises(sase.SaseError, match="every event needs a type"):
         matcher.push(batches[2])
     assert not any(went)
+
+
+@pytest.mark.parametrize("index", [pa.uint8(), pa.int16(), pa.uint32(), pa.int64(), pa.uint64()])
+@pytest.mark.parametrize("key", [pa.int8(), pa.uint16(), pa.uint32(), pa.int64()])
+@pytest.mark.parametrize("columns", [0, 30])
+def test_any_layout(index: pa.DataType, key: pa.DataType, columns: int, went: list[bool]) -> None:
+    """Indexes and numbers of any width, slices, bitmaps without a NULL, and many columns."""
+    rows = [row for row in stream(Random(5), 200) if row["id"] in range(4)]
+    whole = table(rows, pa.array(TYPES), key, index)
+    present = pa.array([True] * len(whole)).buffers()[1]
+    keys = pa.Array.from_buffers(key, len(whole), [present, whole["id"].buffers()[1]])
+    whole = whole.set_column(2, "id", keys)
+    for number in range(columns):
+        whole = whole.append_column(f"c{number}", pa.array(range(len(whole))))
+    plan = sase.compile(QUERIES[0], whole, types=TYPES)
+    matcher, found = plan.open(), list[Row]()
+    for start in range(0, len(whole), 7):
+        found += matcher.push(whole.slice(start, 7)).rows.to_pylist()
+    assert found == plan.run(whole).rows.to_pylist() != []
+    assert all(went[start] for start in range(2, len(went)) if rises(rows[7 * start - 1 :][:8]))
+    assert any(went)
+
+
+def rises(rows: list[Row]) -> bool:
+    """Whether the times of rows all differ."""
+    return len({row["ts"] for row in rows}) == len(rows)
+
+
+def test_matches_read_later(went: list[bool]) -> None:
+    """When the stream has gone over to other dictionaries: a batch is read when it is shown."""
+    rows = [row for row in stream(Random(3), 90) if row["id"] in range(4)]
+    plan = sase.compile(QUERIES[4], table(rows, pa.array(TYPES), pa.int64()), types=TYPES)
+    matcher, kept = plan.open(), []
+    orders = [["A", "B", "C", "D"], ["D", "C", "B", "A"], ["B", "A", "D", "C", "more"]]
+    dictionaries = [pa.array(order) for order in orders]
+    for start in range(0, len(rows), 3):
+        entries = dictionaries[start // 30 % 3]
+        kept.append(matcher.push(table(rows[start : start + 3], entries, pa.int64())))
+    found = [row for matches in kept for row in matches.to_pylist()]
+    assert found == plan.run(table(rows, pa.array(TYPES), pa.int64())).to_pylist()
+    assert len(found) > 10
+    assert sum(went) > 5

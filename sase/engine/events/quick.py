@@ -7,7 +7,7 @@ that follows. Whatever this way does not know it leaves to the long one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from sase.binding.types import INTEGER, DataType, Kind
 from sase.engine.events.data_types import data_type
+from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.numbers import MOST_EXACT
 from sase.engine.events.pieces import INTEGERS
 from sase.engine.events.resolving import Resolved
 from sase.engine.events.stream import Column, Events, Int64s
-from sase.engine.events.strings import Dictionaries, codes_of, identity, lacks
+from sase.engine.events.strings import Dictionaries, Translation, codes_of, identity, lacks
 
 _PLAIN = {*INTEGERS, pa.timestamp("s").id} - {pa.uint64().id}
 
@@ -38,7 +39,7 @@ class Quick:
     """The columns of a schema that the short way can load."""
 
     def __init__(self, schema: pa.Schema, resolved: Resolved, time: Place, type: Place) -> None:
-        self._schema, self.resolved = schema, resolved
+        self.schema, self.resolved = schema, resolved
         self.time, self.type = time, type
         self.columns: list[Place] = []
         self._has_time = False
@@ -75,13 +76,13 @@ class Quick:
 
     def knows(self, batch: object) -> bool:
         """Whether this is a batch, and has this schema."""
-        return isinstance(batch, pa.RecordBatch) and batch.schema.equals(self._schema)
+        return isinstance(batch, pa.RecordBatch) and batch.schema.equals(self.schema)
 
     def load(self, batch: pa.RecordBatch) -> Events | None:
         """The events of a batch, if nothing in it asks for the long way."""
         if not self.knows(batch):
             return None
-        ts, types = _numbers(batch, self.time), self.types(batch)
+        ts, types = numbers(batch, self.time), self.types(batch)
         if ts is None or types is None or not (ts[1:] > ts[:-1]).all():
             return None
         columns = {}
@@ -90,7 +91,7 @@ class Quick:
             if place.known is not None:
                 values = _codes(batch, place, np.int32)
             else:
-                values = _numbers(batch, place)
+                values = numbers(batch, place)
                 if place.type.kind is Kind.FLOAT and values is not None:
                     values = _as_floats(values)
             if values is None:
@@ -112,6 +113,62 @@ class Quick:
         return self.type.known.values.names
 
 
+class Types:
+    """The types of batches that share a dictionary, which has no NULL."""
+
+    def __init__(self, quick: Quick, dictionary: pa.Array, mapping: Translation) -> None:
+        self._quick, self._mapping, self.names = quick, mapping, quick.type_names
+        # Held, since another one may stand where it was once it is gone.
+        self._dictionary = dictionary
+        # Offset, length and addresses: see `is_same`.
+        self.identity = np.array([each or 0 for each in identity(dictionary)], np.int64)
+
+    @classmethod
+    def of(cls, quick: Quick, batch: pa.RecordBatch) -> Types | None:
+        """Those of a batch, if its dictionary was seen before and has no NULL."""
+        dictionary, known = batch.column(quick.type.at).dictionary, quick.type.known
+        assert known is not None
+        key = identity(dictionary)
+        if key not in known.mappings or lacks(known.mappings[key]):
+            return None
+        return cls(quick, dictionary, known.mappings[key])
+
+    def by_index(self, by_code: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What is given by the code of a type, by the index into the dictionary."""
+        return by_code if self._mapping is None else by_code[self._mapping]
+
+    def read(self, batch: pa.RecordBatch) -> tuple[Inputs, Events]:
+        """A batch as input, and its events without any attribute."""
+        quick = self._quick
+        ts, index = numbers(batch, quick.time), batch.column(quick.type.at).indices
+        assert ts is not None, "a batch with NULLs is not read this way"
+        codes = codes_of(index, self._mapping, np.int16).astype(np.int16, copy=False)
+        events = Events(ts, quick.resolved.resolution_ns, codes, self.names, {})
+        return Inputs((Input(batch),)), events
+
+
+class Unread:
+    """A batch that is not read before it is asked for, but for what kernels have read of it."""
+
+    def __init__(self, types: Types, batch: pa.RecordBatch) -> None:
+        self.types, self.batch = types, batch
+
+    def __call__(self) -> tuple[Inputs, Events]:
+        """The input and its events, as `Types.read` gives them."""
+        return self.types.read(self.batch)
+
+    @classmethod
+    def joined(cls, parts: Sequence[object]) -> Unread | None:
+        """Batches one after the other, if they are such and can be one."""
+        same = [part for part in parts if isinstance(part, Unread)]
+        if len(same) < len(parts) or len({id(part.types) for part in same}) > 1:
+            return None
+        try:
+            return cls(same[0].types, pa.concat_batches([part.batch for part in same]))
+        except pa.ArrowException:
+            return None
+
+
 def _place(
     schema: pa.Schema, name: str, index: int, target: DataType, known: Dictionaries | None
 ) -> Place | None:
@@ -124,18 +181,15 @@ def _place(
     return None
 
 
-def _numbers(batch: pa.RecordBatch, place: Place) -> Int64s | None:
-    values = whole_numbers(batch, place)
-    return None if values is None else values.astype(np.int64, copy=False)
-
-
-def whole_numbers(batch: pa.RecordBatch, place: Place) -> NDArray[Any] | None:
-    """A column without NULLs as it is stored."""
+def numbers(batch: pa.RecordBatch, place: Place) -> Int64s | None:
+    """The numbers of a column, if there is no NULL among them."""
     array = batch.column(place.at)
     if array.null_count:
         return None
     values: NDArray[Any] = array.to_numpy(zero_copy_only=True)
-    return values.view(np.int64) if values.dtype.kind == "M" else values
+    if values.dtype.kind == "M":
+        return values.view(np.int64)
+    return values.astype(np.int64, copy=False)
 
 
 def _as_floats(values: Int64s) -> NDArray[np.float64] | None:

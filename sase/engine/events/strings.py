@@ -20,7 +20,7 @@ CodeType = type[np.int16] | type[np.int32]
 MANY, FEW, ROOM = 1 << 16, 1 << 10, 1 << 16
 SMALL = 2**31 - 1  # bytes that the offsets of a plain string array can count
 _Identity = tuple[object, ...]
-_Mapping = NDArray[np.int32] | None  # None: every code stays as it is
+Translation = NDArray[np.int32] | None  # None: every code stays as it is
 
 
 class Values:
@@ -43,7 +43,7 @@ class Dictionaries:
     """The dictionaries of the last chunks seen: batches often come with the same again."""
 
     given: dict[_Identity, pa.Array] = field(default_factory=dict)  # holds the memory they are
-    mappings: dict[_Identity, _Mapping] = field(default_factory=dict)
+    mappings: dict[_Identity, Translation] = field(default_factory=dict)
     values: Values = field(default_factory=lambda: Values(pa.array([], pa.large_string())))
 
     def learn(self, given: dict[_Identity, pa.Array], *, is_distinct: bool) -> None:
@@ -63,12 +63,12 @@ class Dictionaries:
         self.values = Values(whole.dictionary)
 
 
-def _mapping(places: NDArray[np.int32]) -> _Mapping:
+def _mapping(places: NDArray[np.int32]) -> Translation:
     # A value that is NULL or stands twice has another place than its own.
     return None if (places == np.arange(len(places))).all() else places
 
 
-def lacks(mapping: _Mapping) -> bool:
+def lacks(mapping: Translation) -> bool:
     """Whether a dictionary has a NULL: a code that stays as it is is of a value."""
     return mapping is not None and bool((mapping < 0).any())
 
@@ -158,7 +158,7 @@ def identity(dictionary: pa.Array) -> _Identity:
     return (dictionary.offset, len(dictionary), *addresses)
 
 
-def codes_of(index: pa.Array, mapping: _Mapping, dtype: CodeType) -> NDArray[Any]:
+def codes_of(index: pa.Array, mapping: Translation, dtype: CodeType) -> NDArray[Any]:
     """The codes of a chunk by the mapping of its dictionary."""
     codes = storage(index, INTEGERS[index.type.id])
     if mapping is not None:

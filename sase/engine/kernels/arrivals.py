@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from sase.engine.kernels.compiling import Codes, IntRows, Ints, OutIntRows, OutInts, kernel
-from sase.engine.kernels.keys import composed
+from sase.engine.kernels.compiling import Codes, Ints, OutIntRows, OutInts, kernel
 from sase.engine.kernels.stacks import NOTHING
 
-# What is written of each event; its row in the stream stands where in a block its place does.
-PLACE, STATE, TIME, KEY, TIE = range(5)
-ROW = PLACE
-
-
-class Moment(NamedTuple):
-    """Where a stream stands: the time of the last event, the next position and its tie."""
-
-    time: int
-    position: int
-    tie: int
+# What is written of each event.
+PLACE, STATE, TIME = range(3)
 
 
 @kernel
@@ -38,34 +26,6 @@ def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> 
         out[STATE, count] = state
         out[TIME, count] = ts[row]
         count += state != 0
-    return count
-
-
-@kernel
-def arrive(
-    ts: Ints, types: Codes, keys: IntRows, states: Ints, digits: OutIntRows, after: Moment,
-    out: OutIntRows,
-) -> int:  # fmt: skip
-    """Write what stacks ask of the events whose type has a state; how many they are.
-
-    `keys` are the numbers of the keys, of which `digits` make codes. `NOTHING` where a time is not
-    after the one before it, or a key is out of range.
-    """
-    count, last = 0, after.time
-    for row in range(ts.shape[0]):
-        if ts[row] <= last:
-            return NOTHING
-        last = ts[row]
-        out[ROW, count] = row
-        count += states[types[row] + 1] != 0
-    for place in range(count):
-        row = out[ROW, place]
-        code = composed(keys, row, digits)
-        if code == NOTHING:
-            return NOTHING
-        out[ROW, place], out[TIE, place] = after.position + row, after.tie + row
-        out[STATE, place], out[TIME, place] = states[types[row] + 1], ts[row]
-        out[KEY, place] = code
     return count
 
 

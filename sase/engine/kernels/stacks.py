@@ -207,5 +207,6 @@ def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span
             note_absence(absences, arrivals.states[i], key, measure, tie)
 
 
+scanned = spliced(_scanned)
 scan = kernel(_scanned, absent=["absences"])
 scan_between = kernel(_scanned)

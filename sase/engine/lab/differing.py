@@ -43,7 +43,7 @@ class Differences:
         if loaded is not None:
             read, events = loaded
             self.rules = Rules(query, events, plan.schema)
-            self._history = History((Piece(0, events, read, read.numbers),))
+            self._history = History((Piece.of(0, read, events, read.numbers),))
             self._count = len(events)
 
     def between(self, found: Sets) -> Iterator[Difference]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.block import Block, Numbers, Tests
+from sase.engine.kernels.arrivals import PLACE
 from sase.engine.kernels.checks import Checks, Tally
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.stacks import (
@@ -25,6 +26,7 @@ from sase.engine.kernels.stacks import (
     scan,
     scan_between,
 )
+from sase.engine.kernels.straight import Moment, Reading, arrive, arrive_between
 from sase.engine.kernels.walk import (
     FRESH,
     VISITED,
@@ -66,7 +68,9 @@ class ActiveStacks:
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events of a block onto the stacks."""
         arrivals = block.arrivals(states, block.codes(self._key), measures)
-        self._expect(arrivals, self._context.coding.size(self._key))
+        self.make_room(len(arrivals.rows), self._context.coding.size(self._key))
+        if self._has_start and len(arrivals.rows):
+            self._blocks.append((int(arrivals.measures[-1]), int(arrivals.rows[0])))
         if self._most_alive is None:
             self.take(block, arrivals, span)
         else:
@@ -75,22 +79,37 @@ class ActiveStacks:
             alive = self.stacks.ends[COUNT] - self.stacks.ends[TAIL]
             self._most_alive = np.maximum(self._most_alive, alive)
 
-    def receive(self, arrivals: Arrivals, keys: int, span: int) -> None:
-        """Push events that are in no block, with keys below a number."""
-        self._expect(arrivals, keys)
-        self._scan(arrivals, span)
+    def arrive(
+        self, batch: Reading, keys: int, after: Moment, span: int, room: Numbers, out: Sequences
+    ) -> tuple[int, int, int]:
+        """Push the events of a batch, with keys below a number, and write what they complete.
+
+        What is given back, and written to `room`, is said in `kernels/straight.py`.
+        """
+        if keys > self.stacks.heads.shape[1]:
+            self.make_room(0, keys)
+        found = self._arrive(batch, after, span, room, out)
+        count = found[0]
+        if count > self._left:
+            self.make_room(count, keys)
+            self._left += count
+            found = self._arrive(batch, after, span, room, out)
+        if count > 0:
+            self._left -= count
+            if self._has_start:
+                self._blocks.append((int(room[batch.measure, count - 1]), int(room[PLACE, 0])))
+        return found
+
+    def _arrive(
+        self, batch: Reading, after: Moment, span: int, room: Numbers, out: Sequences
+    ) -> tuple[int, int, int]:
+        kernel = arrive if self._absences is None else arrive_between
+        return kernel(
+            *batch, *after, self._left, span, *self.stacks, self._absences, *self._walk, room, out
+        )
 
     def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
         """Push arrivals onto the stacks, which have room for them."""
-        self._scan(arrivals, span)
-
-    def _expect(self, arrivals: Arrivals, keys: int) -> None:
-        """Make room for arrivals with keys below a number, and know where they begin."""
-        self.make_room(len(arrivals.rows), keys)
-        if self._has_start and len(arrivals.rows):
-            self._blocks.append((int(arrivals.measures[-1]), int(arrivals.rows[0])))
-
-    def _scan(self, arrivals: Arrivals, span: int) -> None:
         if self._absences is None:
             scan(arrivals, self.stacks, None, span)
         else:

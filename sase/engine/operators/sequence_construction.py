@@ -25,28 +25,38 @@ class SequenceConstructionState:
         tests = [] if context.is_alone else [t for t in node.equivalences if t.value is None]
         self._checking = Checking(context, tests, _by_level(node, context), context.levels)
         room = context.options.chunk if self._limit is None else self._limit
-        self._out = np.empty((context.levels, min(room, context.options.chunk)), np.int64)
+        self.room = np.empty((context.levels, min(room, context.options.chunk)), np.int64)
         self._built = 0
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """The sequences that the events of the block complete."""
         return self.built()
 
-    def built(self) -> Iterator[Sequences]:
-        """The sequences that end in what the scan has remembered since the last time."""
+    def built(self, written: int | None = None) -> Iterator[Sequences]:
+        """The sequences that end in what the scan has remembered since the last time.
+
+        Some may have been `written` to `room` already.
+        """
         tally = self._checking.tally
         checks = None if self._checking.is_empty else self._checking.now()
         while self._limit is None or self._built < self._limit:
-            written = self._scan.stacks.walk(checks, tally, self._out)
-            is_done = written < self._out.shape[1]
+            if written is None:
+                written = self._scan.stacks.walk(checks, tally, self.room)
+            is_done = written < self.room.shape[1]
             if self._limit is not None:
                 written = min(written, self._limit - self._built)
             self._built += written
             if written:
-                found, self._out = handed_over(self._out, written)
+                found, self.room = handed_over(self.room, written)
                 yield found
             if is_done:
                 return
+            written = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every sequence is built that the stacks hold, and nothing is tallied."""
+        return self._limit is None and self._checking.is_empty and self._checking.tally is None
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Nothing becomes known by time alone."""
@@ -63,7 +73,7 @@ class SequenceConstructionState:
         if checking.tally is None:
             return found
         flow = stacks.flow(checking.tally, checking.rejected_at, self._built)
-        rest = {"rejected": checking.rejected, "most_bytes": self._out.nbytes}
+        rest = {"rejected": checking.rejected, "most_bytes": self.room.nbytes}
         return {**found, **flow, **rest}
 
     def saved(self) -> Saved:

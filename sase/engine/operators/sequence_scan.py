@@ -8,7 +8,7 @@ from typing import Protocol
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock, Numbers, Tests
 from sase.engine.kernels.checks import Checks, Tally
-from sase.engine.kernels.stacks import Arrivals
+from sase.engine.kernels.straight import Moment, Reading
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import (
     Context,
@@ -85,11 +85,14 @@ class SequenceScanState:
             return None
         return stacks.tests
 
-    def take(self, arrivals: Arrivals, keys: int) -> None:
-        """Remember events, of which there is no more to ask, with keys below a number."""
+    def arrive(
+        self, batch: Reading, keys: int, after: Moment, room: Numbers, out: Sequences
+    ) -> tuple[int, int, int]:
+        """Remember the events of a batch, of which there is no more to ask; see the stacks."""
         assert isinstance(self.stacks, ActiveStacks)
-        self._seen += len(arrivals.rows)
-        self.stacks.receive(arrivals, keys, self._span)
+        found = self.stacks.arrive(batch, keys, after, self._span, room, out)
+        self._seen += max(found[0], 0)
+        return found
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Drop the instances that no event to come can reach within the window."""

@@ -74,7 +74,7 @@ def looked_at(
     of_query = _of_query(events, query)
     kept = events if of_query is None else events.at(of_query)
     kept = _with_few_texts(kept)
-    history = History((Piece(0, kept, inputs, inputs.numbers),))
+    history = History((Piece.of(0, inputs, kept, inputs.numbers),))
     return LookedAt(kept, history, types, inputs.num_rows, is_whole)
 
 

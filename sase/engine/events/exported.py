@@ -1,0 +1,73 @@
+"""Small batches as kernels read them: where they lie in memory, without an object for each column.
+
+To make pyarrow's objects of the columns of a batch takes longer than all that is done with a few
+hundred rows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from sase.engine.events.pieces import INTEGERS
+from sase.engine.events.quick import Place, Quick, Types
+from sase.engine.kernels.memory import FIELDS, RELEASE, form_of
+
+# Of more columns than these only those that are needed are exported.
+FEW = 12
+
+
+class Described:
+    """The place where Arrow describes a batch for kernels, as long as they look at it."""
+
+    def __init__(self) -> None:
+        self._array = np.zeros(FIELDS, np.int64)
+        self.address = self._array.ctypes.data
+        self._release: tuple[int, Callable[[int], None]] | None = None
+
+    def hold(self, batch: pa.RecordBatch) -> None:
+        """Describe a batch, of which nothing is copied."""
+        batch._export_to_c(self.address)
+
+    def let_go(self) -> None:
+        """Give back what the description holds."""
+        address = int(self._array[RELEASE])
+        if self._release is None or self._release[0] != address:
+            self._release = (address, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address))
+        self._release[1](self.address)
+
+
+class Exported(Described):
+    """Batches of a schema, of which one at a time is described."""
+
+    def __init__(self, quick: Quick, keys: tuple[Place, ...]) -> None:
+        super().__init__()
+        self._quick = quick
+        self.types: Types | None = None
+        columns = [place.at for place in (quick.time, quick.type, *keys)]
+        is_wide = len(quick.schema) > FEW
+        self._selected = columns if is_wide else None
+        places = range(len(columns)) if is_wide else columns
+        forms = [_form(quick.schema.field(column).type) for column in columns]
+        # The places and forms of the columns.
+        self.columns = np.array([*zip(places, forms, strict=True)], np.int64)
+
+    def hold(self, batch: pa.RecordBatch) -> None:
+        """Describe the columns of a batch that are needed, or all if they are few."""
+        super().hold(batch if self._selected is None else batch.select(self._selected))
+
+    def learn(self, batch: pa.RecordBatch) -> bool:
+        """Whether the short way knows the dictionary of the types; then it is that of all."""
+        types = Types.of(self._quick, batch)
+        self.types = types or self.types
+        return types is not None
+
+
+def _form(kind: pa.DataType) -> int:
+    """How the numbers of a column are stored, or the indexes into its dictionary."""
+    kind = kind.index_type if pa.types.is_dictionary(kind) else kind
+    stored = INTEGERS.get(kind.id, np.dtype(np.int64))
+    return form_of(8 * stored.itemsize, is_signed=stored.kind == "i")

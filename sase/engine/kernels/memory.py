@@ -1,0 +1,113 @@
+"""Batches where they lie in memory, as Arrow's C data interface tells of them.
+
+https://arrow.apache.org/docs/format/CDataInterface.html
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import types
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic
+
+from sase.engine.kernels.compiling import Ints, OutInts, spliced
+
+# What stands in an `ArrowArray`, eight bytes each; behind these how to release it.
+LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
+RELEASE, FIELDS = 8, 10
+WORD = 8
+NOWHERE = 0
+
+
+def form_of(bits: int, *, is_signed: bool) -> int:
+    """How whole numbers are stored, as `write_numbers` takes it."""
+    return 2 * (bits // 8).bit_length() - 1 - is_signed
+
+
+def _reader(name: str) -> Callable[[int], int]:
+    """What reads a number of a type at an address."""
+    if numba.config.DISABLE_JIT:
+        simple = getattr(ctypes, f"c_{name}")
+        return lambda address: int(simple.from_address(int(address)).value)
+    kind = getattr(types, name)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def read(context: Any, address: Any) -> tuple[Signature, Callable[..., Any]]:
+        def reading(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+            pointer = builder.inttoptr(values[0], context.get_value_type(kind).as_pointer())
+            return context.cast(builder, builder.load(pointer, align=1), kind, types.int64)
+
+        return types.int64(types.int64), reading
+
+    return read  # type: ignore[no-any-return]
+
+
+_int8, _uint8 = _reader("int8"), _reader("uint8")
+_int16, _uint16 = _reader("int16"), _reader("uint16")
+_int32, _uint32 = _reader("int32"), _reader("uint32")
+_int64 = _reader("int64")
+
+
+@spliced
+def field(array: int, place: int) -> int:
+    """What stands at a place of an `ArrowArray`, or of a list of addresses."""
+    return _int64(array + WORD * place)
+
+
+@spliced
+def write_numbers(array: int, form: int, out: OutInts) -> None:
+    """Write the numbers of an array, as many as there is room for; those of uint64 wrap around."""
+    begin, values = field(array, OFFSET), field(field(array, BUFFERS), 1)
+    width = 1 << (form >> 1)
+    values += begin * width
+    for row in range(out.shape[0]):
+        at = values + row * width
+        if form == 0:
+            out[row] = _int8(at)
+        elif form == 1:
+            out[row] = _uint8(at)
+        elif form == 2:
+            out[row] = _int16(at)
+        elif form == 3:
+            out[row] = _uint16(at)
+        elif form == 4:
+            out[row] = _int32(at)
+        elif form == 5:
+            out[row] = _uint32(at)
+        else:
+            out[row] = _int64(at)
+
+
+@spliced
+def is_whole(array: int) -> bool:
+    """Whether an array has no NULL."""
+    valid = field(field(array, BUFFERS), 0)
+    if valid == NOWHERE or field(array, NULLS) == 0:
+        return True
+    begin = field(array, OFFSET)
+    for row in range(begin, begin + field(array, LENGTH)):
+        if (_uint8(valid + (row >> 3)) >> (row & 7)) & 1 == 0:
+            return False
+    return True
+
+
+@spliced
+def is_same(array: int, known: Ints) -> bool:
+    """Whether an array without NULLs is the memory of a known one: offset, length, and buffers.
+
+    That has none either, and what says so may be left out.
+    """
+    buffers, count = field(array, BUFFERS), known.shape[0] - 2
+    if field(array, OFFSET) != known[0] or field(array, LENGTH) != known[1]:
+        return False
+    if field(array, BUFFER_COUNT) < count:
+        return False
+    for number in range(count):
+        address = field(buffers, number)
+        if address != known[2 + number] and (number > 0 or address != NOWHERE):
+            return False
+    return True
