@@ -23,6 +23,8 @@ from sase.engine.kernels.stacks import NOTHING
 from sase.engine.keys import KeyCodes, TextCodes
 
 Mask = NDArray[np.bool_]
+# A dictionary of no more values is taken as a whole.
+FEW = 64
 
 
 class KnownTypes:
@@ -244,12 +246,20 @@ class PlanCoding:
 
     def _by_text(self, codes: Numbers, dictionary: Any, attribute: str, block: Block) -> Numbers:
         """The codes of strings that last, for those of a dictionary."""
-        used, places = np.unique(codes, return_inverse=True)
-        nulls = int(len(used) > 0 and used[0] < 0)
-        texts = dictionary.take(used[nulls:]).to_pylist()
         known = self._key_texts.setdefault(attribute, TextCodes())
-        found = known.codes(texts, int(block.numbers[-1]) if len(block) else 0)
-        return np.append([NOTHING] * nulls, found).astype(np.int64)[places]
+        last, count = int(block.numbers[-1]) if len(block) else 0, len(dictionary)
+        if count > FEW + 4 * len(codes):
+            used, places = np.unique(codes, return_inverse=True)
+            texts = dictionary.take(used[used >= 0]).to_pylist()
+            found = known.codes(texts, last)
+            return np.append([NOTHING] * (len(used) - len(texts)), found).astype(np.int64)[places]
+        # By value, the last of which is NULL: there are not many more than events.
+        is_used, found = np.zeros(count + 1, np.bool_), np.full(count + 1, NOTHING)
+        is_used[codes] = True
+        used = np.flatnonzero(is_used[:-1])
+        values = dictionary.to_pylist()
+        found[used] = known.codes([values[code] for code in used.tolist()], last)
+        return found[codes]
 
 
 def _comparable(lane: Lane) -> list[Numbers]:

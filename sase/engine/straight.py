@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sase.binding.bound import WindowKind
-from sase.binding.types import Kind
+from sase.binding.types import INTEGER
 from sase.engine.block import Clock, Numbers, Tests
 from sase.engine.events.exported import Exported
 from sase.engine.events.quick import Quick, Unread
@@ -104,9 +104,11 @@ class Straight:
 
     def _exporting(self, quick: Quick) -> Exported | None:
         """The batches of a schema, if all that keys are made of are whole numbers."""
+        if quick.is_sparse or not quick.has_dictionary:
+            return None
         known = {column.name: column for column in quick.columns}
         keys = [known.get(attribute) for attribute in self._attributes]
-        whole = tuple(key for key in keys if key is not None and key.type.kind is Kind.INTEGER)
+        whole = tuple(key for key in keys if key and key.is_plain and key.type == INTEGER)
         return Exported(quick, whole) if len(whole) == len(keys) else None
 
     def _read(self, exported: Exported, digits: Numbers) -> Reading:

@@ -19,7 +19,7 @@ from sase.engine.events.event_types import (
     types_by_table,
 )
 from sase.engine.events.faults import Refused
-from sase.engine.events.inputs import Inputs, opened
+from sase.engine.events.inputs import Input, Inputs, opened
 from sase.engine.events.mending import mended_to_load
 from sase.engine.events.numbers import number_column
 from sase.engine.events.order import looked_at, stream_order
@@ -80,25 +80,27 @@ class Loader:
     def load(self, events: object, threads: int = 1) -> Events:
         """The events of an input."""
         inputs = self.opened(events)
-        source = inputs.tables[0].source if len(inputs.tables) == 1 else None
-        if self.quick is not None and isinstance(source, pa.RecordBatch):
-            loaded = self.quick.load(source)
+        table = inputs.tables[0] if len(inputs.tables) == 1 and not inputs.typed else None
+        is_known = table is not None and self.quick is not None and self.quick.fits(table)
+        if table is not None and self.quick is not None and is_known:
+            loaded = self.quick.load(table.source)
             if loaded is not None:
                 return loaded
         loaded = self._load(inputs, threads)
-        self.quick = self._short_way(inputs)
+        if not is_known:
+            self.quick = None if table is None else self._short_way(table)
         return loaded
 
-    def _short_way(self, inputs: Inputs) -> Quick | None:
+    def _short_way(self, table: Input) -> Quick | None:
         """How to load more batches like this one."""
-        table, schema = next(iter(inputs.tables), None), self.schema
-        if table is None or inputs.typed or schema.definitions or schema.seq or schema.type is None:
+        schema = self.schema
+        if schema.definitions or schema.seq or schema.type is None or table.is_open:
             return None
-        if not isinstance(table.source, pa.RecordBatch) or table.is_open or table.unreadable:
+        if not isinstance(table.source, pa.RecordBatch) or table.unreadable or table.misfits:
             return None
         assert self._resolved is not None
         return Quick.of(
-            table.source.schema,
+            table,
             self._resolved[1],
             (schema.time, schema.type),
             self._dictionaries,

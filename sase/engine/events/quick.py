@@ -1,8 +1,8 @@
-"""The short way from a batch to Events, for batches like one that was loaded before.
+"""The short way from a batch to Events, for batches of a schema that was loaded before.
 
-Most streams come as batches of one schema, with whole numbers and dictionaries and without NULLs.
-For those the long way finds nothing new: at a thousand rows it takes several times as long as all
-that follows. Whatever this way does not know it leaves to the long one.
+What the long way finds out about a schema, and prepares to tell of bad rows, takes several times as
+long as all that follows where a batch is small. This way knows the one and has no need of the
+other: a batch in which something is wrong is left to the long one.
 """
 
 from __future__ import annotations
@@ -16,30 +16,64 @@ from numpy.typing import NDArray
 
 from sase.binding.types import INTEGER, DataType, Kind
 from sase.engine.events.data_types import data_type
+from sase.engine.events.event_types import MOST
+from sase.engine.events.faults import Faults
 from sase.engine.events.inputs import Input, Inputs
-from sase.engine.events.numbers import MOST_EXACT
-from sase.engine.events.pieces import INTEGERS
+from sase.engine.events.numbers import number_column
+from sase.engine.events.order import stream_order
+from sase.engine.events.origin import Origin
+from sase.engine.events.pieces import INTEGERS, Piece, pieces
 from sase.engine.events.resolving import Resolved
-from sase.engine.events.stream import Column, Events, Int64s
-from sase.engine.events.strings import Dictionaries, Translation, codes_of, identity, lacks
+from sase.engine.events.stream import Column, Events, Int64s, TypeCodes
+from sase.engine.events.strings import (
+    Dictionaries,
+    Translation,
+    codes_of,
+    encoded,
+    identity,
+    lacks,
+    string_column,
+)
 
 _PLAIN = {*INTEGERS, pa.timestamp("s").id} - {pa.uint64().id}
 
 
+class _Unusual(Exception):
+    """Something that is for the long way."""
+
+
+class _NoFaults(Faults):
+    """What is told of bad rows: that there are any is enough."""
+
+    def __init__(self) -> None:
+        super().__init__(Origin((), (), ()))
+
+    def refuse(self, column: str, rows: NDArray[Any], why: str, value: object = None) -> None:
+        """Give up where there is one."""
+        if len(rows):
+            raise _Unusual
+
+
 class Place(NamedTuple):
-    """Where a column stands, and what its numbers are; of strings the dictionaries seen."""
+    """Where a column stands and what it becomes; of strings the dictionaries seen.
+
+    It `is_plain` if its numbers are stored as the ones that they become, but for their width.
+    """
 
     name: str
     at: int
     type: DataType
+    is_plain: bool
     known: Dictionaries | None
 
 
 class Quick:
-    """The columns of a schema that the short way can load."""
+    """The columns of a schema, and what becomes of them."""
 
-    def __init__(self, schema: pa.Schema, resolved: Resolved, time: Place, type: Place) -> None:
-        self.schema, self.resolved = schema, resolved
+    def __init__(
+        self, schema: pa.Schema, resolved: Resolved, time: Place, type: Place, *, is_sparse: bool
+    ) -> None:
+        self.schema, self.resolved, self.is_sparse = schema, resolved, is_sparse
         self.time, self.type = time, type
         self.columns: list[Place] = []
         self._has_time = False
@@ -47,68 +81,84 @@ class Quick:
     @classmethod
     def of(
         cls,
-        schema: pa.Schema,
+        table: Input,
         resolved: Resolved,
         names: tuple[str, str],
         known: Mapping[object, Dictionaries],
         *,
         with_time: bool,
     ) -> Quick | None:
-        """The short way for a schema, if there is one; `names` are the time and type columns."""
-        indexes, types = resolved.indexes[0], {c.name: c.type for c in resolved.columns}
+        """The short way for batches like one, if there is one.
+
+        `names` are the time and type columns.
+        """
+        schema, indexes = table.source.schema, resolved.indexes[0]
         time = _place(schema, names[0], indexes[names[0]], resolved.time, None)
-        dictionaries = known.get(("type", names[1]))
+        dictionaries = known[("type", names[1])]
         kind = _place(schema, names[1], indexes[names[1]], DataType(Kind.STRING), dictionaries)
-        if time is None or kind is None:
+        if not time.is_plain:
             return None
-        quick = cls(schema, resolved, time, kind)
+        quick = cls(schema, resolved, time, kind, is_sparse=table.is_sparse)
         quick._has_time = with_time
         for wanted in resolved.columns:
-            if wanted.name not in indexes:  # of dicts, which leave out what is NULL
+            if wanted.name not in indexes or wanted.within is not None or wanted.type_names:
                 return None
-            place = _place(
-                schema, wanted.name, indexes[wanted.name], types[wanted.name], known.get(wanted)
+            values = known[wanted] if wanted.type.kind is Kind.STRING else None
+            quick.columns.append(
+                _place(schema, wanted.name, indexes[wanted.name], wanted.type, values)
             )
-            if place is None or wanted.within is not None:
-                return None
-            quick.columns.append(place)
         return quick
 
     def knows(self, batch: object) -> bool:
         """Whether this is a batch, and has this schema."""
         return isinstance(batch, pa.RecordBatch) and batch.schema.equals(self.schema)
 
+    def fits(self, table: Input) -> bool:
+        """Whether a table is like the first one."""
+        return (
+            self.knows(table.source)
+            and table.is_sparse == self.is_sparse
+            and not (table.type_name or table.unreadable or table.misfits)
+        )
+
     def load(self, batch: pa.RecordBatch) -> Events | None:
         """The events of a batch, if nothing in it asks for the long way."""
-        if not self.knows(batch):
+        try:
+            return self._loaded(batch)
+        except _Unusual:
             return None
-        ts, types = numbers(batch, self.time), self.types(batch)
-        if ts is None or types is None or not (ts[1:] > ts[:-1]).all():
-            return None
-        columns = {}
-        for place in self.columns:
-            values: NDArray[Any] | None
-            if place.known is not None:
-                values = _codes(batch, place, np.int32)
-            else:
-                values = numbers(batch, place)
-                if place.type.kind is Kind.FLOAT and values is not None:
-                    values = _as_floats(values)
-            if values is None:
-                return None
-            dictionary = None if place.known is None else place.known.values.dictionary
-            columns[place.name] = Column(place.type, values, None, dictionary)
+
+    def _loaded(self, batch: pa.RecordBatch) -> Events:
+        ts = numbers(batch, self.time)
+        if ts is None:
+            raise _Unusual
+        types, type_names = self._types(batch)
+        columns = {place.name: _column(batch, place) for place in self.columns}
         if self._has_time:
             columns[self.time.name] = Column(self.time.type, ts)
-        return Events(ts, self.resolved.resolution_ns, types, self.type_names, columns)
+        order, tie = stream_order(ts, None)
+        resolution = self.resolved.resolution_ns
+        events = Events(ts, resolution, types, type_names, columns, tie=tie)
+        return events if order is None else events.in_order(order)
 
-    def types(self, batch: pa.RecordBatch) -> NDArray[np.signedinteger] | None:
-        """The types of a batch, if they are in a dictionary that was seen before."""
-        return _codes(batch, self.type, np.int16)
+    def _types(self, batch: pa.RecordBatch) -> tuple[TypeCodes, tuple[str, ...]]:
+        """The types of a batch, each of which has one."""
+        codes, known = _codes(batch, self.type, np.int16), self.type.known
+        if codes is None:
+            assert known is not None
+            codes, values, may_lack = encoded(_pieces(batch, self.type), np.int16, known)
+            if len(values) > MOST or (may_lack and (codes < 0).any()):
+                raise _Unusual
+        return codes, self.type_names
+
+    @property
+    def has_dictionary(self) -> bool:
+        """Whether the types come as codes into one."""
+        return bool(pa.types.is_dictionary(self.schema.field(self.type.at).type))
 
     @property
     def type_names(self) -> tuple[str, ...]:
-        """What these codes stand for."""
+        """What the codes of types stand for."""
         assert self.type.known is not None
         return self.type.known.values.names
 
@@ -126,8 +176,11 @@ class Types:
     @classmethod
     def of(cls, quick: Quick, batch: pa.RecordBatch) -> Types | None:
         """Those of a batch, if its dictionary was seen before and has no NULL."""
-        dictionary, known = batch.column(quick.type.at).dictionary, quick.type.known
+        array, known = batch.column(quick.type.at), quick.type.known
+        if not isinstance(array, pa.DictionaryArray):
+            return None
         assert known is not None
+        dictionary = array.dictionary
         key = identity(dictionary)
         if key not in known.mappings or lacks(known.mappings[key]):
             return None
@@ -171,18 +224,14 @@ class Unread:
 
 def _place(
     schema: pa.Schema, name: str, index: int, target: DataType, known: Dictionaries | None
-) -> Place | None:
-    """A column, if it holds the numbers of the target, or strings in a dictionary."""
+) -> Place:
     kind = schema.field(index).type
-    if known is not None and pa.types.is_dictionary(kind):
-        return Place(name, index, target, known)
-    if kind.id in _PLAIN and data_type(kind) in (target, INTEGER) and target.scale is None:
-        return Place(name, index, target, None)
-    return None
+    is_whole = kind.id in _PLAIN and data_type(kind) in (target, INTEGER) and target.scale is None
+    return Place(name, index, target, is_whole and target.kind is not Kind.FLOAT, known)
 
 
 def numbers(batch: pa.RecordBatch, place: Place) -> Int64s | None:
-    """The numbers of a column, if there is no NULL among them."""
+    """The numbers of a plain column, if there is no NULL among them."""
     array = batch.column(place.at)
     if array.null_count:
         return None
@@ -192,21 +241,36 @@ def numbers(batch: pa.RecordBatch, place: Place) -> Int64s | None:
     return values.astype(np.int64, copy=False)
 
 
-def _as_floats(values: Int64s) -> NDArray[np.float64] | None:
-    """Integers where floats are expected, if floats have all these values."""
-    if len(values) and (values.max() > MOST_EXACT or values.min() < -MOST_EXACT):
-        return None
-    return values.astype(np.float64)
+def _column(batch: pa.RecordBatch, place: Place) -> Column:
+    """A column of any kind."""
+    if place.known is not None:
+        codes = _codes(batch, place, np.int32)
+        if codes is not None:
+            return Column(place.type, codes, None, place.known.values.dictionary)
+        return string_column(_pieces(batch, place), place.known)
+    values = numbers(batch, place) if place.is_plain else None
+    if values is not None:
+        return Column(place.type, values)
+    return number_column(place.name, _pieces(batch, place), place.type, _NO_FAULTS, widen=False)
+
+
+def _pieces(batch: pa.RecordBatch, place: Place) -> list[Piece]:
+    return pieces([batch.column(place.at)], 0)
+
+
+_NO_FAULTS = _NoFaults()
 
 
 def _codes(
     batch: pa.RecordBatch, place: Place, dtype: type[np.int16] | type[np.int32]
 ) -> NDArray[np.signedinteger] | None:
-    """The codes of a column whose dictionary was seen before."""
+    """The codes of a column without NULLs, if its dictionary was seen before."""
     array = batch.column(place.at)
+    if not isinstance(array, pa.DictionaryArray) or array.null_count:
+        return None
     assert place.known is not None
     key, mappings = identity(array.dictionary), place.known.mappings
-    if array.null_count or key not in mappings or lacks(mappings[key]):
+    if key not in mappings or lacks(mappings[key]):
         return None
     codes: NDArray[np.signedinteger] = codes_of(array.indices, mappings[key], dtype)
     return codes.astype(dtype, copy=False)

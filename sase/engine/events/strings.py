@@ -18,6 +18,8 @@ from sase.engine.events.stream import Column
 CodeType = type[np.int16] | type[np.int32]
 # Of so many texts, so few distinct ones with so many bytes are not left to Arrow.
 MANY, FEW, ROOM = 1 << 16, 1 << 10, 1 << 16
+# So few texts are looked up one by one.
+TINY = 100
 SMALL = 2**31 - 1  # bytes that the offsets of a plain string array can count
 _Identity = tuple[object, ...]
 Translation = NDArray[np.int32] | None  # None: every code stays as it is
@@ -45,6 +47,20 @@ class Dictionaries:
     given: dict[_Identity, pa.Array] = field(default_factory=dict)  # holds the memory they are
     mappings: dict[_Identity, Translation] = field(default_factory=dict)
     values: Values = field(default_factory=lambda: Values(pa.array([], pa.large_string())))
+    # Of texts that came a few at a time: the code of each, and the values if they are these.
+    _codes: dict[str, int] = field(default_factory=dict)
+    _values: Values | None = None
+
+    def code(self, texts: list[str | None]) -> NDArray[np.int32]:
+        """The codes of a few texts: values that came before keep theirs, and new ones follow."""
+        if self._values is not self.values or len(self._codes) > FEW:
+            self._codes, self._values = {}, None
+        codes, count = self._codes, len(self._codes)
+        found = [-1 if text is None else codes.setdefault(text, len(codes)) for text in texts]
+        if self._values is None or len(codes) > count:
+            self.values = self._values = Values(pa.array([*codes], pa.large_string()))
+            self.given, self.mappings = {}, {}
+        return np.array(found, np.int32)
 
     def learn(self, given: dict[_Identity, pa.Array], *, is_distinct: bool) -> None:
         """Unite dictionaries, unless they are those known; one may be said to be distinct."""
@@ -91,6 +107,9 @@ def encoded(
     −1, of NULL. Where the values are more than `dtype` can count the codes are wrong, and the
     caller sees it by the number of values.
     """
+    if len(column) == 1 and len(column[0].array) <= TINY and column[0].array.type in _WIDTHS:
+        found = known.code(column[0].array.to_pylist())
+        return found.astype(dtype, copy=False), known.values, bool((found < 0).any())
     chunks, is_distinct = _with_dictionaries([piece.array for piece in column])
     dictionaries = [chunk.dictionary for chunk in chunks]
     keys = [identity(dictionary) for dictionary in dictionaries]
@@ -118,6 +137,8 @@ def _by_arrow(plain: list[pa.Array]) -> list[pa.DictionaryArray]:
     is_plain = {array.type for array in plain} == {pa.string()}
     if not is_plain or sum(array.nbytes for array in plain) > SMALL:
         plain = [array.cast(pa.large_string()) for array in plain]
+    if len(plain) == 1:
+        return [plain[0].dictionary_encode()]
     chunks: list[pa.DictionaryArray] = pa.chunked_array(plain).dictionary_encode().chunks
     return chunks
 
