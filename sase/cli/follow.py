@@ -25,7 +25,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
     from sase.engine.files.following import Following
 
     text = one_query(arguments)
-    rows = Following(arguments.events)
+    rows = Following(arguments.events, judges=arguments.on_bad_row == "quarantine")
     plan = compile(
         text.content,
         rows.schema,
@@ -37,12 +37,13 @@ def follow(arguments: Namespace, ending: Ending) -> int:
     )
     matcher = plan.open()
     writer = _Writer(arguments)
-    count = 0
+    count = bad = 0
     try:
-        for matches in _found(matcher, rows):
+        for matches, more in _found(matcher, rows):
             with ending.whole():
                 writer.write(matches)
                 count += len(matches)
+                bad += more
             if not matches.report.is_complete:
                 break
         with ending.whole():
@@ -51,15 +52,17 @@ def follow(arguments: Namespace, ending: Ending) -> int:
         writer.abandon()
         raise
     finally:
-        _say_the_end(matcher, count)
+        _say_the_end(matcher, count, bad)
     return 0
 
 
-def _found(matcher: Matcher, rows: Any) -> Iterator[Matches]:
+def _found(matcher: Matcher, rows: Any) -> Iterator[tuple[Matches, int]]:
+    """The matches of each push, and how many of its rows were bad."""
     for table in rows:
-        yield matcher.push(table)
+        matches = matcher.push(table)
+        yield matches, matches.report.bad
         matcher.take_late()  # their number is told, and they would be kept for ever
-    yield matcher.finish()
+    yield matcher.finish(), 0
 
 
 def lateness_of(text: str | None) -> int | str | None:
@@ -67,8 +70,10 @@ def lateness_of(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isdigit() else text
 
 
-def _say_the_end(matcher: Matcher, count: int) -> None:
+def _say_the_end(matcher: Matcher, count: int, bad: int) -> None:
     say([f"{counted(count, 'match')} in {matcher.rows:,} rows"])
+    if bad:
+        say([f"{counted(bad, 'row')} could not be used"])
     say_late(matcher.report().late)
 
 

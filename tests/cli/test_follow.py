@@ -154,6 +154,36 @@ def test_lines_that_cannot_be_read(
     assert message in err
 
 
+def test_rows_that_lack_what_others_have(runs: list[Run]) -> None:
+    """In whichever row of the lines that come together, and numbers without a fraction."""
+    query = "EVENT SEQ(A a, B b) WHERE b.v > 3 WITHIN 5 s RETURN a.ts AS a, b.v AS v, b.w AS w"
+    run = Run("-", "-q", query)
+    runs.append(run)
+    run.write('{"ts": 1.5, "type": "A", "w": "x"}\n{"type": "B", "ts": 2, "v": 5.5, "w": null}\n')
+    found = run.line()
+    assert (found["a"], found["v"], found["w"]) == (1_500_000, 5.5, None)
+    run.write('{"type": "A", "ts": 20}\n')
+    run.write('{"type": "B", "ts": 21, "v": 4, "more": 1}\n')
+    found = run.line()
+    assert (found["a"], found["v"], found["w"]) == (20_000_000, 4.0, None)
+
+
+def test_bad_rows_are_put_aside(runs: list[Run]) -> None:
+    """Those beside them count, also where all lines that come together are bad."""
+    run = Run("-", "-q", f"{QUERY} seconds", "--on-bad-row", "quarantine")
+    runs.append(run)
+    run.write("".join(f"{line}\n" for line in JSON))
+    assert run.line()["b"]["id"] == 1
+    later = [line.replace("00:00:0", "00:01:0") for line in JSON]
+    bad = ["no JSON", "[1]", '{"ts": 5, "type": "B", "id": 1}', '{"ts": "no", "type": "B"}']
+    run.write("".join(f"{line}\n" for line in [bad[0], *later, *bad[1:]]))
+    assert run.line()["a"]["ts"].startswith("2026-01-01T00:01:00")
+    run.write(f"{bad[0]}\n")
+    status, _, err = run.end()
+    assert status == 0
+    assert "5 rows could not be used" in err
+
+
 def test_no_line_at_all(runs: list[Run]) -> None:
     run = Run("-", "-q", QUERY)
     runs.append(run)

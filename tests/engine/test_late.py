@@ -254,6 +254,16 @@ def test_a_sorted_push_takes_the_short_way(monkeypatch: pytest.MonkeyPatch) -> N
         assert matcher.late.num_rows == (lateness == 0)
 
 
+def test_times_of_dicts_without_a_fraction() -> None:
+    """JSON writes 2 for 2.0; a column of integers is another kind of time."""
+    query = "EVENT SEQ(A a, B b) WITHIN 5 seconds RETURN b.ts AS at"
+    matcher = sase.compile(query, [{"ts": 0.5, "type": "A"}]).open()
+    matcher.push([{"ts": 1.5, "type": "A"}])
+    assert matcher.push([{"ts": 2, "type": "B"}]).to_pylist()[0]["at"] == 2_000_000
+    with pytest.raises(sase.SaseError, match="compiled for times of the type float"):
+        matcher.push(pa.table({"ts": [3], "type": ["B"]}))
+
+
 # ---------------------------------------------------------------- what it may be
 
 

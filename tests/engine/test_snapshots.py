@@ -249,6 +249,22 @@ def test_types_by_conditions_and_by_table() -> None:
         assert told(moved.finish()) == told(kept.finish()) != []
 
 
+@pytest.mark.parametrize("on_bad_row", ["error", "quarantine"])
+@pytest.mark.parametrize("text", ["EVENT B x WHERE x.v < 3", "EVENT SEQ(B x, B y) WHERE [v]"])
+def test_dicts_that_lack_what_the_query_reads(text: str, on_bad_row: str) -> None:
+    """A push in which no row has it is one of NULLs, and so it is in the state."""
+    plan = sase.compile(text, [{"ts": 0, "type": "B", "v": 1}], on_bad_row=on_bad_row)
+    kept, moved = plan.open(), plan.open()
+    for push in (
+        [{"ts": 1, "type": "B"}],
+        [{"ts": 2, "type": "B", "v": 2}, {"ts": 3, "type": "B"}],
+    ):
+        assert told(moved.push(push)) == told(kept.push(push))
+        moved = plan.restore(moved.snapshot())
+    last = [{"ts": 4, "type": "B", "v": 2}]
+    assert told(moved.push(last)) == told(kept.push(last)) != []
+
+
 def test_what_no_event_to_come_can_need_is_not_saved() -> None:
     """However few events there were since the matcher last looked."""
     rows = [{"ts": ts, "type": "AB"[ts % 2], "text": f"text {ts}"} for ts in range(100)]

@@ -143,7 +143,10 @@ class Inputs:
     def emptied(self) -> Inputs:
         """The columns without any row."""
         return Inputs(
-            tuple(Input(table.source.slice(0, 0), table.type_name) for table in self.tables),
+            tuple(
+                Input(table.source.slice(0, 0), table.type_name, is_sparse=table.is_sparse)
+                for table in self.tables
+            ),
             self.typed,
         )
 

@@ -131,7 +131,9 @@ def _mended_table(table: Input, wanted: Mapping[str, Kinds]) -> Input:
     texts = {name: [row.get(name) for row in table.rows] for name in odd}
     unreadable = {name: e for name, e in table.unreadable.items() if name not in misfits}
     source = pa.RecordBatch.from_pydict(columns) if misfits else table.source
-    return Input(source, table.type_name, unreadable, misfits=misfits, texts=texts)
+    return replace(
+        table, source=source, unreadable=unreadable, rows=None, misfits=misfits, texts=texts
+    )
 
 
 def mended(values: Sequence[Any], kinds: Kinds) -> Mended:

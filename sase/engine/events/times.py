@@ -41,6 +41,9 @@ def compiled_time(inputs: Inputs, schema: Schema) -> DataType:
     found, known = time_type(inputs, schema.time), schema.time_type
     if UNKNOWN in (found, known):
         return found if known == UNKNOWN else known
+    is_whole = (known.kind, found.kind) == (Kind.FLOAT, Kind.INTEGER)
+    if is_whole and all(table.is_sparse for table in inputs.tables):
+        return known  # as rows from JSON come, with no point where there is no fraction
     if known.kind is not found.kind:
         _refuse(schema, found)
     if known.resolution is None:

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from sase.engine.events.rows import UNREADABLE, array_of
 from sase.engine.files.formats import csv_options
 from sase.engine.files.moments import moments_among, with_moments
 from sase.engine.files.names import may_be_times
@@ -23,13 +24,15 @@ PAUSE, SIZE = 0.1, 1 << 20
 
 
 class Following:
-    """The rows of a stream of lines, in tables of whatever has come; the first gives the schema.
+    """The rows of a stream of lines, as many at a time as have come; the first give the schema.
 
     A line counts when its end has come. Text in the form of moments is parsed in the columns where
-    the first lines hold it.
+    the first lines hold it. Of JSON every row may leave out what it does not have. Where bad rows
+    are to be put aside, rows with values that do not fit come as they are, to be judged one by one.
     """
 
-    def __init__(self, path: str, *, pause: float = PAUSE) -> None:
+    def __init__(self, path: str, *, judges: bool = False, pause: float = PAUSE) -> None:
+        self._judges = judges
         self.name = "standard input" if path == STANDARD_INPUT else path
         self._chunks = _chunks(path, pause)
         self._line, self._header = 0, b""
@@ -54,24 +57,35 @@ class Following:
         )
         self._first = with_moments(self._first, self._moments, self.name)
         self.schema: pa.Schema = self._first.schema
-        if not self._is_json:
-            self._kinds = {
-                field.name: pa.string() if field.name in self._moments else field.type
-                for field in self.schema
-            }
+        self._kinds = {
+            field.name: pa.string() if field.name in self._moments else field.type
+            for field in self.schema
+        }
 
-    def __iter__(self) -> Iterator[pa.Table]:
-        """Every table of rows, as soon as they have come."""
+    def __iter__(self) -> Iterator[pa.Table | list[dict[str, Any]]]:
+        """All rows, as soon as they have come."""
         yield self._first
         for chunk in self._chunks:
             if chunk.strip():
-                yield with_moments(self._read(chunk), self._moments, self.name)
+                yield self._next(chunk)
+
+    def _next(self, lines: bytes) -> pa.Table | list[dict[str, Any]]:
+        try:
+            return with_moments(self._read(lines), self._moments, self.name)
+        except DataError:
+            if not (self._is_json and self._judges):
+                raise
+            return [self._plain(row) for row in _rows(lines, may_lack=True)]
+
+    def _plain(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row of JSON as it is, with moments where there are such."""
+        return {name: _moment(row.get(name), self._moments.get(name)) for name in self._kinds}
 
     def _read(self, lines: bytes) -> pa.Table:
         first, self._line = self._line, self._line + lines.count(b"\n")
         try:
             return self._from_json(lines) if self._is_json else self._from_csv(lines)
-        except (pa.ArrowException, ValueError) as problem:
+        except UNREADABLE as problem:
             where = f"{self.name}, in lines {first + 1} to {self._line}"
             raise DataError(f"{where}: {problem}") from problem
 
@@ -83,17 +97,54 @@ class Following:
         return csv.read_csv(source, **csv_options("csv", self._kinds))
 
     def _from_json(self, lines: bytes) -> pa.Table:
-        rows = []
-        for number, line in enumerate(lines.splitlines()):
-            if line.strip():
-                try:
-                    row: Any = json.loads(line)
-                except ValueError as problem:
-                    raise ValueError(f"line {number + 1} of these is no JSON: {problem}") from None
-                if not isinstance(row, dict):
-                    raise ValueError(f"line {number + 1} of these is no object: {row!r}")
-                rows.append(row)
-        return pa.Table.from_pylist(rows)
+        rows = _rows(lines)
+        names = self._kinds or dict.fromkeys(name for row in rows for name in row)
+        return pa.table({name: self._column(name, rows) for name in names})
+
+    def _column(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
+        """A column of JSON lines, of the kind of the first ones."""
+        array, kind = array_of([row.get(name) for row in rows]), self._kinds.get(name)
+        if kind is None or array.type == kind or name in self._moments:
+            return array
+        is_whole = pa.types.is_integer(array.type) and pa.types.is_floating(kind)
+        if pa.types.is_null(array.type) or is_whole:
+            return array.cast(kind)
+        value = next(row[name] for row in rows if row.get(name) is not None)
+        raise ValueError(f"`{name}` is {value!r}, and was {kind} in the first lines")
+
+
+def _rows(lines: bytes, *, may_lack: bool = False) -> list[dict[str, Any]]:
+    """The objects in lines of JSON; of a line that is none an empty one, or an error."""
+    rows = []
+    for number, line in enumerate(lines.splitlines()):
+        if line.strip():
+            try:
+                rows.append(_row(line))
+            except ValueError as problem:
+                if not may_lack:
+                    raise ValueError(f"line {number + 1} of these is {problem}") from None
+                rows.append({})
+    return rows
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    try:
+        row: Any = json.loads(line)
+    except ValueError as problem:
+        raise ValueError(f"no JSON: {problem}") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"no object: {row!r}")
+    return row
+
+
+def _moment(value: Any, kind: pa.DataType | None) -> Any:
+    """A value of a row as a moment, if it is to be one and can be."""
+    if kind is None or not isinstance(value, str):
+        return value
+    try:
+        return pa.scalar(value).cast(kind).as_py()
+    except pa.ArrowException:
+        return value
 
 
 def _chunks(path: str, pause: float) -> Iterator[bytes]:
