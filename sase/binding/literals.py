@@ -101,6 +101,14 @@ def _interval(node: ast.Interval, scope: Scope) -> Constant | Placeholder:
         scope.problems.add(unknown_unit(node.unit.text, node.unit.span, scope.problems.source))
         return unknown(node)
     nanoseconds = exact(node.amount) * NANOSECONDS[unit]
+    if abs(nanoseconds) > INT64_MAX * 10**9:
+        scope.problems.error(
+            "integer-out-of-range",
+            "this interval is longer than all of time",
+            node.span,
+            f"times go up to {INT64_MAX} seconds",
+        )
+        return unknown(node)
     return Constant(INTERVAL, round(nanoseconds), span=node.span)
 
 

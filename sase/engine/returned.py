@@ -20,6 +20,7 @@ from sase.errors import DataError
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 SECONDS_OF_A_DAY = 86400
+INT32 = np.iinfo(np.int32)
 UNITS = {digits: unit for unit, digits in RESOLUTIONS.items() if unit != "d"}
 # The digits of a decimal in a result.
 DIGITS = 38
@@ -33,8 +34,9 @@ def time_array(times: Numbers, data_type: DataType, given: pa.DataType | None) -
     """Timestamps in raw units as the column of times has them."""
     if data_type.kind is not Kind.TIMESTAMP:
         return pa.array(times)
-    if data_type.resolution == "d":
-        return pa.array(times.astype(np.int32), pa.date32())
+    if data_type.resolution == "d":  # which saturates where it ends
+        days = np.clip(times, INT32.min, INT32.max)
+        return pa.array(days.astype(np.int32), pa.date32())
     zone = given.tz if given is not None and is_zoned(given) else None
     return pa.array(times).cast(pa.timestamp(data_type.resolution, zone))
 
@@ -145,10 +147,14 @@ def _times(tags: Numbers, bits: Numbers, missing: Flags, kind: pa.DataType) -> p
     finest = 0 if pa.types.is_date(kind) else RESOLUTIONS[kind.unit]
     factors = 10 ** np.where(missing, 0, finest - (tags - EXACT))
     counts = np.where(missing, 0, bits) * factors
-    if (counts // factors != np.where(missing, 0, bits)).any():
+    leaves = (counts // factors != np.where(missing, 0, bits)).any()
+    if pa.types.is_date(kind):
+        counts //= SECONDS_OF_A_DAY
+        leaves |= (counts < INT32.min).any() or (counts > INT32.max).any()
+    if leaves:
         raise DataError(f"a time that is returned leaves the range of {kind}")
     if pa.types.is_date(kind):
-        return pa.array((counts // SECONDS_OF_A_DAY).astype(np.int32), kind, mask=missing)
+        return pa.array(counts.astype(np.int32), kind, mask=missing)
     return pa.array(counts, mask=missing).cast(kind)
 
 

@@ -108,6 +108,19 @@ def test_a_moment_beyond_the_unit_is_an_error() -> None:
         sase.match(text, far).to_arrow()
 
 
+def test_dates_end() -> None:
+    """Where theirs do, not where those of int64 do: results saturate, and values are no others."""
+    last = date(9999, 12, 31)
+    days = pa.array([2**31 - 1], pa.int32()).cast(pa.date32())
+    events = pa.table({"ts": days, "type": ["A"]})
+    found = sase.match("EVENT SEQ(A a, !(B b)) WITHIN 2 days", events).to_arrow()
+    assert found["detected_at"].cast(pa.int32()).to_pylist() == [2**31 - 1]
+    with pytest.raises(sase.DataError, match="leaves the range of date32"):
+        sase.match("EVENT A a RETURN a.ts + 1 day AS c", events).to_arrow()
+    events = pa.table({"ts": pa.array([last]), "type": ["A"]})
+    assert sase.match("EVENT A a RETURN a.ts AS c", events).to_pylist()[0]["c"] == last
+
+
 def test_what_has_nothing_in_common_is_no_column() -> None:
     events = {"A": [{"ts": 1, "k": "a"}], "B": [{"ts": 2, "k": 7}]}
     with pytest.raises(sase.QueryError, match="`a.k` cannot be a column"):
