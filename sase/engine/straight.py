@@ -16,6 +16,7 @@ from sase.binding.bound import WindowKind
 from sase.binding.types import INTEGER
 from sase.engine.block import Clock, Numbers, Tests
 from sase.engine.events.exported import Exported
+from sase.engine.events.inputs import SMALL, as_batch
 from sase.engine.events.quick import Quick, Unread
 from sase.engine.history import Piece
 from sase.engine.kernels.arrivals import PLACE, TIME
@@ -27,8 +28,6 @@ from sase.engine.operators.transformation import Results, TransformationState
 if TYPE_CHECKING:
     from sase.engine.matcher import Matcher
 
-# The rows of a small batch: larger ones gain nothing.
-SMALL = 1 << 14
 NO_DIGITS = np.zeros((0, 3), np.int64)
 
 
@@ -80,9 +79,9 @@ class Straight:
                 return None
         return cls(matcher, _Operators(scan, construction, top), tests)
 
-    def push(self, batch: Any) -> list[Results] | None:
+    def push(self, events: object) -> list[Results] | None:
         """What a batch completes; None if nothing of it was taken, which is for the other way."""
-        quick = self._matcher._loader.quick
+        quick, batch = self._matcher._loader.quick, as_batch(events)
         if quick is None or not quick.knows(batch) or not 0 < batch.num_rows <= SMALL:
             return None
         if self._quick is not quick:

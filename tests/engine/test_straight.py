@@ -168,6 +168,25 @@ def rises(rows: list[Row]) -> bool:
     return len({row["ts"] for row in rows}) == len(rows)
 
 
+def test_tables_go_as_the_batches_that_they_are(went: list[bool]) -> None:
+    """If they are one: small, and of one chunk."""
+    rows = [{**row, "ts": ts, "id": 1} for ts, row in enumerate(stream(Random(2), 40))]
+    whole = pa.Table.from_batches([table(rows, pa.array(TYPES), pa.int64())])
+    plan = sase.compile(QUERIES[0], whole, types=TYPES)
+    matcher, found = plan.open(), list[Row]()
+    for start in range(0, 40, 10):
+        found += matcher.push(whole.slice(start, 10)).to_pylist()
+    assert found == plan.run(whole).to_pylist() != []
+    assert went == [False, True, True, True]
+    matcher.push(pa.concat_tables([table_at(whole, 40), table_at(whole, 80)]))
+    assert went[4:] == [False]
+
+
+def table_at(whole: pa.Table, first: int) -> pa.Table:
+    """The same at other times."""
+    return whole.set_column(0, "ts", pa.array(range(first, first + len(whole))))
+
+
 def test_matches_read_later(went: list[bool]) -> None:
     """When the stream has gone over to other dictionaries: a batch is read when it is shown."""
     rows = [row for row in stream(Random(3), 90) if row["id"] in range(4)]

@@ -19,6 +19,8 @@ from sase.engine.events.rows import Row, table_of_rows
 from sase.errors import DataError, SchemaError
 
 Chunks = list[pa.Array]
+# The rows of a small batch.
+SMALL = 1 << 14
 # Reasons why values of a column are none of it, each with the rows of the table.
 Misfits = tuple[tuple[str, NDArray[np.int64]], ...]
 
@@ -194,9 +196,17 @@ def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
     return Inputs(tables, typed=True)
 
 
+def as_batch(events: Any) -> Any:
+    """A small table of one chunk as the batch that it is: there is a short way for those."""
+    if isinstance(events, pa.Table) and 0 < events.num_rows <= SMALL:
+        batches = events.to_batches()
+        return batches[0] if len(batches) == 1 else events
+    return events
+
+
 def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
     if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        return Input(events, type_name)
+        return Input(as_batch(events), type_name)
     if isinstance(events, pa.Schema):
         return Input(events.empty_table(), type_name)
     if isinstance(events, str | PathLike):
@@ -209,7 +219,7 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         if hasattr(events, "__arrow_c_stream__"):
             # What has a length is in memory, a data frame: its dictionaries are known at once.
             imported = pa.table if hasattr(events, "__len__") else pa.RecordBatchReader.from_stream
-            return Input(imported(events), type_name)
+            return Input(as_batch(imported(events)), type_name)
         if hasattr(events, "__arrow_c_array__"):
             return Input(pa.record_batch(events), type_name)
     except pa.ArrowException as problem:
