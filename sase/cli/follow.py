@@ -23,18 +23,24 @@ def follow(arguments: Namespace, ending: Ending) -> int:
     spare_pandas()
     from sase.api import compile
     from sase.engine.files.following import Following
+    from sase.errors import BindingError
 
     text = one_query(arguments)
     rows = Following(arguments.events, judges=arguments.on_bad_row == "quarantine")
-    plan = compile(
-        text.content,
-        rows.schema,
-        limit=arguments.limit,
-        on_bad_row=arguments.on_bad_row,
-        output=arguments.output,
-        lateness=lateness_of(arguments.lateness),
-        **keywords(arguments, rows.schema.names),
-    )
+    try:
+        plan = compile(
+            text.content,
+            rows.schema,
+            limit=arguments.limit,
+            on_bad_row=arguments.on_bad_row,
+            output=arguments.output,
+            lateness=lateness_of(arguments.lateness),
+            **keywords(arguments, rows.schema.names),
+        )
+    except BindingError:
+        known = counted(rows.known, "row")
+        say([f"the columns are those of the first lines of {rows.name}: {known}"])
+        raise
     matcher = plan.open()
     writer = _Writer(arguments)
     count = bad = 0

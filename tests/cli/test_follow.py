@@ -184,6 +184,17 @@ def test_bad_rows_are_put_aside(runs: list[Run]) -> None:
     assert "5 rows could not be used" in err
 
 
+def test_an_attribute_that_the_first_lines_lack(runs: list[Run]) -> None:
+    """Whoever wrote no wrong name learns why it is not known."""
+    run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE b.v > 3 WITHIN 5")
+    runs.append(run)
+    run.write('{"ts": 1, "type": "A"}\n')
+    status, _, err = run.end()
+    assert status == 2
+    assert "the columns are those of the first lines of standard input: 1 row" in err
+    assert "no column `v`" in err
+
+
 def test_no_line_at_all(runs: list[Run]) -> None:
     run = Run("-", "-q", QUERY)
     runs.append(run)

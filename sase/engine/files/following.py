@@ -57,6 +57,8 @@ class Following:
         )
         self._first = with_moments(self._first, self._moments, self.name)
         self.schema: pa.Schema = self._first.schema
+        # How many rows it is taken from.
+        self.known: int = self._first.num_rows
         self._kinds = {
             field.name: pa.string() if field.name in self._moments else field.type
             for field in self.schema
