@@ -168,6 +168,21 @@ def test_rows_that_lack_what_others_have(runs: list[Run]) -> None:
     assert (found["a"], found["v"], found["w"]) == (20_000_000, 4.0, None)
 
 
+def test_what_is_not_read_may_be_anything(runs: list[Run]) -> None:
+    """Also if it is something else in each row; what is read may not."""
+    run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE b.v > 3 WITHIN 5 RETURN b.v AS v")
+    runs.append(run)
+    run.write('{"ts": 1, "type": "A", "v": 1, "w": 1, "u": null}\n')
+    run.write('{"ts": 2, "type": "B", "v": 5, "w": 2}\n')
+    assert run.line()["v"] == 5
+    run.write('{"ts": 11, "type": "A", "w": [1]}\n{"ts": 12, "type": "B", "v": 6, "w": {"a": 1}, "u": 3}\n')
+    assert run.line()["v"] == 6
+    run.write('{"ts": 13, "type": "B", "v": "x"}\n')
+    status, _, err = run.end()
+    assert status != 0
+    assert "`v` has the type string here" in err
+
+
 def test_bad_rows_are_put_aside(runs: list[Run]) -> None:
     """Those beside them count, also where all lines that come together are bad."""
     run = Run("-", "-q", f"{QUERY} seconds", "--on-bad-row", "quarantine")

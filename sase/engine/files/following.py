@@ -27,8 +27,9 @@ class Following:
     """The rows of a stream of lines, as many at a time as have come; the first give the schema.
 
     A line counts when its end has come. Text in the form of moments is parsed in the columns where
-    the first lines hold it. Of JSON every row may leave out what it does not have. Where bad rows
-    are to be put aside, rows with values that do not fit come as they are, to be judged one by one.
+    the first lines hold it. Of JSON every row may leave out what it does not have, and rows with
+    values that are none of their column come as they are: whether they matter is for others to say.
+    Where a run `judges` bad rows that goes for lines, too, that cannot be read.
     """
 
     def __init__(self, path: str, *, judges: bool = False, pause: float = PAUSE) -> None:
@@ -74,10 +75,12 @@ class Following:
     def _next(self, lines: bytes) -> pa.Table | list[dict[str, Any]]:
         try:
             return with_moments(self._read(lines), self._moments, self.name)
+        except _OtherKind:
+            pass
         except DataError:
             if not (self._is_json and self._judges):
                 raise
-            return [self._plain(row) for row in _rows(lines, may_lack=True)]
+        return [self._plain(row) for row in _rows(lines, may_lack=True)]
 
     def _plain(self, row: dict[str, Any]) -> dict[str, Any]:
         """A row of JSON as it is, with moments where there are such."""
@@ -105,14 +108,25 @@ class Following:
 
     def _column(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
         """A column of JSON lines, of the kind of the first ones."""
-        array, kind = array_of([row.get(name) for row in rows]), self._kinds.get(name)
-        if kind is None or array.type == kind or name in self._moments:
+        values, kind = [row.get(name) for row in rows], self._kinds.get(name, pa.null())
+        try:
+            array = array_of(values)
+        except UNREADABLE as problem:
+            if not self._kinds:
+                raise ValueError(f"`{name}`: {problem}") from problem
+            raise _OtherKind from problem
+        if pa.types.is_null(kind):
             return array
         is_whole = pa.types.is_integer(array.type) and pa.types.is_floating(kind)
         if pa.types.is_null(array.type) or is_whole:
             return array.cast(kind)
-        value = next(row[name] for row in rows if row.get(name) is not None)
-        raise ValueError(f"`{name}` is {value!r}, and was {kind} in the first lines")
+        if array.type != kind and name not in self._moments:
+            raise _OtherKind
+        return array
+
+
+class _OtherKind(Exception):
+    """A column holds what is of no kind, or of another one than that of the first lines."""
 
 
 def _rows(lines: bytes, *, may_lack: bool = False) -> list[dict[str, Any]]:
