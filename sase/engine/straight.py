@@ -17,7 +17,7 @@ from sase.binding.types import INTEGER
 from sase.engine.block import Clock, Numbers, Tests
 from sase.engine.events.exported import Exported
 from sase.engine.events.inputs import SMALL, as_batch
-from sase.engine.events.quick import Quick, Unread
+from sase.engine.events.quick import Quick, Types, Unread
 from sase.engine.history import Piece
 from sase.engine.kernels.arrivals import PLACE, TIME
 from sase.engine.kernels.straight import FOREIGN, KEYS, Moment, Reading
@@ -52,6 +52,8 @@ class Straight:
         # The short way of the schema that came last, and its batches if they can go straight.
         self._quick: Quick | None = None
         self._exported: Exported | None = None
+        # The types that came last, and how batches are read with them.
+        self._types: Types | None = None
         self._reading: Reading | None = None
         self._room = np.empty((KEYS + len(tests), 0), np.int64)
 
@@ -91,15 +93,20 @@ class Straight:
             return None
         if batch.num_rows > self._room.shape[1]:
             self._room = np.empty((len(self._room), 2 * batch.num_rows), np.int64)
-        count = written = last = FOREIGN
+        found = (FOREIGN, 0, 0)
         if self._reading is not None:
             if self._reading.digits is not digits:
                 self._reading = self._reading._replace(digits=digits)
-            count, written, last = self._arrive(batch, self._exported, self._reading)
-        if count == FOREIGN and self._exported.learn(batch):
-            self._reading = self._read(self._exported, digits)
-            count, written, last = self._arrive(batch, self._exported, self._reading)
-        return None if count < 0 else self._pushed(batch, self._exported, (count, written, last))
+            found = self._arrive(batch, self._exported, self._reading)
+        if found[0] == FOREIGN:
+            types = Types.of(quick, batch)
+            if types is None:
+                return None
+            self._types, self._reading = types, self._read(types, self._exported, digits)
+            found = self._arrive(batch, self._exported, self._reading)
+        if found[0] < 0 or self._types is None:
+            return None
+        return self._pushed(Unread(self._types, batch), found)
 
     def _exporting(self, quick: Quick) -> Exported | None:
         """The batches of a schema, if all that keys are made of are whole numbers."""
@@ -110,10 +117,8 @@ class Straight:
         whole = tuple(key for key in keys if key and key.is_plain and key.type == INTEGER)
         return Exported(quick, whole) if len(whole) == len(keys) else None
 
-    def _read(self, exported: Exported, digits: Numbers) -> Reading:
-        """How batches are read with the types that came last."""
-        types = exported.types
-        assert types is not None
+    def _read(self, types: Types, exported: Exported, digits: Numbers) -> Reading:
+        """How batches are read that have these types."""
         states = types.by_index(self._matcher._front.states_of(types.names)[1:])
         return Reading(
             exported.address, exported.columns, types.identity, states, digits, self._measure
@@ -130,12 +135,11 @@ class Straight:
         finally:
             exported.let_go()
 
-    def _pushed(self, batch: Any, exported: Exported, found: tuple[int, int, int]) -> list[Results]:
+    def _pushed(self, batch: Unread, found: tuple[int, int, int]) -> list[Results]:
         """Remember the events that were pushed, and show what they complete."""
         matcher, (scan, construction, top) = self._matcher, self._operators
-        assert exported.types is not None
-        (count, written, last), length, at = found, batch.num_rows, matcher._front.at
-        piece = Piece(at.events, length, Unread(exported.types, batch))
+        (count, written, last), length, at = found, batch.batch.num_rows, matcher._front.at
+        piece = Piece(at.events, length, batch)
         if matcher._notes.unseen:
             matcher._notes.note_types(piece.events, slice(None))
         matcher._history = matcher._history.with_piece(piece)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.events.pieces import INTEGERS
-from sase.engine.events.quick import Place, Quick, Types
+from sase.engine.events.quick import Place, Quick
 from sase.engine.kernels.memory import FIELDS, RELEASE, form_of
 
 # Of more columns than these only those that are needed are exported.
@@ -45,8 +45,6 @@ class Exported(Described):
 
     def __init__(self, quick: Quick, keys: tuple[Place, ...]) -> None:
         super().__init__()
-        self._quick = quick
-        self.types: Types | None = None
         columns = [place.at for place in (quick.time, quick.type, *keys)]
         is_wide = len(quick.schema) > FEW
         self._selected = columns if is_wide else None
@@ -58,12 +56,6 @@ class Exported(Described):
     def hold(self, batch: pa.RecordBatch) -> None:
         """Describe the columns of a batch that are needed, or all if they are few."""
         super().hold(batch if self._selected is None else batch.select(self._selected))
-
-    def learn(self, batch: pa.RecordBatch) -> bool:
-        """Whether the short way knows the dictionary of the types; then it is that of all."""
-        types = Types.of(self._quick, batch)
-        self.types = types or self.types
-        return types is not None
 
 
 def _form(kind: pa.DataType) -> int:

@@ -81,14 +81,11 @@ class Loader:
         """The events of an input."""
         inputs = self.opened(events)
         table = inputs.tables[0] if len(inputs.tables) == 1 and not inputs.typed else None
-        is_known = table is not None and self.quick is not None and self.quick.fits(table)
-        if table is not None and self.quick is not None and is_known:
-            loaded = self.quick.load(table.source)
-            if loaded is not None:
-                return loaded
+        if table is not None and self.quick is not None and self.quick.fits(table):
+            found = self.quick.load(table.source)
+            return self._load(inputs, threads) if found is None else found
         loaded = self._load(inputs, threads)
-        if not is_known:
-            self.quick = None if table is None else self._short_way(table)
+        self.quick = None if table is None else self._short_way(table)
         return loaded
 
     def _short_way(self, table: Input) -> Quick | None:

@@ -31,7 +31,6 @@ from sase.engine.events.strings import (
     codes_of,
     encoded,
     identity,
-    lacks,
     string_column,
 )
 
@@ -180,11 +179,8 @@ class Types:
         if not isinstance(array, pa.DictionaryArray):
             return None
         assert known is not None
-        dictionary = array.dictionary
-        key = identity(dictionary)
-        if key not in known.mappings or lacks(known.mappings[key]):
-            return None
-        return cls(quick, dictionary, known.mappings[key])
+        key = known.key(array.dictionary)
+        return None if key is None else cls(quick, array.dictionary, known.mappings[key])
 
     def by_index(self, by_code: NDArray[np.int64]) -> NDArray[np.int64]:
         """What is given by the code of a type, by the index into the dictionary."""
@@ -269,8 +265,8 @@ def _codes(
     if not isinstance(array, pa.DictionaryArray) or array.null_count:
         return None
     assert place.known is not None
-    key, mappings = identity(array.dictionary), place.known.mappings
-    if key not in mappings or lacks(mappings[key]):
+    key = place.known.key(array.dictionary)
+    if key is None:
         return None
-    codes: NDArray[np.signedinteger] = codes_of(array.indices, mappings[key], dtype)
+    codes: NDArray[np.signedinteger] = codes_of(array.indices, place.known.mappings[key], dtype)
     return codes.astype(dtype, copy=False)

@@ -62,6 +62,11 @@ class Dictionaries:
             self.given, self.mappings = {}, {}
         return np.array(found, np.int32)
 
+    def key(self, dictionary: pa.Array) -> _Identity | None:
+        """What a dictionary is known by, if it was seen before and has no NULL."""
+        key = identity(dictionary)
+        return None if key not in self.mappings or lacks(self.mappings[key]) else key
+
     def learn(self, given: dict[_Identity, pa.Array], *, is_distinct: bool) -> None:
         """Unite dictionaries, unless they are those known; one may be said to be distinct."""
         if given.keys() == self.given.keys():

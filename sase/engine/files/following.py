@@ -16,6 +16,7 @@ from sase.engine.events.rows import UNREADABLE, array_of
 from sase.engine.files.formats import csv_options
 from sase.engine.files.moments import moments_among, with_moments
 from sase.engine.files.names import may_be_times
+from sase.engine.files.salvage import parse_moments
 from sase.errors import DataError
 
 STANDARD_INPUT = "-"
@@ -80,11 +81,11 @@ class Following:
         except DataError:
             if not (self._is_json and self._judges):
                 raise
-        return [self._plain(row) for row in _rows(lines, may_lack=True)]
-
-    def _plain(self, row: dict[str, Any]) -> dict[str, Any]:
-        """A row of JSON as it is, with moments where there are such."""
-        return {name: _moment(row.get(name), self._moments.get(name)) for name in self._kinds}
+        given = _rows(lines, may_lack=True)
+        rows = [{name: row.get(name) for name in self._kinds} for row in given]
+        for name, kind in self._moments.items():
+            parse_moments(rows, name, kind)
+        return rows
 
     def _read(self, lines: bytes) -> pa.Table:
         first, self._line = self._line, self._line + lines.count(b"\n")
@@ -151,16 +152,6 @@ def _row(line: bytes) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError(f"no object: {row!r}")
     return row
-
-
-def _moment(value: Any, kind: pa.DataType | None) -> Any:
-    """A value of a row as a moment, if it is to be one and can be."""
-    if kind is None or not isinstance(value, str):
-        return value
-    try:
-        return pa.scalar(value).cast(kind).as_py()
-    except pa.ArrowException:
-        return value
 
 
 def _chunks(path: str, pause: float) -> Iterator[bytes]:

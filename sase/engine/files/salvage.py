@@ -54,9 +54,9 @@ def _salvaged(
             row[time] = row.pop(LINE)
     for name, kind in kinds.items():
         if pa.types.is_timestamp(kind):
-            _parse(rows, name, kind)
+            parse_moments(rows, name, kind)
     if time not in kinds:
-        _parse(rows, time, None)
+        parse_moments(rows, time, None)
     return rows
 
 
@@ -119,7 +119,7 @@ def _moment(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _parse(rows: list[Row], name: str, kind: pa.DataType | None) -> None:
+def parse_moments(rows: list[Row], name: str, kind: pa.DataType | None) -> None:
     """Text of moments as moments, each value once."""
     read = _tried(_moment) if kind is None else _reader(kind)
     known: dict[str, Any] = {}

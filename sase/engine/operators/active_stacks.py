@@ -68,7 +68,10 @@ class ActiveStacks:
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events of a block onto the stacks."""
         arrivals = block.arrivals(states, block.codes(self._key), measures)
-        self.make_room(len(arrivals.rows), self._context.coding.size(self._key))
+        self._widen(self._context.coding.size(self._key))
+        if len(arrivals.rows) > self._left:
+            self._make_room(len(arrivals.rows))
+        self._left -= len(arrivals.rows)
         if self._has_start and len(arrivals.rows):
             self._blocks.append((int(arrivals.measures[-1]), int(arrivals.rows[0])))
         if self._most_alive is None:
@@ -86,13 +89,11 @@ class ActiveStacks:
 
         What is given back, and written to `room`, is said in `kernels/straight.py`.
         """
-        if keys > self.stacks.heads.shape[1]:
-            self.make_room(0, keys)
+        self._widen(keys)
         found = self._arrive(batch, after, span, room, out)
         count = found[0]
         if count > self._left:
-            self.make_room(count, keys)
-            self._left += count
+            self._make_room(count)
             found = self._arrive(batch, after, span, room, out)
         if count > 0:
             self._left -= count
@@ -141,23 +142,24 @@ class ActiveStacks:
             self._blocks.popleft()
         return min([*oldest, *(first for _, first in list(self._blocks)[:1])], default=None)
 
-    def make_room(self, events: int, keys: int) -> None:
-        """Let every level take some more events, and every key have a stack."""
-        stacks = self.stacks
-        if keys > stacks.heads.shape[1]:
-            self.stacks = stacks._replace(heads=wider(stacks.heads, keys, NOTHING))
+    def _widen(self, keys: int) -> None:
+        """Let every key below a number have a stack."""
+        if keys > self.stacks.heads.shape[1]:
+            self.stacks = self.stacks._replace(heads=wider(self.stacks.heads, keys, NOTHING))
             if self._absences is not None:
                 self._absences = self._absences._replace(
                     tie=wider(self._absences.tie, keys, EARLIEST),
                     measure=wider(self._absences.measure, keys, EARLIEST),
                 )
-        if events > self._left:
-            evict(stacks, self._bound)
-            alive = int((stacks.ends[COUNT] - stacks.ends[TAIL]).max())
-            if alive + events > stacks.cells.shape[1]:
-                self._move(1 << (alive + events - 1).bit_length())
-            self._left = self.stacks.cells.shape[1] - alive
-        self._left -= events
+
+    def _make_room(self, events: int) -> None:
+        """Let every level take some more events."""
+        stacks = self.stacks
+        evict(stacks, self._bound)
+        alive = int((stacks.ends[COUNT] - stacks.ends[TAIL]).max())
+        if alive + events > stacks.cells.shape[1]:
+            self._move(1 << (alive + events - 1).bit_length())
+        self._left = self.stacks.cells.shape[1] - alive
 
     def _move(self, room: int) -> None:
         """Give the levels more room: a live instance stands at the place of its number there."""
