@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 
 from sase.binding.bound import (
     Aggregate,
@@ -131,11 +132,15 @@ def _rewrite(node: ast.Expression, names: list[str], scope: Scope) -> str:
         joined = " AND ".join(to_text(atom) for atom in atoms)
         return f"write a condition for each, joined by AND:  {joined}"
     positive = [c.variable for c in scope.components if c.named and not c.negated]
-    anchor = next(iter(positive), "x")
+    anchor, advice = next(iter(positive), ""), "relate each of them to an event of the match"
+    if not anchor:
+        taken = {component.variable for component in scope.components}
+        anchor = next(name for number in count(1) if (name := f"e{number}") not in taken)
+        advice = f"give an event of the match a name, say {anchor}, and relate each of them to it"
     attributes = _attributes(node)
     own = [(name, attributes.get(name, "a")) for name in names]
     parts = [f"{name}.{attribute} = {anchor}.{attribute}" for name, attribute in own]
-    return f"relate each of them to an event of the match, such as  {' AND '.join(parts)}"
+    return f"{advice}, such as  {' AND '.join(parts)}"
 
 
 def _atoms(node: ast.Expression, negated: bool = False) -> Iterator[ast.Expression]:

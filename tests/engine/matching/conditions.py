@@ -288,14 +288,17 @@ class Writer:
             names = self.references(component, kind)
             like_others = [name for name in names if name.endswith(f".{usual}")]
             if names:
-                sides.append(self.one_of(*(like_others * 4), *names))
-        first, *others = sides or [""]
-        written = [
-            f"{self.one_of(first, before)} = {side}" if self.chance(70) else f"{side} = {first}"
-            for before, side in zip(sides, others, strict=False)
+                sides.append((component, self.one_of(*(like_others * 4), *names)))
+        pairs = [
+            (self.one_of(sides[0], before), side) if self.chance(70) else (side, sides[0])
+            for before, side in zip(sides, sides[1:], strict=False)
             if not self.chance(10)
         ]
-        return tuple(text for text in written if len({*text.split(" = ")}) == 2)
+        return tuple(
+            f"{left} = {right}"
+            for (one, left), (other, right) in pairs
+            if one is not other and not (one.negated and other.negated)
+        )
 
     def _subject(self) -> list[Component]:
         nameless = len(self.components) == 1
