@@ -8,7 +8,7 @@ from sase.binding.bound import Aggregate, Comparison, Condition, Expression, Par
 from sase.engine.expressions.constants import is_text
 from sase.engine.expressions.lowering import ACCEPTED
 from sase.engine.expressions.series import AT, Fills
-from sase.engine.kernels import series as of
+from sase.engine.kernels import nodes as of
 from sase.engine.kernels.compiling import address_of
 from sase.engine.kernels.seldom import ordered
 from sase.engine.kernels.stacks import NOTHING

@@ -11,7 +11,7 @@ from sase.binding.parts import references
 from sase.binding.types import Kind
 from sase.engine.expressions.layout import Layout, LoweringError
 from sase.engine.expressions.strings import RANK
-from sase.engine.kernels import series as of
+from sase.engine.kernels import nodes as of
 from sase.engine.kernels.stacks import NOTHING
 
 AT, BEFORE = (Part.CURRENT, Part.UP_TO_CURRENT), (Part.PREVIOUS, Part.BEFORE_CURRENT)

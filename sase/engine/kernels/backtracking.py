@@ -16,6 +16,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.nodes import (
+    EVENT,
+    LEVEL,
+    NEEDED,
+    NEXT,
+    PREVIOUS,
+    ROOT,
+    START,
+    Machine,
+    Pattern,
+)
 from sase.engine.kernels.runs import (
     CROWDED,
     DONE,
@@ -37,15 +48,6 @@ from sase.engine.kernels.runs import (
     is_over,
 )
 from sase.engine.kernels.series import (
-    EVENT,
-    LEVEL,
-    NEEDED,
-    NEXT,
-    PREVIOUS,
-    ROOT,
-    START,
-    Machine,
-    Pattern,
     is_match,
 )
 from sase.engine.kernels.stacks import NOTHING, oldest

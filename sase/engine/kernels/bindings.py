@@ -19,6 +19,7 @@ from sase.engine.kernels.compiling import (
     kernel,
     part,
 )
+from sase.engine.kernels.judging import decide_at
 from sase.engine.kernels.negatives import (
     Gap,
     NegativeIndex,
@@ -26,19 +27,18 @@ from sase.engine.kernels.negatives import (
     last_in_window,
     last_with_less,
 )
-from sase.engine.kernels.program import evaluate_tuple
-from sase.engine.kernels.series import (
-    CHECKS,
+from sase.engine.kernels.nodes import (
     HEAD,
     NO_EVENT,
     ROOT,
     TESTS,
     Machine,
-    bind,
     entry,
-    fill,
-    hold,
     tests_of,
+)
+from sase.engine.kernels.series import (
+    bind,
+    hold,
 )
 from sase.engine.kernels.stacks import EARLIEST, oldest
 
@@ -88,16 +88,14 @@ def select_matches(machine: Machine, cells: OutIntRows, matches: Matches, keep: 
 
 @kernel
 def evaluate_matches(
-    machine: Machine, cells: OutIntRows, matches: Matches, out: OutIntCubes
+    machine: Machine, cells: OutIntRows, matches: Matches, found: OutIntRows, out: OutIntCubes
 ) -> None:
-    """Tag and bits of each value, for each match."""
+    """Tag and bits of each value, for each match; deciding leaves it in `found`."""
     for number in range(out.shape[1]):
-        machine.cursors[0] = rebuilt(machine, cells, matches, number)
+        node = rebuilt(machine, cells, matches, number)
         for value in range(out.shape[0]):
-            fill(machine, cells, value, NO_EVENT)
-            start, stack = entry(machine, CHECKS, value, 0), machine.stack
-            evaluate_tuple(machine.program, start, machine.columns, machine.rows, stack, None)
-            out[value, number, 0], out[value, number, 1] = stack.values[0, 0], stack.values[0, 1]
+            decide_at(machine.decide, machine.judge, cells, value, node, NO_EVENT)
+            out[value, number, 0], out[value, number, 1] = found[0, 0], found[0, 1]
 
 
 @kernel

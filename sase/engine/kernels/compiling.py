@@ -15,7 +15,16 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numba
 import numpy as np
@@ -24,7 +33,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 from numpy.typing import NDArray
 
-from sase.engine.kernels.linking import PartCompiler, address_in, called_at
+from sase.engine.kernels.linking import ROOM, PartCompiler, address_in, called_at, told_at
 
 try:
     import fcntl
@@ -32,6 +41,7 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Told = TypeVar("Told")
 
 
 class Layout(NamedTuple):
@@ -108,6 +118,29 @@ def address_of(function: Any) -> int:
     return address_in(compiled)
 
 
+def told(kind: Callable[..., Told]) -> Callable[[int], Told]:
+    """What finds, in a kernel, the tuple of a kind that is told to it by its address."""
+    if numba.config.DISABLE_JIT:
+        return lambda address: address  # type: ignore[return-value]
+    return told_at(_numba_type(kind))
+
+
+class Place(Generic[Told]):
+    """Where a tuple lies that is told to kernels by its address; `put` is a kernel that puts it."""
+
+    def __init__(self, put: Callable[[int, Told], None]) -> None:
+        self._room, self._put = np.zeros(ROOM, np.int64), put
+        self._address = self._room.ctypes.data
+
+    def of(self, value: Told) -> int:
+        """Where a tuple lies from now on; its arrays live as long as the place does."""
+        self._held = value
+        if numba.config.DISABLE_JIT:
+            return value  # type: ignore[return-value]
+        self._put(self._address, value)
+        return self._address
+
+
 def part(function: Function) -> Function:
     """A part of kernels: compiled with those that call it, and cached with them."""
     return _part(function)
@@ -179,7 +212,7 @@ def signature(function: Callable[..., Any], absent: Sequence[str] = ()) -> tuple
 
 
 def _numba_type(hint: Any) -> Any:
-    simple = {int: types.int64, float: types.float64, bool: types.boolean}
+    simple = {int: types.int64, float: types.float64, bool: types.boolean, type(None): types.none}
     if hint in simple:
         return simple[hint]
     if isinstance(hint, UnionType):

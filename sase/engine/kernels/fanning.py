@@ -24,6 +24,16 @@ from sase.engine.kernels.merging import (
     move,
     settle,
 )
+from sase.engine.kernels.nodes import (
+    DEPTH,
+    EVENT,
+    LEVEL,
+    PREVIOUS,
+    ROOT,
+    START,
+    Machine,
+    Pattern,
+)
 from sase.engine.kernels.runs import (
     AT,
     CROWDED,
@@ -38,14 +48,6 @@ from sase.engine.kernels.runs import (
     Runs,
 )
 from sase.engine.kernels.series import (
-    DEPTH,
-    EVENT,
-    LEVEL,
-    PREVIOUS,
-    ROOT,
-    START,
-    Machine,
-    Pattern,
     is_match,
 )
 from sase.engine.kernels.stacks import NOTHING, oldest

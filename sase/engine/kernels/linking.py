@@ -3,7 +3,8 @@
 By itself Numba optimizes a function that only others call, and makes machine code of it, although
 all of that is done again in each kernel that it becomes part of. Here parts are compiled as far as
 they are linked, and no further. What is large and seldom needed is no part at all: kernels call it
-by its address, which they are handed, and it is compiled by those who need it.
+by its address, which they are handed, and it is compiled by those who need it. The arrays that only
+it reads are told to it in the same way, since one that is handed on costs seven words at each call.
 """
 
 from __future__ import annotations
@@ -95,6 +96,37 @@ def _calling(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
     with builder.if_then(status.is_error, likely=False):
         convention.return_status_propagate(builder, status)
     return found
+
+
+# The words there are for a tuple that is told by its address.
+ROOM = 128
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def put_at(context: Any, address: Any, told: Any) -> tuple[Signature, Callable[..., Any]]:
+    """Put a tuple where there is room for it."""
+
+    def putting(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+        if context.get_abi_sizeof(values[1].type) > 8 * ROOM:
+            raise NotImplementedError(f"{told} needs more than {ROOM} words")
+        builder.store(values[1], builder.inttoptr(values[0], values[1].type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.none(address, told), putting
+
+
+def told_at(kind: Any) -> Callable[[int], Any]:
+    """What finds, in a kernel, a tuple of a kind that was put at an address."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def find(context: Any, address: Any) -> tuple[Signature, Callable[..., Any]]:
+        return kind(types.int64), finding
+
+    def finding(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+        pointer = context.get_value_type(kind).as_pointer()
+        return builder.load(builder.inttoptr(values[0], pointer))
+
+    return find  # type: ignore[no-any-return]
 
 
 def address_in(compiled: Any) -> int:

@@ -17,6 +17,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.compiling import IntRows, OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.nodes import (
+    DEPTH,
+    EVENT,
+    FIRST,
+    LENGTH,
+    LEVEL,
+    NEEDED,
+    NEXT,
+    PREVIOUS,
+    ROOT,
+    SPOT,
+    START,
+    Machine,
+    Pattern,
+)
 from sase.engine.kernels.runs import (
     EXPIRED,
     FRESH,
@@ -37,21 +52,6 @@ from sase.engine.kernels.runs import (
     put_in,
     shelve,
     take_out,
-)
-from sase.engine.kernels.series import (
-    DEPTH,
-    EVENT,
-    FIRST,
-    LENGTH,
-    LEVEL,
-    NEEDED,
-    NEXT,
-    PREVIOUS,
-    ROOT,
-    SPOT,
-    START,
-    Machine,
-    Pattern,
 )
 from sase.engine.kernels.stacks import NOTHING, oldest
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sase.engine.kernels.compiling import Ints, OutIntRows, part, spliced
-from sase.engine.kernels.seldom import side_of
-from sase.engine.kernels.series import (
+from sase.engine.kernels.judging import decide_at
+from sase.engine.kernels.nodes import (
     CHECKS,
     EVENT,
     EVENT_BEFORE,
@@ -16,8 +16,8 @@ from sase.engine.kernels.series import (
     VALUE_BEFORE,
     Machine,
     entry,
-    holds,
 )
+from sase.engine.kernels.seldom import side_of
 from sase.engine.kernels.stacks import NOTHING
 
 
@@ -27,8 +27,8 @@ def hold_besides(machine: Machine, cells: OutIntRows, moment: int, node: int) ->
     for condition in range(
         entry(machine, MOMENTS_AT, moment, 0), entry(machine, MOMENTS_AT, moment + 1, 0)
     ):
-        if entry(machine, CHECKS, condition, PLAIN) == 0 and not holds(
-            machine, cells, condition, node, NO_EVENT
+        if entry(machine, CHECKS, condition, PLAIN) == 0 and not decide_at(
+            machine.decide, machine.judge, cells, condition, node, NO_EVENT
         ):
             return False
     return True
@@ -49,7 +49,8 @@ def may_bind(machine: Machine, cells: OutIntRows, moment: int, node: int, event:
 @part
 def accepts(machine: Machine, cells: OutIntRows, check: Ints, node: int, place: int) -> bool:
     """Whether a plain comparison of a new event with what a node knows is as wanted."""
-    columns, source, word, address = machine.columns, check[2], HEAD + check[3], check[5]
+    columns, tags = machine.columns, machine.tags
+    source, word, address = check[2], HEAD + check[3], check[5]
     if source in (VALUE_BEFORE, KNOWN_VALUE):
         other = int(cells[node, word]), int(cells[node, word + 1])
     else:
@@ -57,6 +58,6 @@ def accepts(machine: Machine, cells: OutIntRows, check: Ints, node: int, place: 
         if event == NOTHING:
             return False
         at = event & machine.mask
-        other = int(columns.tags[check[4], at]), int(columns.cells[check[4], at])
-    value = int(columns.tags[check[1], place]), int(columns.cells[check[1], place])
+        other = int(tags[check[4], at]), int(columns[check[4], at])
+    value = int(tags[check[1], place]), int(columns[check[1], place])
     return bool((check[0] >> (side_of(address, value, other) + 1)) & 1 == 1)

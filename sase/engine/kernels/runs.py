@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
-from sase.engine.kernels.plain import hold_besides, may_bind
-from sase.engine.kernels.series import (
+from sase.engine.kernels.nodes import (
     BEGIN,
     EVENT,
     FIRST,
@@ -31,6 +30,9 @@ from sase.engine.kernels.series import (
     TIE,
     Machine,
     Pattern,
+)
+from sase.engine.kernels.plain import hold_besides, may_bind
+from sase.engine.kernels.series import (
     bind,
     differs,
     fits,

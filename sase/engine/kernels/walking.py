@@ -42,38 +42,27 @@ from sase.engine.kernels.collapsed import (
     remembered,
 )
 from sase.engine.kernels.compiling import kernel, part, spliced
-from sase.engine.kernels.program import evaluate_tuple
-from sase.engine.kernels.runs import CROWDED, DONE, FULL, Incoming
-from sase.engine.kernels.series import (
+from sase.engine.kernels.early import ENTER, EXTEND, allowed
+from sase.engine.kernels.nodes import (
     BEGIN,
-    CHECKS,
-    FILLS,
     LEVEL,
-    LOOPS,
     MOMENTS,
-    MOMENTS_AT,
-    NO_EVENT,
     ROOT,
     TAKE,
     Machine,
     Pattern,
+)
+from sase.engine.kernels.plain import hold_besides, may_bind
+from sase.engine.kernels.runs import CROWDED, DONE, FULL, Incoming
+from sase.engine.kernels.series import (
     bind,
-    entry,
     fits,
-    hold,
     is_match,
     may_pass,
     may_proceed,
 )
 from sase.engine.kernels.stacks import NOTHING, oldest
 from sase.engine.kernels.writing import Written
-
-# Where an early condition reads from: the event that is chosen, the one behind it, the last one of
-# a level, and the one that a loop is at.
-CHOSEN, BEHIND, LAST_OF, LOOP = range(4)
-# When: as the last event of its level, or as a further one.
-ENTER, EXTEND = range(2)
-
 
 # ---------------------------------------------------------------- the walk
 
@@ -176,80 +165,7 @@ def went_on(
         stepped(pattern, bounds, collapsed, number, low)
 
 
-# ---------------------------------------------------------------- conditions
-
-
-@spliced
-def allowed(early: Machine, collapsed: Collapsed, place: int, moment: int) -> bool:
-    """Whether the early conditions on the event chosen last hold in a way."""
-    first = 2 * collapsed.ways[place, WAY_LEVEL] + moment
-    for condition in range(
-        entry(early, MOMENTS_AT, first, 0), entry(early, MOMENTS_AT, first + 1, 0)
-    ):
-        if not allows(early, collapsed, condition, place):
-            return False
-    return True
-
-
-@part
-def allows(machine: Machine, collapsed: Collapsed, condition: int, place: int) -> bool:
-    """Whether a condition holds for every choice of an event of each series it ranges over."""
-    cursors, ways = machine.cursors, collapsed.ways
-    check = machine.tables[machine.tables[0, CHECKS] + condition]
-    start, first, end = check[0], check[1], check[2]
-    for loop in range(first, end):
-        cursors[loop - first] = on_level(
-            collapsed, entry(machine, LOOPS, loop, 0), ways[place, WAY_ON]
-        )
-        if cursors[loop - first] == NOTHING:
-            return True
-    while True:
-        fill_early(machine, collapsed, condition, place)
-        if not evaluate_tuple(
-            machine.program, start, machine.columns, machine.rows, machine.stack, None
-        ):
-            return False
-        loop = first
-        while loop < end:
-            level, at = entry(machine, LOOPS, loop, 0), loop - first
-            following = ways[cursors[at], WAY_ON]
-            if following != NOTHING and ways[following, WAY_LEVEL] == level:
-                cursors[at] = following
-                break
-            cursors[at] = on_level(collapsed, level, ways[place, WAY_ON])
-            loop += 1
-        if loop == end:
-            return True
-
-
-@part
-def on_level(collapsed: Collapsed, level: int, place: int) -> int:
-    """The first step on along a way that is of a level."""
-    while place != NOTHING and collapsed.ways[place, WAY_LEVEL] < level:
-        place = collapsed.ways[place, WAY_ON]
-    if place != NOTHING and collapsed.ways[place, WAY_LEVEL] != level:
-        return NOTHING
-    return place
-
-
-@part
-def fill_early(machine: Machine, collapsed: Collapsed, condition: int, place: int) -> None:
-    """Put the events that a program reads where it reads them."""
-    cells, ways, mask = collapsed.cells, collapsed.ways, collapsed.cells.shape[0] - 1
-    chosen = cells[ways[place, WAY_AT] & mask, ROW]
-    machine.rows[0] = chosen & machine.mask
-    check = machine.tables[machine.tables[0, CHECKS] + condition]
-    for number in range(check[3], check[4]):
-        row = machine.tables[machine.tables[0, FILLS] + number]
-        source, which = row[0], row[1]
-        event = chosen
-        if source == BEHIND:
-            event = cells[ways[ways[place, WAY_ON], WAY_AT] & mask, ROW]
-        elif source == LAST_OF:
-            event = ways[place, WAY + which]
-        elif source == LOOP:
-            event = cells[ways[machine.cursors[which], WAY_AT] & mask, ROW]
-        machine.rows[row[4]] = event & machine.mask
+# ---------------------------------------------------------------- a whole way
 
 
 @part
@@ -269,10 +185,12 @@ def is_bound(machine: Machine, pattern: Pattern, collapsed: Collapsed, place: in
             for passed in range(known + 1, level):
                 if not may_pass(machine, pattern, nodes, node, passed):
                     return False
+        at = MOMENTS * level + (TAKE if level == known else BEGIN)
+        if not may_bind(machine, nodes, at, node, event):
+            return False
         bind(machine, nodes, node + 1, node, level, event)
-        moment = TAKE if level == known else BEGIN
         node += 1
-        if not hold(machine, nodes, MOMENTS * level + moment, node, NO_EVENT):
+        if not hold_besides(machine, nodes, at, node):
             return False
         place = ways[place, WAY_ON]
     return is_match(machine, pattern, nodes, node)

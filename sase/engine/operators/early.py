@@ -10,10 +10,10 @@ import numpy as np
 from sase.binding.bound import Conjunct, Part, Reference
 from sase.engine.expressions import Layout, lower_terms, make_stack
 from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.series import Machine
-from sase.engine.kernels.walking import BEHIND, CHOSEN, ENTER, EXTEND, LAST_OF, LOOP
+from sase.engine.kernels.early import BEHIND, CHOSEN, ENTER, EXTEND, LAST_OF, LOOP, allow
+from sase.engine.kernels.nodes import Machine
 from sase.engine.operators.contract import Context
-from sase.engine.operators.series import conditions_of, packed
+from sase.engine.operators.series import Machinery, conditions_of, packed
 from sase.planning.early import early
 from sase.planning.walking_back import Step
 
@@ -90,31 +90,26 @@ class EarlyProgram:
             for (_, conjunct), each in zip(found, fills, strict=True)
         ]
         lowered, starts = lower_terms(terms)
-        self._program = lowered.program
-        self._stack = make_stack(lowered.depth)
-        context.watch(dict(lowered.arithmetic), self._stack)
+        stack = make_stack(lowered.depth)
+        context.watch(dict(lowered.arithmetic), stack)
         counts = np.bincount([moment for moment, _ in found], minlength=2 * context.levels)
         nothing = np.zeros(0, np.int64)
         moments = np.append(0, np.cumsum(counts))
         conditions = conditions_of(starts, fills)
-        self._tables = packed(nothing, nothing, nothing, moments, *conditions)
-        self._rows = np.zeros(1 + max([len(each.rows) for each in fills], default=0), np.int64)
-        self._cursors = np.zeros(1 + max([len(each.loops) for each in fills], default=0), np.int64)
+        self._machinery = Machinery(
+            allow if terms else None,
+            None,
+            packed(nothing, nothing, nothing, moments, *conditions),
+            frozen(np.zeros((0, 0), np.uint8)),
+            lowered.program,
+            stack,
+            rows=1 + max([len(each.rows) for each in fills], default=0),
+            cursors=1 + max([len(each.loops) for each in fills], default=0),
+        )
 
     def machine(self) -> Machine:
         """The arrays as they are now."""
-        store = self._context.store
-        return Machine(
-            store.mask,
-            self._tables,
-            frozen(store.codes),
-            frozen(np.zeros((0, 0), np.uint8)),
-            self._program,
-            store.columns(self._context.coding.texts.tables()),
-            self._stack,
-            self._rows,
-            self._cursors,
-        )
+        return self._machinery.machine(self._context)
 
 
 def _moments(step: Step) -> tuple[int, ...]:

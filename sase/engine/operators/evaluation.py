@@ -10,8 +10,13 @@ from sase.binding.bound import Condition, Conjunct, ConjunctClass, EquivalenceTe
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Clock
 from sase.engine.expressions.series import Term
+from sase.engine.kernels.nodes import (
+    BEGIN,
+    FINISH,
+    MOMENTS,
+    TAKE,
+)
 from sase.engine.kernels.runs import FULL, Incoming
-from sase.engine.kernels.series import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.stacks import EARLIEST
 from sase.engine.kernels.writing import Written
 from sase.engine.operators.contract import Context, Counters, Saved, handed_over, measures_of

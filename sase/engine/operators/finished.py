@@ -83,7 +83,11 @@ class SeriesValues:
             return ()
         out = np.empty((self._count, found.size, 2), np.int64)
         evaluate_matches(
-            self._asked.program.machine(), self._asked.cells(found), _arrays(found), out
+            self._asked.program.machine(),
+            self._asked.cells(found),
+            _arrays(found),
+            self._asked.program.stack.values,
+            out,
         )
         return tuple(out)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,26 +13,73 @@ from sase.engine.expressions import lower_terms, make_stack
 from sase.engine.expressions.plain import NOT_PLAIN, Plain, plain
 from sase.engine.expressions.series import Term, Words, laid_out, words_read
 from sase.engine.kernels.checks import UNDECLARED
-from sase.engine.kernels.compiling import address_of, frozen
-from sase.engine.kernels.seldom import ordered, rounded
-from sase.engine.kernels.series import (
+from sase.engine.kernels.compiling import Place, address_of, frozen
+from sase.engine.kernels.judging import decide, learn, put_judge
+from sase.engine.kernels.nodes import (
+    COUNT,
+    FINISH,
     FIRST_EVENT,
     HEAD,
     LAST_EVENT,
     LEAST,
     LEVEL,
+    MOMENTS,
     MOST,
     ROOT,
     SPREAD,
     SUM,
     TABLE_WIDTH,
+    Judge,
     Machine,
     Pattern,
 )
+from sase.engine.kernels.program import Program, Stack
+from sase.engine.kernels.seldom import ordered, rounded
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import Context
 
 Numbers = NDArray[np.int64]
+
+
+class Machinery:
+    """What machines are made of that stays, and the place of what kernels are told by address."""
+
+    def __init__(
+        self,
+        decide: Callable[..., bool] | None,
+        learn: Callable[..., None] | None,
+        tables: Numbers,
+        lacking: NDArray[np.uint8],
+        program: Program,
+        stack: Stack,
+        *,
+        rows: int,
+        cursors: int,
+    ) -> None:
+        self._is_judged = decide is not None or learn is not None
+        self._decide = 0 if decide is None else address_of(decide)
+        self._learn = 0 if learn is None else address_of(learn)
+        self._tables, self._lacking, self._program, self._stack = tables, lacking, program, stack
+        self._rows, self._cursors = np.zeros(rows, np.int64), np.zeros(cursors, np.int64)
+        self._place = Place(put_judge)
+
+    def machine(self, context: Context) -> Machine:
+        """The arrays as they are now."""
+        store, place = context.store, 0
+        columns = store.columns(context.coding.texts.tables())
+        if self._is_judged:
+            asked = self._program, columns, self._stack, self._rows, self._cursors
+            place = self._place.of(Judge(store.mask, self._tables, self._lacking, *asked))
+        return Machine(
+            store.mask,
+            self._decide,
+            self._learn,
+            place,
+            self._tables,
+            frozen(store.codes),
+            columns.cells,
+            columns.tags,
+        )
 
 
 class SeriesProgram:
@@ -55,38 +102,35 @@ class SeriesProgram:
         layouts, fills, words = laid_out(ordered, levels, base, len(tests))
         pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
         lowered, starts = lower_terms(pairs)
-        self._lowered = lowered
-        self._stack = make_stack(lowered.depth)
-        context.watch(dict(lowered.arithmetic), self._stack)
-        compared = [plain(each.term.term, each) for each in fills if of_runs]
+        self.stack = make_stack(lowered.depth)
+        context.watch(dict(lowered.arithmetic), self.stack)
+        compared = [plain(each.term.term, each) if of_runs else NOT_PLAIN for each in fills]
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
-        self._tables = packed(
+        tables = packed(
             np.array([context.keep_test(test) for test in tests], np.int64),
             *_changes(words, context.levels, mixes=base.mixes),
             np.append(0, np.cumsum(counts)),
             *conditions_of(starts, fills, compared),
         )
-        self._lacking = self._sets(words)
-        self._rows = np.zeros(max([each.size for each in fills], default=1) + 1, np.int64)
-        self._cursors = np.zeros(1 + max([len(each.loops) for each in fills], default=0), np.int64)
+        asks = any(_asks(each, other) for each, other in zip(ordered, compared, strict=True))
+        learns = any(kind > COUNT for _, kind, *_ in words.changes)
+        self._machinery = Machinery(
+            decide if asks else None,
+            learn if learns else None,
+            tables,
+            self._sets(words),
+            lowered.program,
+            self.stack,
+            rows=max([each.size for each in fills], default=1) + 1,
+            cursors=1 + max([len(each.loops) for each in fills], default=0),
+        )
         self.width = HEAD + words.width
         self._reads = [(each.moment, fill) for each, fill in zip(ordered, fills, strict=True)]
         self._root = self._initial(words, len(tests))
 
     def machine(self) -> Machine:
         """The arrays as they are now."""
-        store = self._context.store
-        return Machine(
-            store.mask,
-            self._tables,
-            frozen(store.codes),
-            self._lacking,
-            self._lowered.program,
-            store.columns(self._context.coding.texts.tables()),
-            self._stack,
-            self._rows,
-            self._cursors,
-        )
+        return self._machinery.machine(self._context)
 
     def cells(self, nodes: int) -> Numbers:
         """Room for nodes, of which the first is the root."""
@@ -146,6 +190,11 @@ def packed(*tables: NDArray[Any]) -> Numbers:
         found[begin : begin + len(table), : table.shape[1]] = table
         begin += len(table)
     return frozen(found)
+
+
+def _asks(term: Term, compared: Plain) -> bool:
+    """Whether more than a plain comparison decides a term, as at the end of a component."""
+    return compared == NOT_PLAIN or term.moment % MOMENTS == FINISH
 
 
 class _Program(Protocol):

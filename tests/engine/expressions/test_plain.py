@@ -8,7 +8,7 @@ from sase.binding import bind_text
 from sase.engine.expressions import Layout, columns_needed, lower_terms
 from sase.engine.expressions.plain import NOT_PLAIN, Plain, plain
 from sase.engine.expressions.series import Term, laid_out
-from sase.engine.kernels.series import (
+from sase.engine.kernels.nodes import (
     BEGIN,
     EVENT_BEFORE,
     KNOWN_EVENT,
