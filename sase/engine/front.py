@@ -142,7 +142,7 @@ class Front:
         if size > len(self._counts):
             self._counts = np.append(self._counts, np.zeros(size - len(self._counts), np.int64))
         ranks = np.empty(len(codes), np.int64)
-        rank(frozen(np.maximum(codes, NOTHING)), self._counts, ranks)
+        rank(codes, self._counts, ranks)
         return ranks
 
 

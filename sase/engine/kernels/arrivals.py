@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sase.engine.kernels.compiling import Codes, Ints, OutIntRows, OutInts, kernel
+from sase.engine.kernels.compiling import Codes, Flags, Ints, OutIntRows, OutInts, kernel
 from sase.engine.kernels.stacks import NOTHING
 
 # What is written of each event.
@@ -30,11 +30,32 @@ def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> 
 
 
 @kernel
+def choose(states: Ints, bit: int, rows: OutInts) -> int:
+    """Write the rows of the events that a component admits; how many they are."""
+    count = 0
+    for row in range(states.shape[0]):
+        rows[count] = row
+        count += (states[row] >> bit) & 1
+    return count
+
+
+@kernel
+def turn_away(states: OutInts, bit: int, passes: Flags) -> int:
+    """Take a component, which admits them all, from the events that do not pass: how many."""
+    count, mask = 0, 1 << bit
+    for row in range(states.shape[0]):
+        if not passes[row]:
+            states[row] ^= mask
+            count += 1
+    return count
+
+
+@kernel
 def rank(codes: Ints, counts: OutInts, ranks: OutInts) -> None:
     """The rank of each event among those with its code so far; `NOTHING` where it has no code."""
     for row in range(codes.shape[0]):
         code = codes[row]
-        if code == NOTHING:
+        if code < 0:
             ranks[row] = NOTHING
         else:
             ranks[row] = counts[code]

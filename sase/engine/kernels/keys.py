@@ -27,14 +27,21 @@ class KeyTable(NamedTuple):
 def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
     """Write codes that are made of the keys themselves; false if one of these is out of range.
 
-    `digits` are for each row of keys the least, the bits, and how far they are shifted.
+    `digits` are for each row of keys the least, the bits, and how far they are shifted. Codes are
+    zero before, and after if one is out of range, which is found out at the end: several are made
+    at once where nothing can stop it.
     """
-    for place in range(codes.shape[0]):
-        code = composed(rows, place, digits)
-        if code == NOTHING:
-            return False
-        codes[place] = code
-    return True
+    beyond = 0
+    for row in range(rows.shape[0]):
+        least, bits, shift = digits[row, 0], digits[row, 1], digits[row, 2]
+        for place in range(codes.shape[0]):
+            digit = rows[row, place] - least
+            beyond |= (digit >> bits) | int(rows[row, place] < least)
+            codes[place] |= digit << shift
+    if beyond != 0:
+        for place in range(codes.shape[0]):
+            codes[place] = 0
+    return beyond == 0
 
 
 @spliced

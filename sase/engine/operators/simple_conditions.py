@@ -9,6 +9,7 @@ import numpy as np
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Numbers
 from sase.engine.expressions import Lane, RowTest, columns_needed
+from sase.engine.kernels.arrivals import choose, turn_away
 from sase.engine.operators.checking import by_text
 from sase.engine.operators.contract import Context
 
@@ -42,19 +43,20 @@ class SimpleConditions:
             return states
         states = states.copy()
         for number, (bit, test) in enumerate(self._tests):
-            admitted = (states & (1 << bit)) != 0
+            rows = np.empty(len(states), np.int64)
+            count = choose(states, bit, rows)
             lanes, types = {need: block.lane(need[1]) for need in test.columns}, block.types
-            if admitted.all():  # whole columns are faster than all their rows
-                fails = ~test.truth(lanes, types)
-                states ^= fails * np.int64(1 << bit)
+            if count == len(states):  # whole columns are faster than all their rows
+                rejected = turn_away(states, bit, test.truth(lanes, types))
                 place_of: Callable[[int], int] = block.positions.item
             else:
-                rows = np.flatnonzero(admitted)
+                rows = rows[:count]
                 lanes = {need: _taken(lane, rows) for need, lane in lanes.items()}
                 fails = ~test.truth(lanes, types[rows])
                 states[rows[fails]] ^= 1 << bit
+                rejected = int(np.count_nonzero(fails))
                 place_of = _place_in(block, rows)
-            self._rejected[number] += int(np.count_nonzero(fails))
+            self._rejected[number] += rejected
             self._overflows[number].collect(place_of)
         return states
 
