@@ -200,6 +200,29 @@ def test_bad_rows_are_put_aside(runs: list[Run]) -> None:
     assert "5 rows could not be used" in err
 
 
+def test_bad_rows_of_csv_are_put_aside(runs: list[Run]) -> None:
+    """Rows that are too short, or not of their columns; also among the first."""
+    run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5", "--on-bad-row", "quarantine")
+    runs.append(run)
+    run.write("\n".join([CSV[0], "1,A,1", "1,A", "2,B,1"]) + "\n")
+    assert run.line()["b"]["ts"] == 2
+    run.write("11,A,2\n11,A,x\nlate,B,2\n12,B\n13,B,2\n")
+    assert run.line()["b"]["ts"] == 13
+    status, _, err = run.end()
+    assert status == 0
+    assert "4 rows could not be used" in err
+
+
+def test_the_first_line_may_be_bad(runs: list[Run]) -> None:
+    run = Run("-", "-q", f"{QUERY} seconds", "--on-bad-row", "quarantine")
+    runs.append(run)
+    run.write("".join(f"{line}\n" for line in ["{no JSON", *JSON]))
+    assert run.line()["b"]["id"] == 1
+    status, _, err = run.end()
+    assert status == 0
+    assert "1 row could not be used" in err
+
+
 def test_an_attribute_that_the_first_lines_lack(runs: list[Run]) -> None:
     """Whoever wrote no wrong name learns why it is not known."""
     run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE b.v > 3 WITHIN 5")

@@ -8,6 +8,7 @@ import select
 import sys
 import time
 from collections.abc import Iterator
+from itertools import chain
 from typing import IO, Any
 
 import pyarrow as pa
@@ -16,10 +17,10 @@ from sase.engine.events.rows import UNREADABLE, array_of
 from sase.engine.files.formats import csv_options
 from sase.engine.files.moments import moments_among, with_moments
 from sase.engine.files.names import may_be_times
-from sase.engine.files.salvage import parse_moments
+from sase.engine.files.salvage import parse_moments, rows_of_csv
 from sase.errors import DataError
 
-STANDARD_INPUT = "-"
+STANDARD_INPUT, NEWLINE = "-", b"\n"
 # Seconds between two looks at a file that has not grown, and bytes that are read at once.
 PAUSE, SIZE = 0.1, 1 << 20
 
@@ -30,7 +31,7 @@ class Following:
     A line counts when its end has come. Text in the form of moments is parsed in the columns where
     the first lines hold it. Of JSON every row may leave out what it does not have, and rows with
     values that are none of their column come as they are: whether they matter is for others to say.
-    Where a run `judges` bad rows that goes for lines, too, that cannot be read.
+    Where a run `judges` bad rows that goes for CSV and for lines, too, that cannot be read.
     """
 
     def __init__(self, path: str, *, judges: bool = False, pause: float = PAUSE) -> None:
@@ -52,15 +53,14 @@ class Following:
                     break
                 first += more
         self._kinds: dict[str, pa.DataType] = {}
-        self._first = self._read(first)
-        texts = [field.name for field in self._first.schema if pa.types.is_string(field.type)]
-        self._moments = moments_among(
-            self._first.select(texts), may_be_times(self._first.column_names)
-        )
-        self._first = with_moments(self._first, self._moments, self.name)
-        self.schema: pa.Schema = self._first.schema
+        self._first = first
+        table = self._read(first, sparing=judges)
+        texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+        self._moments = moments_among(table.select(texts), may_be_times(table.column_names))
+        table = with_moments(table, self._moments, self.name)
+        self.schema: pa.Schema = table.schema
         # How many rows it is taken from.
-        self.known: int = self._first.num_rows
+        self.known: int = table.num_rows
         self._kinds = {
             field.name: pa.string() if field.name in self._moments else field.type
             for field in self.schema
@@ -68,10 +68,10 @@ class Following:
 
     def __iter__(self) -> Iterator[pa.Table | list[dict[str, Any]]]:
         """All rows, as soon as they have come."""
-        yield self._first
-        for chunk in self._chunks:
+        for chunk in chain([self._first], self._chunks):
             if chunk.strip():
                 yield self._next(chunk)
+            self._line += chunk.count(b"\n")
 
     def _next(self, lines: bytes) -> pa.Table | list[dict[str, Any]]:
         try:
@@ -79,31 +79,42 @@ class Following:
         except _OtherKind:
             pass
         except DataError:
-            if not (self._is_json and self._judges):
+            if not self._judges:
                 raise
-        given = _rows(lines, may_lack=True)
+        if self._is_json:
+            given = _rows(lines, may_lack=True)
+        else:
+            text = (self._header + lines).decode("utf-8", "surrogateescape")
+            given = list(rows_of_csv(text, "csv", self._kinds))
         rows = [{name: row.get(name) for name in self._kinds} for row in given]
         for name, kind in self._moments.items():
             parse_moments(rows, name, kind)
         return rows
 
-    def _read(self, lines: bytes) -> pa.Table:
-        first, self._line = self._line, self._line + lines.count(b"\n")
+    def _read(self, lines: bytes, *, sparing: bool = False) -> pa.Table:
+        """A table of lines; `sparing` those that cannot be read."""
         try:
-            return self._from_json(lines) if self._is_json else self._from_csv(lines)
+            if self._is_json:
+                return self._from_json(lines, sparing)
+            return self._from_csv(lines, sparing)
         except UNREADABLE as problem:
-            where = f"{self.name}, in lines {first + 1} to {self._line}"
+            where = f"{self.name}, in lines {self._line + 1} to {self._line + lines.count(NEWLINE)}"
             raise DataError(f"{where}: {problem}") from problem
 
-    def _from_csv(self, lines: bytes) -> pa.Table:
+    def _from_csv(self, lines: bytes, sparing: bool) -> pa.Table:
         from pyarrow import csv
 
+        options = csv_options("csv", self._kinds)
+        if sparing:
+            options["parse_options"].invalid_row_handler = lambda row: "skip"
         # Not a file of Python, which threads of Arrow that outlive an error would hold to the end.
         source = pa.BufferReader(self._header + lines)
-        return csv.read_csv(source, **csv_options("csv", self._kinds))
+        return csv.read_csv(source, **options)
 
-    def _from_json(self, lines: bytes) -> pa.Table:
-        rows = _rows(lines)
+    def _from_json(self, lines: bytes, sparing: bool) -> pa.Table:
+        rows = _rows(lines, may_lack=sparing)
+        if sparing:
+            rows = [row for row in rows if row]
         names = self._kinds or dict.fromkeys(name for row in rows for name in row)
         return pa.table({name: self._column(name, rows) for name in names})
 

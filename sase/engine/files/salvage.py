@@ -46,7 +46,7 @@ def _salvaged(
     for path in paths:
         with pa.input_stream(path) as file:
             text = file.read().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-        rows += _of_json(text) if format == "json" else _of_csv(text, format, kinds)
+        rows += _of_json(text) if format == "json" else rows_of_csv(text, format, kinds)
     names = list(dict.fromkeys(name for row in rows for name in row if name != LINE))
     time = time if time in names else usual_time(names) or time
     for row in rows:
@@ -64,7 +64,8 @@ def _salvaged(
 LINE = "\0line"
 
 
-def _of_csv(text: str, format: str, kinds: Mapping[str, pa.DataType]) -> Iterator[Row]:
+def rows_of_csv(text: str, format: str, kinds: Mapping[str, pa.DataType]) -> Iterator[Row]:
+    """Rows with values of the kinds of their columns, where they are that; others at `LINE`."""
     delimiter = "\t" if format == "tsv" else ","
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     names = next(lines, [])
@@ -78,7 +79,7 @@ def _of_csv(text: str, format: str, kinds: Mapping[str, pa.DataType]) -> Iterato
 
 
 def _of_json(text: str) -> Iterator[Row]:
-    for line in text.splitlines():
+    for line in text.split("\n"):  # splitlines() would split inside of strings, too
         if line.strip():
             try:
                 row = json.loads(line)

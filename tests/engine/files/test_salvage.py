@@ -54,6 +54,18 @@ def test_json_lines(tmp_path: Path) -> None:
     assert aside == [(1, "v"), (2, "ts")]
 
 
+def test_separators_of_lines_in_strings_of_json(tmp_path: Path) -> None:
+    """Only what ends a line in a file does."""
+    path = tmp_path / "events.jsonl"
+    odd = "one\u2028two\x85three"
+    lines = ['{"ts": 1, "type": "A", "s": "' + odd + '", "v": 1}', '{"ts": 2, "v": "x"}']
+    lines += ['{"ts": 3, "type": "B", "s": "' + odd + '", "v": 2}']
+    path.write_text("\r\n".join(lines) + "\n", encoding="utf-8", newline="")
+    rows, aside = put_aside(path, "EVENT SEQ(A a, B b) WHERE a.s = b.s AND a.v < b.v WITHIN 9")
+    assert rows == [{"a": 0, "b": 2}]
+    assert [row for row, _ in aside] == [1]
+
+
 def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "events.csv"
     lines = ["ts,type,id", "1,A,1", "2,A,x\xe9", "3,B,1"]
