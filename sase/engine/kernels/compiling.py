@@ -246,6 +246,9 @@ class _Kept(FunctionCache):  # type: ignore[misc]
             return self._load_overload(arguments, context)
 
 
+TEMPORARY = "sase-kernels-"
+
+
 @contextmanager
 def _cache_folder() -> Iterator[None]:
     """Numba reads where a function is cached when its cache is made."""
@@ -289,7 +292,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _temporary_folder(bases: list[Path]) -> Path:
-    folder, owner = tempfile.mkdtemp(prefix="sase-kernels-"), os.getpid()
+    folder, owner = tempfile.mkdtemp(prefix=TEMPORARY), os.getpid()
 
     def remove() -> None:
         if os.getpid() == owner:  # and not in a process that was forked from it
@@ -301,6 +304,12 @@ def _temporary_folder(bases: list[Path]) -> Path:
         f"compiled kernels are not kept: {tried} cannot be written (NUMBA_CACHE_DIR names another)"
     )
     return Path(folder)
+
+
+def is_kept(compiled: Any) -> bool:
+    """Whether a kernel was compiled by any process of this installation, or cannot be kept."""
+    index = compiled._cache._cache_file._index_path
+    return bool(compiled.overloads) or os.path.exists(index) or _folder().name.startswith(TEMPORARY)
 
 
 @contextmanager
@@ -343,8 +352,12 @@ class _Announcement(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: Any) -> None:
         self.count += 1
-        name = event.data["dispatcher"].py_func.__module__
-        if not self.said and name.startswith(__package__):
+        if event.data["dispatcher"].py_func.__module__.startswith(__package__):
+            self.say()
+
+    def say(self) -> None:
+        """Say it, once."""
+        if not self.said:
             _say("compiling kernels, once per installation …")
             self.said = True
 
@@ -357,6 +370,11 @@ def _announce_compilation() -> _Announcement:
     announcement = _Announcement()
     event.register("numba:compile", announcement)
     return announcement
+
+
+def say_compiling() -> None:
+    """Say that kernels are being compiled, by another process, unless it was said."""
+    _announce_compilation().say()
 
 
 def compilations() -> int:

@@ -19,6 +19,8 @@ from sase.planning.nodes import RunEvaluation
 class BacktrackEvaluationState(RunEvaluationState):
     """A running evaluation, depth first."""
 
+    kernel = staticmethod(of.advance_backtracking)
+
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         size = context.options.stack

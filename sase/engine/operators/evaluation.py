@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from sase.binding.bound import Condition, Conjunct, ConjunctClass, EquivalenceTe
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Clock
 from sase.engine.expressions.series import Term
+from sase.engine.kernels.beside import compile_beside
 from sase.engine.kernels.nodes import (
     BEGIN,
     FINISH,
@@ -31,7 +33,12 @@ EVENTS_A_MATCH = 16
 class Evaluation:
     """The conditions of a run evaluation, and the room for its results."""
 
+    # The kernel that takes in events, if that is one: by far the largest.
+    kernel: ClassVar[Any] = None
+
     def __init__(self, node: RunEvaluation, context: Context) -> None:
+        if self.kernel is not None:
+            compile_beside(self.kernel)
         self.node, self._context, self._window = node, context, node.window
         self._always, self._first = _simple(node, context)
         # One event alone agrees with itself, NULL or not.

@@ -27,6 +27,8 @@ Numbers = NDArray[np.int64]
 class MergedEvaluationState(RunEvaluationState):
     """A running evaluation of merged runs, event by event."""
 
+    kernel = staticmethod(advance_merged)
+
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         size, state = context.options.stack, np.zeros(of.STATE, np.int64)

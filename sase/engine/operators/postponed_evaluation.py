@@ -22,6 +22,8 @@ from sase.planning.nodes import RunEvaluation
 class PostponedEvaluationState(Evaluation):
     """A running evaluation under skip till any match: what it holds are events, and no runs."""
 
+    kernel = staticmethod(advance_collapsed)
+
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self._early = EarlyProgram(context, node.early)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ WITHOUT_RUNS = (
 
 class RunEvaluationState(Evaluation):
     """A running evaluation, event by event."""
+
+    kernel: ClassVar[Any] = staticmethod(of.advance_runs)
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)

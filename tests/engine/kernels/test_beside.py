@@ -1,0 +1,72 @@
+"""Kernels that another process compiles: they are kept for this one, which need not wait for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Each in a process of its own, with a cache of its own.
+BEGIN = """
+from sase.engine.kernels import beside
+from sase.engine.kernels.arrivals import rank
+from sase.engine.kernels.compiling import compilations
+beside._cores = lambda: 2
+"""
+ENDS = """
+import numpy as np
+ranks = np.zeros(3, np.int64)
+rank(np.array([0, -1, 0]), np.zeros(1, np.int64), ranks)
+print(len(beside.others), compilations(), ranks.tolist())
+"""
+
+
+def told(program: str, cache: Path, **variables: str) -> tuple[str, str]:
+    """What a process says that has not compiled anything."""
+    found = subprocess.run(
+        [sys.executable, "-c", BEGIN + program],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return found.stdout.strip(), found.stderr.strip()
+
+
+def test_what_another_process_compiled_is_loaded(tmp_path: Path) -> None:
+    program = "beside.compile_beside(rank)\nassert beside.others[0].wait() == 0"
+    out, err = told(program + ENDS, tmp_path)
+    assert out == "1 0 [0, -1, 1]"
+    assert err == "sase: compiling kernels, once per installation …"
+    out, err = told("beside.compile_beside(rank)" + ENDS, tmp_path)
+    assert (out, err) == ("0 0 [0, -1, 1]", "")  # it is kept
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["beside._cores = lambda: 1", "import sys; sys.executable = ''", "sys.executable = 'nowhere'"],
+)
+def test_without_another_process(reason: str, tmp_path: Path) -> None:
+    out, _ = told(f"import sys\n{reason}\nbeside.compile_beside(rank){ENDS}", tmp_path)
+    assert out == "0 1 [0, -1, 1]"
+
+
+def test_without_machine_code(tmp_path: Path) -> None:
+    out, _ = told(f"beside.compile_beside(rank){ENDS}", tmp_path, NUMBA_DISABLE_JIT="1")
+    assert out == "0 0 [0, -1, 1]"
+
+
+def test_one_process_at_a_time_which_ends_with_this_one(tmp_path: Path) -> None:
+    program = """
+from sase.engine.kernels.runs import advance_runs
+beside.compile_beside(advance_runs)
+beside.compile_beside(rank)
+print(len(beside.others), beside.others[0].pid)
+"""
+    number, process = told(program, tmp_path)[0].split()
+    assert number == "1"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(process), 0)
