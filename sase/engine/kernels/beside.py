@@ -36,8 +36,9 @@ def compile_beside(kernel: Any) -> None:
         return
     if any(other.poll() is None for other in others):
         return  # one is enough
-    function = kernel.py_func
-    arguments = [function.__module__, function.__name__, os.pathsep.join(sys.path)]
+    module = kernel.py_func.__module__
+    name = next(name for name, value in vars(sys.modules[module]).items() if value is kernel)
+    arguments = [module, name, os.pathsep.join(sys.path)]
     with suppress(OSError):  # then this process does it all
         other = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, *arguments, os.pathsep],

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.engine.block import Block, Clock, Numbers
+from sase.engine.kernels.beside import compile_beside
 from sase.engine.kernels.negatives import (
     LATEST,
     Gap,
@@ -264,6 +265,8 @@ class _Index(IndexedEvents):
         self, negation: NegativeComponent, window: BoundWindow | None, context: Context
     ) -> None:
         super().__init__(negation, window, context)
+        if not context.options.analyze:
+            compile_beside(forbid)  # construction is compiled before it
         self._checking = Checking(context, self.rest, [self.several], context.levels + 1)
 
     @property
