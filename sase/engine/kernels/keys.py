@@ -27,9 +27,9 @@ class KeyTable(NamedTuple):
 def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
     """Write codes that are made of the keys themselves; false if one of these is out of range.
 
-    `digits` are for each row of keys the least, the bits, and how far they are shifted. Codes are
-    zero before, and after if one is out of range, which is found out at the end: several are made
-    at once where nothing can stop it.
+    `digits` are for each row of keys the least, the bits, and how far they are shifted. That one is
+    out of range, when all codes are 0, is found out at the end: where nothing can stop the loops,
+    several codes are made at once.
     """
     beyond = 0
     for row in range(rows.shape[0]):
@@ -37,7 +37,8 @@ def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
         for place in range(codes.shape[0]):
             digit = rows[row, place] - least
             beyond |= (digit >> bits) | int(rows[row, place] < least)
-            codes[place] |= digit << shift
+            code = codes[place] if row > 0 else 0
+            codes[place] = code | (digit << shift)
     if beyond != 0:
         for place in range(codes.shape[0]):
             codes[place] = 0

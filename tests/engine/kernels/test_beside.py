@@ -28,7 +28,7 @@ def told(program: str, cache: Path, **variables: str) -> tuple[str, str]:
     """What a process says that has not compiled anything."""
     found = subprocess.run(
         [sys.executable, "-c", BEGIN + program],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **variables},
+        env={**os.environ, "NUMBA_DISABLE_JIT": "0", "NUMBA_CACHE_DIR": str(cache), **variables},
         capture_output=True,
         text=True,
         check=True,
