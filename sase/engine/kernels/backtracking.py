@@ -47,9 +47,7 @@ from sase.engine.kernels.runs import (
     ignores,
     is_over,
 )
-from sase.engine.kernels.series import (
-    is_match,
-)
+from sase.engine.kernels.series import is_match
 from sase.engine.kernels.stacks import NOTHING, oldest
 from sase.engine.kernels.writing import Written, wrote
 

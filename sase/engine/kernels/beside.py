@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -32,7 +33,7 @@ others: list[subprocess.Popen[bytes]] = []
 
 def compile_beside(kernel: Any) -> None:
     """Have another process compile a kernel that is needed soon, where there is a core for it."""
-    if numba.config.DISABLE_JIT or _cores() < 2 or not sys.executable or is_kept(kernel):
+    if numba.config.DISABLE_JIT or _cores() < 2 or not _is_python() or is_kept(kernel):
         return
     if any(other.poll() is None for other in others):
         return  # one is enough
@@ -50,6 +51,11 @@ def compile_beside(kernel: Any) -> None:
             atexit.register(_end, os.getpid())
         others.append(other)
         say_compiling()
+
+
+def _is_python() -> bool:
+    """Whether there is an interpreter to be run, and not a program that Python is a part of."""
+    return Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
 
 
 def _cores() -> int:

@@ -20,26 +20,9 @@ from sase.engine.kernels.compiling import (
     part,
 )
 from sase.engine.kernels.judging import decide_at
-from sase.engine.kernels.negatives import (
-    Gap,
-    NegativeIndex,
-    Stored,
-    last_in_window,
-    last_with_less,
-)
-from sase.engine.kernels.nodes import (
-    HEAD,
-    NO_EVENT,
-    ROOT,
-    TESTS,
-    Machine,
-    entry,
-    tests_of,
-)
-from sase.engine.kernels.series import (
-    bind,
-    hold,
-)
+from sase.engine.kernels.negatives import Gap, NegativeIndex, Stored, last_in_window, last_with_less
+from sase.engine.kernels.nodes import HEAD, NO_EVENT, ROOT, TESTS, Machine, entry, tests_of
+from sase.engine.kernels.series import bind, hold
 from sase.engine.kernels.stacks import EARLIEST, oldest
 
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
-from sase.engine.kernels.nodes import (
-    Pattern,
-)
+from sase.engine.kernels.nodes import Pattern
 from sase.engine.kernels.runs import Incoming
 from sase.engine.kernels.stacks import EARLIEST, oldest
 

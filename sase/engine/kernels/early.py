@@ -8,15 +8,7 @@ from __future__ import annotations
 from sase.engine.kernels.collapsed import ROW, WAY, WAY_AT, WAY_LEVEL, WAY_ON, Collapsed
 from sase.engine.kernels.compiling import distant, kernel, part, spliced
 from sase.engine.kernels.judging import judge_at
-from sase.engine.kernels.nodes import (
-    CHECKS,
-    FILLS,
-    LOOPS,
-    MOMENTS_AT,
-    Judge,
-    Machine,
-    entry,
-)
+from sase.engine.kernels.nodes import CHECKS, FILLS, LOOPS, MOMENTS_AT, Judge, Machine, entry
 from sase.engine.kernels.program import evaluate_tuple
 from sase.engine.kernels.stacks import NOTHING
 

@@ -24,16 +24,7 @@ from sase.engine.kernels.merging import (
     move,
     settle,
 )
-from sase.engine.kernels.nodes import (
-    DEPTH,
-    EVENT,
-    LEVEL,
-    PREVIOUS,
-    ROOT,
-    START,
-    Machine,
-    Pattern,
-)
+from sase.engine.kernels.nodes import DEPTH, EVENT, LEVEL, PREVIOUS, ROOT, START, Machine, Pattern
 from sase.engine.kernels.runs import (
     AT,
     CROWDED,
@@ -47,9 +38,7 @@ from sase.engine.kernels.runs import (
     Rules,
     Runs,
 )
-from sase.engine.kernels.series import (
-    is_match,
-)
+from sase.engine.kernels.series import is_match
 from sase.engine.kernels.stacks import NOTHING, oldest
 from sase.engine.kernels.writing import Written, wrote
 

@@ -32,14 +32,7 @@ from sase.engine.kernels.nodes import (
     Pattern,
 )
 from sase.engine.kernels.plain import hold_besides, may_bind
-from sase.engine.kernels.series import (
-    bind,
-    differs,
-    fits,
-    is_match,
-    may_pass,
-    may_proceed,
-)
+from sase.engine.kernels.series import bind, differs, fits, is_match, may_pass, may_proceed
 from sase.engine.kernels.stacks import NOTHING, oldest
 from sase.engine.kernels.writing import Written, wrote
 

@@ -43,24 +43,10 @@ from sase.engine.kernels.collapsed import (
 )
 from sase.engine.kernels.compiling import kernel, part, spliced
 from sase.engine.kernels.early import ENTER, EXTEND, allowed
-from sase.engine.kernels.nodes import (
-    BEGIN,
-    LEVEL,
-    MOMENTS,
-    ROOT,
-    TAKE,
-    Machine,
-    Pattern,
-)
+from sase.engine.kernels.nodes import BEGIN, LEVEL, MOMENTS, ROOT, TAKE, Machine, Pattern
 from sase.engine.kernels.plain import hold_besides, may_bind
 from sase.engine.kernels.runs import CROWDED, DONE, FULL, Incoming
-from sase.engine.kernels.series import (
-    bind,
-    fits,
-    is_match,
-    may_pass,
-    may_proceed,
-)
+from sase.engine.kernels.series import bind, fits, is_match, may_pass, may_proceed
 from sase.engine.kernels.stacks import NOTHING, oldest
 from sase.engine.kernels.writing import Written
 

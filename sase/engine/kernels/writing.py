@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.compiling import OutIntRows, OutInts, spliced
-from sase.engine.kernels.nodes import (
-    DEPTH,
-    EVENT,
-    LENGTH,
-    LEVEL,
-    PREVIOUS,
-    ROOT,
-    SHOWN,
-)
+from sase.engine.kernels.nodes import DEPTH, EVENT, LENGTH, LEVEL, PREVIOUS, ROOT, SHOWN
 
 
 class Written(NamedTuple):

@@ -12,12 +12,7 @@ from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Clock
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.beside import compile_beside
-from sase.engine.kernels.nodes import (
-    BEGIN,
-    FINISH,
-    MOMENTS,
-    TAKE,
-)
+from sase.engine.kernels.nodes import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.runs import FULL, Incoming
 from sase.engine.kernels.stacks import EARLIEST
 from sase.engine.kernels.writing import Written

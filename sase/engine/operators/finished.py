@@ -11,12 +11,7 @@ from sase.binding.bound import All, Column, Condition, EquivalenceTest
 from sase.engine.bindings import Bindings
 from sase.engine.block import Numbers
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.bindings import (
-    Matches,
-    evaluate_matches,
-    forbid_matches,
-    select_matches,
-)
+from sase.engine.kernels.bindings import Matches, evaluate_matches, forbid_matches, select_matches
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.filter import Filter
 from sase.engine.operators.negation import IndexedEvents, Negating, detected

@@ -11,10 +11,7 @@ from sase.engine.bindings import Bindings
 from sase.engine.kernels import merging as of
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.fanning import FRAME, WAY, advance_merged
-from sase.engine.kernels.nodes import (
-    BEGIN,
-    MOMENTS,
-)
+from sase.engine.kernels.nodes import BEGIN, MOMENTS
 from sase.engine.kernels.runs import AT, CROWDED, DONE, SPARE, USED, Incoming
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of

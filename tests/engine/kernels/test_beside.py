@@ -47,7 +47,12 @@ def test_what_another_process_compiled_is_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "reason",
-    ["beside._cores = lambda: 1", "import sys; sys.executable = ''", "sys.executable = 'nowhere'"],
+    [
+        "beside._cores = lambda: 1",
+        "sys.executable = ''",
+        "sys.executable = '/usr/bin/env'",  # as where Python is a part of another program
+        "sys.executable = '/nowhere/python3'",
+    ],
 )
 def test_without_another_process(reason: str, tmp_path: Path) -> None:
     out, _ = told(f"import sys\n{reason}\nbeside.compile_beside(rank){ENDS}", tmp_path)
