@@ -14,8 +14,8 @@ import numpy as np
 from sase.engine.events.stream import Int64s, Mask
 
 FEW_RUNS = 1000
-# So many times are compared at once: what is made of them stays in the cache. Threads compare many,
-# and each has some shares of all.
+# So many times are compared before it is asked whether to go on. Threads compare many, and each has
+# some shares of all.
 PIECE, MANY, SHARES = 1 << 15, 1 << 18, 4
 
 
@@ -57,11 +57,10 @@ def looked_at(ts: Int64s, threads: int) -> Iterator[Callable[[], bool]]:
 
 def _is_rising(ts: Int64s, size: int) -> bool:
     """Whether each time is after the one before it, so many at once."""
-    for begin in range(0, len(ts) - 1, size):
-        after = ts[begin + 1 : begin + 1 + size]
-        if not (after > ts[begin : begin + len(after)]).all():
-            return False
-    return True
+    from sase.engine.kernels.arrivals import is_rising  # Numba, which takes long
+
+    ts = np.ascontiguousarray(ts)
+    return all(is_rising(ts[begin : begin + 1 + size]) for begin in range(0, len(ts) - 1, size))
 
 
 def _later(ts: Int64s, seq: Int64s | None) -> Mask:

@@ -10,6 +10,15 @@ PLACE, STATE, TIME = range(3)
 
 
 @kernel
+def is_rising(times: Ints) -> bool:
+    """Whether each time is after the one before it, which is looked at to the end: many at once."""
+    falls = 0
+    for row in range(1, times.shape[0]):
+        falls |= times[row] <= times[row - 1]
+    return falls == 0
+
+
+@kernel
 def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> int:
     """Write place, state and time of the events whose type has a state; how many they are.
 
@@ -52,7 +61,7 @@ def turn_away(states: OutInts, bit: int, passes: Flags) -> int:
 
 @kernel
 def rank(codes: Ints, counts: OutInts, ranks: OutInts) -> None:
-    """The rank of each event among those with its code so far; `NOTHING` where it has no code."""
+    """The rank of each event among those with its code so far; `NOTHING` where there is no code."""
     for row in range(codes.shape[0]):
         code = codes[row]
         if code < 0:

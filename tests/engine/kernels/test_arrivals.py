@@ -6,7 +6,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.kernels.arrivals import PLACE, STATE, TIME, admit, rank
+from sase.engine.kernels.arrivals import (
+    PLACE,
+    STATE,
+    TIME,
+    admit,
+    choose,
+    is_rising,
+    rank,
+    turn_away,
+)
+from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.stacks import NOTHING
 
 # By the code of a type plus one; a bare ANY has a bit for events without a type, too.
@@ -31,7 +41,29 @@ def test_admitted_events(
     assert out[TIME, :count].tolist() == [times[place] for place in admitted]
 
 
-@given(st.lists(st.lists(st.sampled_from([NOTHING, 0, 1, 3]), max_size=8), max_size=4))
+@given(st.lists(st.sampled_from([-1, 0, 1, 2, 5, 1 << 62]), max_size=20), st.integers(0, 63))
+def test_events_of_a_component(states: list[int], bit: int) -> None:
+    rows = np.full(len(states), 77, np.int64)
+    count = choose(np.array(states, np.int64), bit, rows)
+    assert rows[:count].tolist() == [row for row, each in enumerate(states) if (each >> bit) & 1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=20), st.integers(0, 4))
+def test_events_that_do_not_pass(events: list[tuple[int, bool]], bit: int) -> None:
+    states = np.array([state | 1 << bit for state, _ in events], np.int64)
+    passes = np.array([passed for _, passed in events], np.bool_)
+    assert turn_away(states, bit, passes) == len(events) - passes.sum()
+    assert states.tolist() == [
+        state | 1 << bit if passed else state & ~(1 << bit) for state, passed in events
+    ]
+
+
+@given(st.lists(st.integers(0, 3) | st.sampled_from([-(2**63), 2**63 - 1]), max_size=5))
+def test_times_that_rise(times: list[int]) -> None:
+    assert is_rising(np.array(times, np.int64)) == (times == sorted(set(times)))
+
+
+@given(st.lists(st.lists(st.sampled_from([UNDECLARED, NOTHING, 0, 1, 3]), max_size=8), max_size=4))
 def test_ranks_count_through_blocks(blocks: list[list[int]]) -> None:
     counts, found = np.zeros(4, np.int64), list[int]()
     for codes in blocks:
@@ -40,6 +72,5 @@ def test_ranks_count_through_blocks(blocks: list[list[int]]) -> None:
         found += ranks.tolist()
     every = [code for codes in blocks for code in codes]
     assert found == [
-        NOTHING if code == NOTHING else every[:place].count(code)
-        for place, code in enumerate(every)
+        NOTHING if code < 0 else every[:place].count(code) for place, code in enumerate(every)
     ]
