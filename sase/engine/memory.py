@@ -1,4 +1,4 @@
-"""How much memory there is to use."""
+"""How much memory there is to use, and how many cores."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ def available_memory() -> int:
     """The bytes that can be taken without harm, as far as the system says, and `LEAST` at least."""
     known = [_of_the_machine(), _of_the_group()]
     return max(min(each for each in known if each is not None), LEAST)
+
+
+def cores() -> int:
+    """The cores that the process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _of_the_machine() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
 from sase.engine.found import Found, Part
 from sase.engine.matcher import Matcher
+from sase.engine.memory import cores
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
@@ -47,8 +47,7 @@ class Slice:
 
 def threads_that_pay(events: int) -> int:
     """As many as there are cores, if there is enough to do for them."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(min(cores or 1, events // LEAST), 1)
+    return max(min(cores(), events // LEAST), 1)
 
 
 def slices_of(events: Events, split: Split, threads: int | None) -> list[Slice]:

@@ -213,6 +213,16 @@ def test_bad_rows_of_csv_are_put_aside(runs: list[Run]) -> None:
     assert "4 rows could not be used" in err
 
 
+def test_a_mark_of_byte_order_is_no_part_of_a_name(runs: list[Run]) -> None:
+    run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5", "--on-bad-row", "quarantine")
+    runs.append(run)
+    run.write("\n".join([f"\ufeff{CSV[0]}", "1,A,1", "1,A", "2,B,1"]) + "\n")
+    assert run.line()["b"]["ts"] == 2
+    status, _, err = run.end()
+    assert status == 0
+    assert "1 row could not be used" in err
+
+
 def test_the_first_line_may_be_bad(runs: list[Run]) -> None:
     run = Run("-", "-q", f"{QUERY} seconds", "--on-bad-row", "quarantine")
     runs.append(run)

@@ -8,7 +8,6 @@ import select
 import sys
 import time
 from collections.abc import Iterator
-from itertools import chain
 from typing import IO, Any
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from sase.engine.events.rows import UNREADABLE, array_of
 from sase.engine.files.formats import csv_options
 from sase.engine.files.moments import moments_among, with_moments
 from sase.engine.files.names import may_be_times
-from sase.engine.files.salvage import parse_moments, rows_of_csv
+from sase.engine.files.salvage import parse_moments, rows_of_csv, text_of
 from sase.errors import DataError
 
 STANDARD_INPUT, NEWLINE = "-", b"\n"
@@ -53,8 +52,13 @@ class Following:
                     break
                 first += more
         self._kinds: dict[str, pa.DataType] = {}
-        self._first = first
-        table = self._read(first, sparing=judges)
+        is_whole = True
+        try:
+            table = self._read(first)
+        except DataError:
+            if not judges:
+                raise
+            is_whole, table = False, self._read(first, sparing=True)
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
         self._moments = moments_among(table.select(texts), may_be_times(table.column_names))
         table = with_moments(table, self._moments, self.name)
@@ -65,13 +69,16 @@ class Following:
             field.name: pa.string() if field.name in self._moments else field.type
             for field in self.schema
         }
+        self._first = table if is_whole else self._next(first)
+        self._line += first.count(NEWLINE)
 
     def __iter__(self) -> Iterator[pa.Table | list[dict[str, Any]]]:
         """All rows, as soon as they have come."""
-        for chunk in chain([self._first], self._chunks):
+        yield self._first
+        for chunk in self._chunks:
             if chunk.strip():
                 yield self._next(chunk)
-            self._line += chunk.count(b"\n")
+            self._line += chunk.count(NEWLINE)
 
     def _next(self, lines: bytes) -> pa.Table | list[dict[str, Any]]:
         try:
@@ -84,8 +91,7 @@ class Following:
         if self._is_json:
             given = _rows(lines, may_lack=True)
         else:
-            text = (self._header + lines).decode("utf-8", "surrogateescape")
-            given = list(rows_of_csv(text, "csv", self._kinds))
+            given = list(rows_of_csv(text_of(self._header + lines), "csv", self._kinds))
         rows = [{name: row.get(name) for name in self._kinds} for row in given]
         for name, kind in self._moments.items():
             parse_moments(rows, name, kind)

@@ -45,7 +45,7 @@ def _salvaged(
     rows: list[Row] = []
     for path in paths:
         with pa.input_stream(path) as file:
-            text = file.read().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+            text = text_of(file.read())
         rows += _of_json(text) if format == "json" else rows_of_csv(text, format, kinds)
     names = list(dict.fromkeys(name for row in rows for name in row if name != LINE))
     time = time if time in names else usual_time(names) or time
@@ -62,6 +62,11 @@ def _salvaged(
 
 # Where a line stands that could not be read.
 LINE = "\0line"
+
+
+def text_of(data: bytes) -> str:
+    """What bytes say in UTF-8; those that say nothing stay what they are."""
+    return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
 
 def rows_of_csv(text: str, format: str, kinds: Mapping[str, pa.DataType]) -> Iterator[Row]:

@@ -18,6 +18,7 @@ from typing import Any
 import numba
 
 from sase.engine.kernels.compiling import is_kept, say_compiling
+from sase.engine.memory import cores
 
 # What the other process runs, with the module and the name of a kernel.
 _PROGRAM = """
@@ -33,7 +34,7 @@ others: list[subprocess.Popen[bytes]] = []
 
 def compile_beside(kernel: Any) -> None:
     """Have another process compile a kernel that is needed soon, where there is a core for it."""
-    if numba.config.DISABLE_JIT or _cores() < 2 or not _is_python() or is_kept(kernel):
+    if numba.config.DISABLE_JIT or is_kept(kernel) or cores() < 2 or not _is_python():
         return
     if any(other.poll() is None for other in others):
         return  # one is enough
@@ -56,12 +57,6 @@ def compile_beside(kernel: Any) -> None:
 def _is_python() -> bool:
     """Whether there is an interpreter to be run, and not a program that Python is a part of."""
     return Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _end(owner: int) -> None:

@@ -308,8 +308,10 @@ def _temporary_folder(bases: list[Path]) -> Path:
 
 def is_kept(compiled: Any) -> bool:
     """Whether a kernel was compiled by any process of this installation, or cannot be kept."""
+    if compiled.overloads:
+        return True
     index = compiled._cache._cache_file._index_path
-    return bool(compiled.overloads) or os.path.exists(index) or _folder().name.startswith(TEMPORARY)
+    return os.path.exists(index) or _folder().name.startswith(TEMPORARY)
 
 
 @contextmanager

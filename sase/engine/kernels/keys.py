@@ -35,10 +35,10 @@ def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
     for row in range(rows.shape[0]):
         least, bits, shift = digits[row, 0], digits[row, 1], digits[row, 2]
         for place in range(codes.shape[0]):
-            digit = rows[row, place] - least
-            beyond |= (digit >> bits) | int(rows[row, place] < least)
+            number = rows[row, place]
+            beyond |= excess(number, least, bits)
             code = codes[place] if row > 0 else 0
-            codes[place] = code | (digit << shift)
+            codes[place] = code | ((number - least) << shift)
     if beyond != 0:
         for place in range(codes.shape[0]):
             codes[place] = 0
@@ -50,11 +50,17 @@ def composed(rows: IntRows, place: int, digits: OutIntRows) -> int:
     """The code that is made of one key; `NOTHING` if it is out of range."""
     code = 0
     for row in range(rows.shape[0]):
-        digit = rows[row, place] - digits[row, 0]
-        if rows[row, place] < digits[row, 0] or digit >> digits[row, 1] != 0:
+        number, least, bits = rows[row, place], digits[row, 0], digits[row, 1]
+        if excess(number, least, bits) != 0:
             return NOTHING
-        code |= digit << digits[row, 2]
+        code |= (number - least) << digits[row, 2]
     return code
+
+
+@spliced
+def excess(number: int, least: int, bits: int) -> int:
+    """What a number is beyond so many bits from the least on: 0 if it is in range."""
+    return ((number - least) >> bits) | int(number < least)
 
 
 @kernel

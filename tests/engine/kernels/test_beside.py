@@ -14,7 +14,7 @@ BEGIN = """
 from sase.engine.kernels import beside
 from sase.engine.kernels.arrivals import rank
 from sase.engine.kernels.compiling import compilations
-beside._cores = lambda: 2
+beside.cores = lambda: 2
 """
 ENDS = """
 import numpy as np
@@ -48,7 +48,7 @@ def test_what_another_process_compiled_is_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "reason",
     [
-        "beside._cores = lambda: 1",
+        "beside.cores = lambda: 1",
         "sys.executable = ''",
         "sys.executable = '/usr/bin/env'",  # as where Python is a part of another program
         "sys.executable = '/nowhere/python3'",
