@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.kernels.bindings import gather_level
+from sase.engine.kernels.bindings import gather_level, scatter_level
 
 Numbers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
 class Bindings:
     """The events of all matches one after the other, each match in the order of its events.
 
     `ends` is where each match ends; `lengths` how many events each component binds, by level.
     """
 
-    events: Numbers
-    ends: Numbers
-    lengths: Numbers
+    def __init__(self, events: Numbers, ends: Numbers, lengths: Numbers) -> None:
+        self._events, self._ends, self.lengths = events, ends, lengths
+
+    @property
+    def events(self) -> Numbers:
+        """The events of all matches."""
+        return self._events
+
+    @property
+    def ends(self) -> Numbers:
+        """Where each match ends."""
+        return self._ends
 
     @classmethod
     def none(cls, levels: int) -> Bindings:
@@ -36,6 +43,8 @@ class Bindings:
         """Several as one."""
         if len(parts) == 1:
             return parts[0]
+        if parts and all(isinstance(part, Listed) for part in parts):
+            return Listed.united([part for part in parts if isinstance(part, Listed)])
         parts = [cls.none(levels), *parts]
         before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
         return cls(
@@ -53,7 +62,7 @@ class Bindings:
     @property
     def size(self) -> int:
         """How much there is; 0 if there is no match."""
-        return len(self.ends)
+        return int(self.lengths.shape[1])
 
     @property
     def nbytes(self) -> int:
@@ -113,6 +122,64 @@ class Bindings:
         known = self.lengths[level] > 0
         begins = self.begins + self.lengths[:level].sum(axis=0)
         return self.events[np.where(known, begins, self.begins)], known
+
+
+class Listed(Bindings):
+    """The same component by component, each of which binds at least one event in every match.
+
+    This is how they are shown; whoever asks for all events of a match has them put together.
+    """
+
+    def __init__(self, levels: Sequence[Numbers], lengths: Numbers) -> None:
+        self.levels, self.lengths = tuple(levels), lengths
+
+    @classmethod
+    def united(cls, parts: Sequence[Listed]) -> Listed:
+        """Several as one."""
+        levels = zip(*(part.levels for part in parts), strict=True)
+        lengths = np.concatenate([part.lengths for part in parts], axis=1)
+        return cls([np.concatenate(level) for level in levels], lengths)
+
+    @cached_property
+    def events(self) -> Numbers:
+        """The events of all matches."""
+        events = np.empty(sum(map(len, self.levels)), np.int64)
+        for level, bound in enumerate(self.levels):
+            scatter_level(bound, self.ends, self.lengths, level, events)
+        return events
+
+    @cached_property
+    def ends(self) -> Numbers:
+        """Where each match ends."""
+        return np.cumsum(self.lengths.sum(axis=0))
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes."""
+        return sum(level.nbytes for level in self.levels) + self.lengths.nbytes
+
+    @property
+    def first(self) -> Numbers:
+        """The first event of each match."""
+        begins = np.cumsum(self.lengths[0]) - self.lengths[0]
+        return np.asarray(self.levels[0][begins])
+
+    @property
+    def last(self) -> Numbers:
+        """The last event of each match."""
+        return np.asarray(self.levels[-1][np.cumsum(self.lengths[-1]) - 1])
+
+    def mapped(self, change: Callable[[Numbers], Numbers]) -> Listed:
+        """The same with other numbers for the events."""
+        return Listed([change(level) for level in self.levels], self.lengths)
+
+    def of_level(self, level: int) -> tuple[Numbers, Numbers]:
+        """The events that a component binds in all matches, and how many in each."""
+        return self.levels[level], self.lengths[level]
+
+    def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Of a component that binds one event that event, and that there is one."""
+        return self.levels[level], np.ones(self.size, np.bool_)
 
 
 def ends_of(found: Numbers | Bindings) -> tuple[Numbers, Numbers]:

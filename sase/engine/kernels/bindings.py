@@ -19,6 +19,7 @@ from sase.engine.kernels.compiling import (
     kernel,
     part,
 )
+from sase.engine.kernels.copying import copy
 from sase.engine.kernels.judging import decide_at
 from sase.engine.kernels.negatives import Gap, NegativeIndex, Stored, last_in_window, last_with_less
 from sase.engine.kernels.nodes import HEAD, NO_EVENT, ROOT, TESTS, Machine, entry, tests_of
@@ -43,9 +44,21 @@ def gather_level(events: Ints, ends: Ints, lengths: IntRows, level: int, out: Ou
         for before in range(level):
             begin += lengths[before, number]
         size = lengths[level, number]
-        for place in range(size):
-            out[to + place] = events[begin + place]
+        copy(events, begin, out, to, size)
         to += size
+
+
+@kernel
+def scatter_level(events: Ints, ends: Ints, lengths: IntRows, level: int, out: OutInts) -> None:
+    """Put the events that a component binds where they stand among all events of the matches."""
+    at = 0
+    for number in range(ends.shape[0]):
+        to = ends[number - 1] if number > 0 else 0
+        for before in range(level):
+            to += lengths[before, number]
+        size = lengths[level, number]
+        copy(events, at, out, to, size)
+        at += size
 
 
 @part

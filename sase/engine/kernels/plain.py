@@ -17,6 +17,7 @@ from sase.engine.kernels.nodes import (
     Machine,
     entry,
 )
+from sase.engine.kernels.operations import NULL, Value
 from sase.engine.kernels.seldom import side_of
 from sase.engine.kernels.stacks import NOTHING
 
@@ -49,15 +50,24 @@ def may_bind(machine: Machine, cells: OutIntRows, moment: int, node: int, event:
 @part
 def accepts(machine: Machine, cells: OutIntRows, check: Ints, node: int, place: int) -> bool:
     """Whether a plain comparison of a new event with what a node knows is as wanted."""
-    columns, tags = machine.columns, machine.tags
-    source, word, address = check[2], HEAD + check[3], check[5]
+    value = int(machine.tags[check[1], place]), int(machine.columns[check[1], place])
+    return is_accepted(check, value, met(machine, cells, check, node))
+
+
+@spliced
+def met(machine: Machine, cells: OutIntRows, check: Ints, node: int) -> Value:
+    """What a plain comparison meets after a node: NULL of an event that there is not."""
+    source, word = check[2], HEAD + check[3]
     if source in (VALUE_BEFORE, KNOWN_VALUE):
-        other = int(cells[node, word]), int(cells[node, word + 1])
-    else:
-        event = cells[node, EVENT] if source == EVENT_BEFORE else cells[node, word]
-        if event == NOTHING:
-            return False
-        at = event & machine.mask
-        other = int(tags[check[4], at]), int(columns[check[4], at])
-    value = int(tags[check[1], place]), int(columns[check[1], place])
-    return bool((check[0] >> (side_of(address, value, other) + 1)) & 1 == 1)
+        return int(cells[node, word]), int(cells[node, word + 1])
+    event = cells[node, EVENT] if source == EVENT_BEFORE else cells[node, word]
+    if event == NOTHING:
+        return NULL, 0
+    at = event & machine.mask
+    return int(machine.tags[check[4], at]), int(machine.columns[check[4], at])
+
+
+@spliced
+def is_accepted(check: Ints, value: Value, other: Value) -> bool:
+    """Whether the order of two values is one that a plain comparison accepts."""
+    return bool((check[0] >> (side_of(check[5], value, other) + 1)) & 1 == 1)

@@ -61,12 +61,15 @@ def differs(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
 def bind(
     machine: Machine, cells: OutIntRows, node: int, before: int, level: int, event: int
 ) -> None:
-    """Make a node of an event that comes after another node; its order and place are not set."""
+    """Make a node of an event that comes after another node, or let that one be the new node.
+
+    Its order and place are not set.
+    """
     known, new = cells[before], cells[node]
     for word in range(HEAD, cells.shape[1]):
         new[word] = known[word]
-    new[EVENT], new[PREVIOUS], new[LEVEL] = event, before, level
     new[LENGTH] = known[LENGTH] + 1 if known[LEVEL] == level else 1
+    new[EVENT], new[PREVIOUS], new[LEVEL] = event, before, level
     new[DEPTH] = known[DEPTH] + 1
     new[FIRST] = known[FIRST] if before != ROOT else event
     place = event & machine.mask

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.compiling import OutIntRows, OutInts, spliced
+from sase.engine.kernels.copying import copy
 from sase.engine.kernels.nodes import DEPTH, EVENT, LENGTH, LEVEL, PREVIOUS, ROOT, SHOWN
 
 
@@ -42,8 +43,7 @@ def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
     if node != ROOT:
         level = level_reached(cells, node, level, lengths, count)
         begin = written.ends[other - 1] if other > 0 else 0
-        for place in range(cells[node, DEPTH]):
-            written.events[used + place] = written.events[begin + place]
+        copy(written.events, begin, written.events, used, cells[node, DEPTH])
     for lower in range(level):
         lengths[lower, count] = lengths[lower, other] if node != ROOT else 0
     written.sizes[0], written.sizes[1] = count + 1, written.ends[count]

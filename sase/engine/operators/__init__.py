@@ -60,4 +60,11 @@ def _opened(
         case RunEvaluation():
             from sase.engine.operators.of_runs import opened_runs
 
-            return opened_runs(node, context)
+            return opened_runs(node, context, shown=_shows(above))
+
+
+def _shows(above: Operator | None) -> bool:
+    """Whether sequences are results as they are, and their events are shown."""
+    if not isinstance(above, Transformation):
+        return False
+    return above.having is None and above.columns is None and above.apart is None

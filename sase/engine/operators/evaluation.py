@@ -38,10 +38,10 @@ class Evaluation:
         self._always, self._first = _simple(node, context)
         # One event alone agrees with itself, NULL or not.
         is_alone = context.is_alone and context.components[0].is_single
-        self._rest = [] if is_alone else _decided_singly(node)
+        self._rest = [] if is_alone else decided_singly(node)
         self._key = context.coding.key(() if is_alone else node.partitions)
         self._pattern = pattern_of(context)
-        terms = list(_terms(node))
+        terms = list(terms_of(node))
         moments = MOMENTS * context.levels
         self._program = SeriesProgram(context, self._rest, terms, moments, of_runs=True)
         # Whether there is anything to decide that is not of one event alone.
@@ -130,7 +130,7 @@ def beginnings(context: Context) -> Iterator[int]:
             return
 
 
-def _decided_singly(node: RunEvaluation) -> list[EquivalenceTest]:
+def decided_singly(node: RunEvaluation) -> list[EquivalenceTest]:
     """The tests that are decided event by event: those by which runs are not partitioned.
 
     Where a test fixes the value, that is a condition; contiguity goes by it all the same.
@@ -154,7 +154,7 @@ def _simple(node: RunEvaluation, context: Context) -> tuple[SimpleConditions, Si
     return SimpleConditions(context, always), SimpleConditions(context, first)
 
 
-def _terms(node: RunEvaluation) -> Iterator[Term]:
+def terms_of(node: RunEvaluation) -> Iterator[Term]:
     """The conditions by moment."""
     levels = {component.index: level for level, component in enumerate(node.components)}
     for edge in node.conditions:

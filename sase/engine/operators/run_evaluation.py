@@ -105,14 +105,17 @@ class RunEvaluationState(Evaluation):
             size *= 2
         cells, fresh = runs.cells, runs.fresh
         if size > len(cells):
-            if 8 * size * self._program.width > available_memory() // 2:
-                is_any = self._rules.strategy == of.ANY
-                raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
+            self._check_memory(8 * size * self._program.width)
             cells = np.zeros((size, self._program.width), np.int64)
             cells[: len(runs.cells)] = runs.cells
         if needed >= len(fresh):
             fresh = np.zeros(1 << needed.bit_length(), np.int64)
         self._runs = runs._replace(cells=cells, fresh=fresh)
+
+    def _check_memory(self, needed: int) -> None:
+        if needed > available_memory() // 2:
+            is_any = self._rules.strategy == of.ANY
+            raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
 
     # ------------------------------------------------------------ time and state
 

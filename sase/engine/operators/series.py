@@ -16,6 +16,7 @@ from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.compiling import Place, address_of, frozen
 from sase.engine.kernels.judging import decide, learn, put_judge
 from sase.engine.kernels.nodes import (
+    CHECKS,
     COUNT,
     FINISH,
     FIRST_EVENT,
@@ -29,6 +30,7 @@ from sase.engine.kernels.nodes import (
     SPREAD,
     SUM,
     TABLE_WIDTH,
+    TAKE,
     Judge,
     Machine,
     Pattern,
@@ -112,10 +114,16 @@ class SeriesProgram:
             np.append(0, np.cumsum(counts)),
             *conditions_of(starts, fills, compared),
         )
-        asks = any(_asks(each, other) for each, other in zip(ordered, compared, strict=True))
+        # Whether anything is decided by a program.
+        self.asks = any(_asks(each, other) for each, other in zip(ordered, compared, strict=True))
         learns = any(kind > COUNT for _, kind, *_ in words.changes)
+        self._gates = [
+            (term.moment, int(tables[0, CHECKS]) + number)
+            for number, (term, other) in enumerate(zip(ordered, compared, strict=True))
+            if other != NOT_PLAIN
+        ]
         self._machinery = Machinery(
-            decide if asks else None,
+            decide if self.asks else None,
             learn if learns else None,
             tables,
             self._sets(words),
@@ -131,6 +139,12 @@ class SeriesProgram:
     def machine(self) -> Machine:
         """The arrays as they are now."""
         return self._machinery.machine(self._context)
+
+    def gate(self, level: int) -> int:
+        """The first plain comparison that a further event of a level has to pass, as a row."""
+        return next(
+            (row for moment, row in self._gates if moment == MOMENTS * level + TAKE), NOTHING
+        )
 
     def cells(self, nodes: int) -> Numbers:
         """Room for nodes, of which the first is the root."""

@@ -1,0 +1,176 @@
+"""(NFAb) Runs that never fork: what each has bound is a list of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sase.engine.bindings import Bindings, Listed
+from sase.engine.expressions.series import ranged_over
+from sase.engine.kernels import lines as of
+from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, USED, Incoming
+from sase.engine.kernels.stacks import EARLIEST, NOTHING
+from sase.engine.operators.contract import Context, Counters, Saved, bound_of, handed_over
+from sase.engine.operators.evaluation import decided_singly, terms_of
+from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.lang.ast import StrategyName
+from sase.planning.nodes import RunEvaluation
+
+# The pieces that there is room for at first, and the events that a chunk of results has room for,
+# for each match that it has room for.
+PIECES = 64
+EVENTS_A_MATCH = 2
+
+
+def never_fork(node: RunEvaluation, context: Context) -> bool:
+    """Whether an event makes one run of a run or none, which asks for nothing but what it knows.
+
+    A series that can be left and gone on with at once is the last component, or before a single
+    last one. No component may stay empty, all tests partition, and no condition ranges over events.
+    """
+    components = context.components
+    last, series = len(components) - 1, [not each.is_single for each in components]
+    if node.strategy is StrategyName.SKIP_TILL_ANY_MATCH or node.is_alone or node.is_watched:
+        return False
+    if any(series[: max(last - 1, 0)]) or all(series[-2:]) != (last == 0 and series[0]):
+        return False
+    if any(each.minimum == 0 for each in components) or len(components) > of.PIECE:
+        return False
+    return not decided_singly(node) and not any(ranged_over(term) for term in terms_of(node))
+
+
+class LineEvaluationState(RunEvaluationState):
+    """A running evaluation of lines, event by event.
+
+    Where matches are `shown` as they are they come component by component.
+    """
+
+    kernel = staticmethod(of.advance_lines)
+
+    def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
+        super().__init__(node, context)
+        self._runs.state[USED] = of.FIRST_LINE
+        self._lines = of.Lines(
+            self._runs,
+            np.zeros((PIECES, of.PIECE + 1), np.int64),
+            np.zeros(len(self._runs.heads), np.int64),
+            np.array([0, NOTHING, 0], np.int64),
+        )
+        self._levels = context.levels
+        is_series = [not each.is_single for each in context.components]
+        self._series = is_series.index(True) if any(is_series) else self._levels
+        bounds = (self._series, self._series + any(is_series)) if shown else (0, self._levels)
+        self._form = of.Form(
+            int(self._program.asks), self._series, self._program.gate(self._series), *bounds
+        )
+        self._is_shown, chunk = shown, context.options.chunk
+        self._listed = of.Listed(
+            np.empty((self._levels, chunk), np.int64),
+            np.empty(chunk * EVENTS_A_MATCH, np.int64),
+            np.empty(chunk, np.int64),
+            np.zeros(2, np.int64),
+        )
+
+    def _found(self, incoming: Incoming) -> Iterator[Bindings]:
+        """The matches that events complete."""
+        machine, state = self._program.machine(), self._runs.state
+        state[AT] = 0
+        why = NOTHING
+        while why != DONE:
+            self._make_room_for_events()
+            why = of.advance_lines(
+                machine, self._pattern, self._form, self._rules, self._lines, incoming,
+                self._listed,
+            )  # fmt: skip
+            is_empty = not self._listed.sizes[0]
+            yield from self._results()
+            if why != DONE:
+                key = int(incoming.keys[state[AT]])
+                if why == CROWDED:
+                    self._make_room_for_nodes(1)
+                    self._make_room_for_pieces(int(self._runs.counts[key]) + 1)
+                elif why == FULL and is_empty:
+                    self._make_room_for_matches(key)
+
+    def _results(self) -> Iterator[Bindings]:
+        """What was written, if anything was."""
+        listed, levels = self._listed, self._levels
+        matches, events = (int(size) for size in listed.sizes)
+        self._built += matches
+        listed.sizes[:] = 0
+        if not matches:
+            return
+        found, room = handed_over(listed.events, events)
+        self._listed = listed._replace(events=room)
+        ends, lengths = listed.ends[:matches].copy(), np.ones((levels, matches), np.int64)
+        if self._series < levels:
+            lengths[self._series] = np.diff(ends, prepend=0)
+        if self._is_shown:
+            singles = listed.singles[:, :matches].copy()
+            bound = [found if level == self._series else singles[level] for level in range(levels)]
+            yield Listed(bound, lengths)
+        else:
+            if self._series < levels:
+                lengths[self._series] -= levels - 1
+            yield Bindings(found, ends, lengths)
+
+    # ------------------------------------------------------------ room
+
+    def _make_room_for_events(self) -> None:
+        """What is known of each partition, and the rows as they are now."""
+        held, more = self._lines.held, len(self._runs.heads) - len(self._lines.held)
+        if more > 0:
+            held = np.append(held, np.zeros(more, np.int64))
+        self._lines = self._lines._replace(runs=self._runs, held=held)
+
+    def _make_room_for_pieces(self, needed: int) -> None:
+        pieces, sizes = self._lines.pieces, self._lines.sizes
+        size = len(pieces)
+        while size - int(sizes[of.USED_PIECES]) + int(sizes[of.SPARE_PIECES]) < needed:
+            size *= 2
+        if size > len(pieces):
+            self._check_memory(8 * size * pieces.shape[1])
+            larger = np.empty((size, pieces.shape[1]), np.int64)
+            larger[: len(pieces)] = pieces
+            self._lines = self._lines._replace(pieces=larger)
+
+    def _make_room_for_matches(self, key: int) -> None:
+        """Room for all that the lines of a partition may become by an event."""
+        listed, matches = self._listed, int(self._runs.counts[key]) + 1
+        events = int(self._lines.held[key]) + matches
+        if matches > len(listed.ends):
+            room = np.empty((self._levels, matches), np.int64)
+            listed = listed._replace(singles=room, ends=np.empty(matches, np.int64))
+        if events > len(listed.events):
+            listed = listed._replace(events=np.empty(events, np.int64))
+        self._listed = listed
+
+    # ------------------------------------------------------------ time and state
+
+    def horizon(self) -> int | None:
+        """The first event of any line, once those that are over are gone."""
+        bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
+        self._make_room_for_events()
+        first = of.expire_lines(self._lines, self._rules, bound, self._clock.position)
+        return None if first == NOTHING else int(first)
+
+    def _counted(self, bytes_held: int) -> Counters:
+        """What is counted for ANALYZE only."""
+        return super()._counted(bytes_held + self._lines.pieces.nbytes)
+
+    def saved(self) -> Saved:
+        """The lines, and their events."""
+        lines = self._lines
+        used = int(lines.sizes[of.USED_PIECES])
+        events = {"pieces": lines.pieces[:used], "held": lines.held, "sizes": lines.sizes}
+        return {**super().saved(), **events}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        super().restore(saved)
+        kept, lines = np.array(saved["pieces"], np.int64), self._lines
+        pieces = np.empty((max(len(kept), len(lines.pieces)), of.PIECE + 1), np.int64)
+        pieces[: len(kept)] = kept
+        held, sizes = (np.array(saved[name], np.int64) for name in ("held", "sizes"))
+        self._lines = of.Lines(self._runs, pieces, held, sizes)

@@ -1,0 +1,143 @@
+"""Runs that never fork: the matches, their order and the counts of runs that may."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+import sase
+from sase.engine.operators import of_runs
+from sase.engine.operators.line_evaluation import LineEvaluationState
+from sase.engine.options import Options
+from tests.engine.series.test_merging import OPTIONS
+
+RANDOM = Random(7)
+EVENTS = [
+    {
+        "ts": place // 2,
+        "type": RANDOM.choice("AABBC"),
+        "k": RANDOM.choice([1, 1, 2, None]),
+        "v": RANDOM.choice([*range(9), None]),
+        "f": RANDOM.choice([0.5, 1.5, 2.0, float("nan"), None]),
+    }
+    for place in range(300)
+]
+PATTERNS = {
+    "series then one": "A+ a[], B z",
+    "series at the end": "B z, A+ a[]",
+    "one, series, one": "C x, A+ a[], B z",
+    "bounded series": "A{2,3} a[], B z",
+    "bounded series at the end": "B z, A{2,4} a[]",
+    "series alone": "A+ a[]",
+    "no series": "A a, B z",
+    "three": "C x, A a, B z",
+    "of any type": "ANY+ a[], B z",
+}
+CONDITIONS = {
+    "none": "",
+    "rising": "AND a[i].v > a[i-1].v",
+    "real": "AND a[i].f >= a[i-1].f",
+    "real and whole": "AND a[i].f < a[i-1].v",
+    "first": "AND a[i].v != a[1].v",
+    "least": "AND a[i].v > min(a[..i-1].v)",
+    "sum": "AND a[i].v < sum(a[..i-1].v)",
+    "two": "AND a[i].v >= a[i-1].v AND a[i].v * 2 < 3 + a[1].v * 3",
+    "length": "AND a.len > 2",
+    "at the end": "AND z.v > a[a.len].v",
+}
+WINDOWS = ["WITHIN 20", "WITHIN 15 EVENTS", "WITHIN 12 EVENTS PER PARTITION", ""]
+STRATEGIES = ["skip_till_next_match", "strict_contiguity", "partition_contiguity"]
+
+
+def queries(strategy: str) -> list[str]:
+    """Every pattern with every condition that is about its components, and a window in turn."""
+    found = []
+    for pattern in PATTERNS.values():
+        for number, condition in enumerate(CONDITIONS.values()):
+            is_series, has_end = "a[]" in pattern, "B z" in pattern
+            if "a[" in condition and not is_series or "a.len" in condition and not is_series:
+                continue
+            if "z." in condition and not (has_end and pattern.endswith("B z")):
+                continue
+            window = WINDOWS[number % len(WINDOWS)]
+            found.append(f"EVENT SEQ({pattern}) WHERE {strategy} {{[k] {condition}}} {window}")
+    return found
+
+
+def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any], Any]:
+    """The rows of a batch, those of a stream that is cut and taken up again, and the counts."""
+    plan = replace(sase.compile(query, EVENTS, plan="nfab"), options=options)
+    matches = plan.run(EVENTS, threads=1)
+    rows = matches.rows.to_pylist()
+    matcher, parts = plan.open(), []
+    assert type(matcher._operators[0]) is kind
+    for begin in range(0, len(EVENTS), 97):
+        parts += matcher.push(EVENTS[begin : begin + 97]).rows.to_pylist()
+        matcher = plan.restore(matcher.snapshot())
+    parts += matcher.finish().rows.to_pylist()
+    return rows, parts, dict(matches.report.counters)["RunEvaluation"]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_they_are_runs(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By every condition and window: what is found, in which order, and what is counted."""
+    found = {query: ran(query, LineEvaluationState, OPTIONS) for query in queries(strategy)}
+    monkeypatch.setattr(of_runs, "never_fork", lambda node, context: False)
+    results = 0
+    for query, (rows, parts, counted) in found.items():
+        known, _, expected = ran(query, of_runs.RunEvaluationState, OPTIONS)
+        assert rows == parts == known, query
+        assert counted == expected, query
+        results += bool(known)
+    assert results > (0.9 if strategy == STRATEGIES[0] else 0.5) * len(found)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EVENT SEQ(C x, A+ a[], B z) WHERE skip_till_next_match {[k]} WITHIN 20"
+        " HAVING sum(a[].v) > 9",
+        "EVENT SEQ(C x, A+ a[], B z) WHERE skip_till_next_match {[k]} WITHIN 20 LIMIT 7",
+        "EVENT SEQ(C x, A a, B z) WHERE skip_till_next_match {[k]} WITHIN 20",
+        "EVENT SEQ(A+ a[], !(C c), B z) WHERE skip_till_next_match {[k]} WITHIN 20",
+        "EVENT SEQ(A+ a[], B z, !(C c)) WHERE skip_till_next_match {[k]} WITHIN 20",
+        "EVENT SEQ(A+ a[], B z) WHERE skip_till_next_match {[k]} WITHIN 20"
+        " RETURN sum(a[].v) AS s, z.v AS v",
+    ],
+)
+def test_what_is_asked_of_their_matches(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = replace(sase.compile(query, EVENTS, plan="nfab"), options=OPTIONS)
+    found = plan.run(EVENTS, threads=1)
+    monkeypatch.setattr(of_runs, "never_fork", lambda node, context: False)
+    known = plan.run(EVENTS, threads=1)
+    assert len(found) > 5 and repr(found.to_pylist()) == repr(known.to_pylist())
+    assert found.rows == known.rows
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EVENT SEQ(A+ a[], B+ b[]) WHERE skip_till_next_match {[k]} WITHIN 9",
+        "EVENT SEQ(A+ a[], B b, C c) WHERE skip_till_next_match {[k]} WITHIN 9",
+        "EVENT SEQ(A* a[], B b) WHERE skip_till_next_match {[k]} WITHIN 9",
+        "EVENT SEQ(A? a, B b) WHERE skip_till_next_match {[k]} WITHIN 9",
+        "EVENT SEQ(A+ a[], B b) WHERE [k] WITHIN 9",
+        "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match {[k] AND a[i].v < b.v} WITHIN 9",
+    ],
+)
+def test_runs_that_may_fork_are_none(query: str) -> None:
+    matcher = sase.compile(query, EVENTS, plan="nfab").open()
+    assert not isinstance(matcher._operators[0], LineEvaluationState)
+
+
+def test_long_lines_and_many() -> None:
+    """Pieces and rows are used again, and become more as there is need."""
+    events = [{"ts": n, "type": "A", "k": n % 7, "v": n} for n in range(5_000)]
+    events.append({"ts": 5_000, "type": "B", "k": 3, "v": 0})
+    query = "EVENT SEQ(A+ a[], B z) WHERE skip_till_next_match {[k]} WITHIN 700"
+    found = sase.compile(query, events, plan="nfab").run(events, threads=1)
+    rows = [row["a"] for row in found.rows.to_pylist()]
+    assert rows == [list(range(begin, 5_000, 7)) for begin in range(4_994, 4_300, -7)]
