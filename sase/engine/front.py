@@ -16,6 +16,7 @@ from sase.engine.expressions import Interner, RowTest
 from sase.engine.kernels.arrivals import PLACE, STATE, TIME, admit, rank
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.stacks import NOTHING
+from sase.engine.memory import keep_freed_memory
 from sase.engine.plan import EnginePlan
 
 # So many events a block has always room for.
@@ -51,6 +52,7 @@ class Front:
         dense: bool,
         every: bool = False,
     ) -> None:
+        keep_freed_memory()
         self.components, self.positives, self._dense = components, positives, dense
         self._every = every
         self.coding, self.ranked = coding, ranked

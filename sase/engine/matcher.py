@@ -25,7 +25,6 @@ from sase.engine.found import Found, Part, Shape
 from sase.engine.front import Front, loader_of
 from sase.engine.history import History, Piece
 from sase.engine.matches import Matches
-from sase.engine.memory import keep_freed_memory
 from sase.engine.notes import Notes
 from sase.engine.operators import opened as opened_operators
 from sase.engine.operators.contract import Context, OperatorState
@@ -59,7 +58,6 @@ class Matcher:
         watch: Callable[[int], object] = lambda rows: None,
         clock: Callable[[], int] | None = None,
     ) -> None:
-        keep_freed_memory()
         self._plan = plan
         # Is told, block by block, how many rows have been searched.
         self._watch = watch

@@ -1,37 +1,28 @@
-"""(NFAb) Runs that never fork, each with the events of its own (SASE+, 4 and 5).
+"""(NFAb) Runs that never fork: an event makes one run of a run, or none (SASE+, 4 and 5).
 
-Where runs ignore no event that they can bind, and only the last component can follow a series, a
-run becomes one run by an event or none: it is a line. Then nothing is shared. A line is one row,
-which says what the last node of a run says and changes in place, and its events stand in pieces:
-
-    row   a[9], 9 events, …        pieces   a1 … a7 ──► a8 a9
-
-Row 0 is the root of `nodes`, and row 1 has an event on trial. The lines of a partition are kept in
-the order of results: what an event has changed comes before what it has not.
+That is so where runs ignore no event that they can bind, and only the last component can follow a
+series. The lines of a partition (see `pieces`) are kept in the order of results: what an event has
+changed comes before what it has not.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
-from sase.engine.kernels.copying import copy
+from sase.engine.kernels.compiling import OutIntRows, kernel, spliced
 from sase.engine.kernels.nodes import (
     BEGIN,
     DEPTH,
     EVENT,
     FIRST,
-    GROUP,
     HEAD,
     LENGTH,
     LEVEL,
     MOMENTS,
-    NEEDED,
     NEXT,
     PLAIN,
     PREVIOUS,
     ROOT,
-    SHOWN,
     SPOT,
     START,
     TAKE,
@@ -40,6 +31,19 @@ from sase.engine.kernels.nodes import (
     Pattern,
 )
 from sase.engine.kernels.operations import FLOAT, INTEGER, NULL, Value, number
+from sase.engine.kernels.pieces import (
+    MET_TAG,
+    MET_VALUE,
+    TRIAL,
+    Form,
+    Lines,
+    Listed,
+    added,
+    has_room,
+    is_crowded,
+    let_go,
+    wrote,
+)
 from sase.engine.kernels.plain import hold_besides, may_bind, met
 from sase.engine.kernels.runs import (
     AT,
@@ -51,55 +55,18 @@ from sase.engine.kernels.runs import (
     MADE,
     MOST_LIVE,
     NEXT_MATCH,
-    SPARE,
     STEPS,
     STRICT,
-    USED,
     Incoming,
     Rules,
-    Runs,
     made,
     shelve,
 )
 from sase.engine.kernels.series import bind, may_proceed
 from sase.engine.kernels.stacks import NOTHING, oldest
 
-TRIAL, FIRST_LINE = 1, 2
-# Where a node says what lines have no use for, a line says: its first piece and its last one, and
-# what the first comparison meets that a further event of the series has to pass.
-HEAD_PIECE, TAIL_PIECE, MET_TAG, MET_VALUE = GROUP, SHOWN, PREVIOUS, NEEDED
-# A piece has so many events, which are a power of two, and then the number of the next one.
-PIECE = 32
-
-# Of the pieces: how many were ever used, the first free one, and how many are free.
-USED_PIECES, FREE_PIECE, SPARE_PIECES = range(3)
-
 # What becomes of a line.
 STAYS, MOVES, OVER = range(3)
-
-
-class Lines(NamedTuple):
-    """The rows of lines, the pieces, how many events there are in each partition, and of pieces."""
-
-    runs: Runs
-    pieces: OutIntRows
-    held: OutInts
-    sizes: OutInts
-
-
-class Form(NamedTuple):
-    """What there is to know of a pattern besides.
-
-    Whether it asks for more than plain comparisons; the level of its series, if any, and the first
-    comparison for a further event of it, or `NOTHING`; the levels whose events are listed in
-    results: the first, and the one behind.
-    """
-
-    asks: int
-    series: int
-    gate: int
-    begin: int
-    end: int
 
 
 class Event(NamedTuple):
@@ -114,66 +81,6 @@ class Event(NamedTuple):
     begins: int
     takes: int
     bound: int
-
-
-class Listed(NamedTuple):
-    """Matches: the event of each level that binds one, and the others one after the other.
-
-    `ends` is where those of each match end, `sizes` how many matches there are and how many events.
-    """
-
-    singles: OutIntRows
-    events: OutInts
-    ends: OutInts
-    sizes: OutInts
-
-
-# ---------------------------------------------------------------- rows and pieces
-
-
-@spliced
-def free_piece(lines: Lines) -> int:
-    """A piece for more events, the last of its line."""
-    sizes = lines.sizes
-    piece = sizes[FREE_PIECE]
-    if piece == NOTHING:
-        piece = sizes[USED_PIECES]
-        sizes[USED_PIECES] += 1
-    else:
-        sizes[FREE_PIECE] = lines.pieces[piece, PIECE]
-        sizes[SPARE_PIECES] -= 1
-    lines.pieces[piece, PIECE] = NOTHING
-    return int(piece)
-
-
-@spliced
-def added(lines: Lines, key: int, row: int, event: int) -> None:
-    """An event is the last one of a line."""
-    line, pieces = lines.runs.cells[row], lines.pieces
-    place = (line[DEPTH] - 1) & (PIECE - 1)
-    if place == 0:
-        piece = free_piece(lines)
-        if line[DEPTH] == 1:
-            line[HEAD_PIECE] = piece
-        else:
-            pieces[line[TAIL_PIECE], PIECE] = piece
-        line[TAIL_PIECE] = piece
-    pieces[line[TAIL_PIECE], place] = event
-    lines.held[key] += 1
-
-
-@part
-def let_go(lines: Lines, key: int, row: int) -> None:
-    """A line is no more."""
-    runs, sizes = lines.runs, lines.sizes
-    line = runs.cells[row]
-    lines.pieces[line[TAIL_PIECE], PIECE] = sizes[FREE_PIECE]
-    sizes[FREE_PIECE] = line[HEAD_PIECE]
-    sizes[SPARE_PIECES] += 1 + (line[DEPTH] - 1) // PIECE
-    lines.held[key] -= line[DEPTH]
-    runs.counts[key] -= 1
-    runs.state[LIVE] -= 1
-    shelve(runs, row)
 
 
 # ---------------------------------------------------------------- moves
@@ -239,47 +146,6 @@ def completes(
         return may_proceed(machine, pattern, cells, TRIAL)
     lines.runs.state[MADE] += 1
     return True
-
-
-# ---------------------------------------------------------------- matches
-
-
-@spliced
-def has_room(lines: Lines, listed: Listed, key: int) -> bool:
-    """Whether there is room for all matches that an event may complete."""
-    sizes, count = listed.sizes, lines.runs.counts[key] + 1
-    is_enough = sizes[0] + count <= listed.ends.shape[0]
-    return bool(is_enough and sizes[1] + lines.held[key] + count <= listed.events.shape[0])
-
-
-@spliced
-def wrote(form: Form, lines: Lines, listed: Listed, row: int, last: int) -> None:
-    """Write a match: the events of a line, and one more unless that is `NOTHING`.
-
-    Those of the levels that stand before and behind the listed ones are single.
-    """
-    line, pieces = lines.runs.cells[row], lines.pieces
-    singles, begin, end = listed.singles, form.begin, form.end
-    count, to = listed.sizes[0], listed.sizes[1]
-    piece, left = line[HEAD_PIECE], line[DEPTH]
-    for level in range(begin):
-        singles[level, count] = pieces[piece, level] if level < left else last
-    at = begin
-    while left > 0:
-        size = max(min(left, PIECE), at)
-        copy(pieces[piece], at, listed.events, to, size - at)
-        to += size - at
-        left -= size
-        at = 0
-        piece = pieces[piece, PIECE]
-    if last != NOTHING:
-        levels = singles.shape[0]
-        singles[levels - 1, count] = last
-        if end == levels and begin < levels:
-            listed.events[to] = last
-            to += 1
-    listed.ends[count] = to
-    listed.sizes[0], listed.sizes[1] = count + 1, to
 
 
 # ---------------------------------------------------------------- the loop
@@ -406,15 +272,6 @@ def step(
     if changed != NOTHING:
         cells[changed, NEXT], runs.heads[key] = runs.heads[key], first
         state[MOST_LIVE] = max(state[MOST_LIVE], state[LIVE])
-
-
-@spliced
-def is_crowded(lines: Lines, key: int) -> bool:
-    """Whether there may be no room for what an event changes."""
-    runs, sizes = lines.runs, lines.sizes
-    rows = runs.cells.shape[0] - runs.state[USED] + runs.state[SPARE]
-    pieces = lines.pieces.shape[0] - sizes[USED_PIECES] + sizes[SPARE_PIECES]
-    return bool(rows < 1 or pieces < runs.counts[key] + 1)
 
 
 @kernel

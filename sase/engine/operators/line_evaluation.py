@@ -8,7 +8,8 @@ import numpy as np
 
 from sase.engine.bindings import Bindings, Listed
 from sase.engine.expressions.series import ranged_over
-from sase.engine.kernels import lines as of
+from sase.engine.kernels import pieces as of
+from sase.engine.kernels.lines import advance_lines, expire_lines
 from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, USED, Incoming
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, handed_over
@@ -46,7 +47,7 @@ class LineEvaluationState(RunEvaluationState):
     Where matches are `shown` as they are they come component by component.
     """
 
-    kernel = staticmethod(of.advance_lines)
+    kernel = staticmethod(advance_lines)
 
     def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
         super().__init__(node, context)
@@ -79,7 +80,7 @@ class LineEvaluationState(RunEvaluationState):
         why = NOTHING
         while why != DONE:
             self._make_room_for_events()
-            why = of.advance_lines(
+            why = advance_lines(
                 machine, self._pattern, self._form, self._rules, self._lines, incoming,
                 self._listed,
             )  # fmt: skip
@@ -152,7 +153,7 @@ class LineEvaluationState(RunEvaluationState):
         """The first event of any line, once those that are over are gone."""
         bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
         self._make_room_for_events()
-        first = of.expire_lines(self._lines, self._rules, bound, self._clock.position)
+        first = expire_lines(self._lines, self._rules, bound, self._clock.position)
         return None if first == NOTHING else int(first)
 
     def _counted(self, bytes_held: int) -> Counters:
