@@ -46,6 +46,11 @@ class KnownTypes:
             self._translation = (names, np.array(codes, np.int16))
         return self._translation[1]
 
+    def keeps(self, names: tuple[str, ...]) -> bool:
+        """Whether an input's codes are those of the plan."""
+        found = self.translation(names)
+        return bool((found[:-1] == np.arange(len(names))).all())
+
     def declare(self, attribute: str) -> Mask | None:
         """Whether each type declares an attribute, by code, strangers last; None if all do."""
         if attribute not in self._declared:
@@ -101,8 +106,11 @@ class PlanCoding:
 
     def types(self, block: Block) -> NDArray[np.int16]:
         """The types of the block's events as the plan counts them."""
-        events = block.events
-        return self.types_known.translation(events.type_names)[events.types[block.rows]]
+        events, known = block.events, self.types_known
+        given = events.types[block.rows]
+        if known.keeps(events.type_names):
+            return given.astype(np.int16, copy=False)
+        return known.translation(events.type_names)[given]
 
     def lane(self, block: Block, attribute: str) -> Lane:
         """An attribute of the block's events; NULL where the type does not declare it."""
@@ -219,7 +227,7 @@ class PlanCoding:
         attribute = test.attribute
         column = block.events.columns.get(attribute)
         if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
-            values = column.values[block.rows].astype(np.int64, copy=False)
+            values = np.asarray(block.lane(attribute).values, np.int64)
             return [values], self._declared(block, attribute)
         if column is None or column.dictionary is None:
             lane = block.lane(attribute)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import OutIntRows, kernel, spliced
+from sase.engine.kernels.compiling import Ints, OutIntRows, kernel, spliced
 from sase.engine.kernels.nodes import (
     BEGIN,
     DEPTH,
@@ -30,7 +30,7 @@ from sase.engine.kernels.nodes import (
     Machine,
     Pattern,
 )
-from sase.engine.kernels.operations import FLOAT, INTEGER, NULL, Value, number
+from sase.engine.kernels.operations import FLOAT, NULL, order_simply
 from sase.engine.kernels.pieces import (
     MET_TAG,
     MET_VALUE,
@@ -81,6 +81,17 @@ class Event(NamedTuple):
     begins: int
     takes: int
     bound: int
+
+
+class Gate(NamedTuple):
+    """What a further event of the series is asked first: the orders it accepts, and of what kind.
+
+    `values` are of the events of a block, unless they are of several kinds: then it has kind 0.
+    """
+
+    accepted: int
+    kind: int
+    values: Ints
 
 
 # ---------------------------------------------------------------- moves
@@ -162,26 +173,30 @@ def goes_on(pattern: Pattern, cells: OutIntRows, row: int) -> bool:
 
 
 @spliced
-def is_untouched(
-    form: Form, rules: Rules, lines: Lines, accepted: int, value: Value, event: Event, row: int
-) -> bool:
-    """Whether a line stays as it is, as it mostly does: what is asked first says so."""
-    line = lines.runs.cells[row]
-    level = line[LEVEL]
-    if rules.strategy != NEXT_MATCH or (rules.prunes == 1 and line[START] < event.bound):
-        return False
-    if (event.begins >> (level + 1)) & 1:
-        return False
-    if level != form.series or not (event.takes >> level) & 1:
-        return True
-    # What takes more than one comparison is left to those who bind.
-    other = int(line[MET_TAG]), int(line[MET_VALUE])
-    if form.gate == NOTHING or value[0] != other[0] or value[0] not in (INTEGER, FLOAT):
-        return False
-    side = (value[1] > other[1]) - (value[1] < other[1])
-    if value[0] == FLOAT:
-        side = (number(value) > number(other)) - (number(value) < number(other))
-    return bool((accepted >> (side + 1)) & 1 == 0)
+def passed(
+    form: Form, rules: Rules, gate: Gate, lines: Lines, key: int, bound: int, value: int
+) -> int:
+    """How many lines there are of a partition if all stay as they are, or `NOTHING`.
+
+    An event that may only be a further one of a series does nothing where it is not accepted, and
+    mostly it is not: that takes one comparison for each line.
+    """
+    cells, row, count = lines.runs.cells, lines.runs.heads[key], 0
+    while row != NOTHING:
+        line = cells[row]
+        if line[LEVEL] != form.series or line[MET_TAG] != gate.kind:
+            return NOTHING
+        if rules.prunes == 1 and line[START] < bound:
+            return NOTHING
+        other = line[MET_VALUE]
+        side = (value > other) - (value < other)
+        if gate.kind == FLOAT:
+            side = order_simply((FLOAT, value), (FLOAT, int(other)))
+        if (gate.accepted >> (side + 1)) & 1 == 1:
+            return NOTHING
+        count += 1
+        row = line[NEXT]
+    return count
 
 
 @spliced
@@ -225,12 +240,6 @@ def step(
     """What an event does to each line of its partition; the matches that it completes."""
     runs, key = lines.runs, event.key
     cells, state = runs.cells, runs.state
-    # What a further event of the series is asked first, whose own side is the same for all lines.
-    accepted, value = 0, (NULL, 0)
-    if form.gate != NOTHING:
-        gate, place = machine.tables[form.gate, PLAIN:], event.number & machine.mask
-        accepted = gate[0]
-        value = int(machine.tags[gate[1], place]), int(machine.columns[gate[1], place])
     # The lines that the event changes come first, each part in the order there was.
     first = changed = ahead = NOTHING
     if event.begins & 1:
@@ -248,9 +257,6 @@ def step(
     while row != NOTHING:
         after = cells[row, NEXT]
         shown += 1
-        if is_untouched(form, rules, lines, accepted, value, event, row):
-            ahead, row = row, after
-            continue
         what = fate(machine, pattern, form, rules, lines, incoming, listed, event, row)
         if what == STAYS:
             ahead, row = row, after
@@ -276,7 +282,7 @@ def step(
 
 @kernel
 def advance_lines(
-    machine: Machine, pattern: Pattern, form: Form, rules: Rules, lines: Lines,
+    machine: Machine, pattern: Pattern, form: Form, rules: Rules, gate: Gate, lines: Lines,
     incoming: Incoming, listed: Listed,
 ) -> int:  # fmt: skip
     """Take in events, on from where it stopped, and write the matches they complete."""
@@ -287,13 +293,18 @@ def advance_lines(
             continue
         if runs.heads[key] == NOTHING and begins & 1 == 0:
             continue
+        bound = oldest(incoming.measures[i], rules.span)
+        if begins == 0 and gate.kind != NULL:
+            count = passed(form, rules, gate, lines, key, bound, gate.values[i])
+            if count != NOTHING:
+                runs.state[STEPS] += count
+                continue
         if ((begins | takes) >> last) & 1 and not has_room(lines, listed, key):
             runs.state[AT] = i
             return FULL
         if is_crowded(lines, key):
             runs.state[AT] = i
             return CROWDED
-        bound = oldest(incoming.measures[i], rules.span)
         event = Event(i, incoming.numbers[i], key, begins, takes, bound)
         step(machine, pattern, form, rules, lines, incoming, listed, event)
     return DONE

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from sase.engine.bindings import Bindings, Listed
+from sase.engine.block import Block, Numbers
 from sase.engine.expressions.series import ranged_over
 from sase.engine.kernels import pieces as of
-from sase.engine.kernels.lines import advance_lines, expire_lines
-from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, USED, Incoming
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.lines import Gate, advance_lines, expire_lines
+from sase.engine.kernels.operations import FLOAT, INTEGER, NULL
+from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, NEXT_MATCH, USED, Incoming
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, handed_over
 from sase.engine.operators.evaluation import decided_singly, terms_of
@@ -21,7 +24,8 @@ from sase.planning.nodes import RunEvaluation
 # The pieces that there is room for at first, and the events that a chunk of results has room for,
 # for each match that it has room for.
 PIECES = 64
-EVENTS_A_MATCH = 2
+EVENTS_A_MATCH = 4
+NO_GATE = Gate(0, NULL, frozen(np.zeros(0, np.int64)))
 
 
 def never_fork(node: RunEvaluation, context: Context) -> bool:
@@ -73,6 +77,17 @@ class LineEvaluationState(RunEvaluationState):
             np.zeros(2, np.int64),
         )
 
+    def _incoming(self, block: Block, spots: Numbers) -> Incoming:
+        """Also what a further event of the series is asked first, where that is simple to say."""
+        self._gate, form = NO_GATE, self._form
+        if form.gate != NOTHING and self._rules.strategy == NEXT_MATCH:
+            accepted, attribute = self._program.asked(form.gate)
+            lane = block.lane(attribute)
+            if lane.valid is None and isinstance(lane.tag, int) and lane.tag in (INTEGER, FLOAT):
+                values = np.ascontiguousarray(lane.values).view(np.int64)
+                self._gate = Gate(accepted, lane.tag, frozen(values))
+        return super()._incoming(block, spots)
+
     def _found(self, incoming: Incoming) -> Iterator[Bindings]:
         """The matches that events complete."""
         machine, state = self._program.machine(), self._runs.state
@@ -81,7 +96,7 @@ class LineEvaluationState(RunEvaluationState):
         while why != DONE:
             self._make_room_for_events()
             why = advance_lines(
-                machine, self._pattern, self._form, self._rules, self._lines, incoming,
+                machine, self._pattern, self._form, self._rules, self._gate, self._lines, incoming,
                 self._listed,
             )  # fmt: skip
             is_empty = not self._listed.sizes[0]
@@ -106,7 +121,8 @@ class LineEvaluationState(RunEvaluationState):
         self._listed = listed._replace(events=room)
         ends, lengths = listed.ends[:matches].copy(), np.ones((levels, matches), np.int64)
         if self._series < levels:
-            lengths[self._series] = np.diff(ends, prepend=0)
+            lengths[self._series, 0] = ends[0]
+            np.subtract(ends[1:], ends[:-1], out=lengths[self._series, 1:])
         if self._is_shown:
             singles = listed.singles[:, :matches].copy()
             bound = [found if level == self._series else singles[level] for level in range(levels)]

@@ -26,6 +26,7 @@ from sase.engine.kernels.nodes import (
     LEVEL,
     MOMENTS,
     MOST,
+    PLAIN,
     ROOT,
     SPREAD,
     SUM,
@@ -114,6 +115,7 @@ class SeriesProgram:
             np.append(0, np.cumsum(counts)),
             *conditions_of(starts, fills, compared),
         )
+        self._tables = tables
         # Whether anything is decided by a program.
         self.asks = any(_asks(each, other) for each, other in zip(ordered, compared, strict=True))
         learns = any(kind > COUNT for _, kind, *_ in words.changes)
@@ -145,6 +147,11 @@ class SeriesProgram:
         return next(
             (row for moment, row in self._gates if moment == MOMENTS * level + TAKE), NOTHING
         )
+
+    def asked(self, row: int) -> tuple[int, str]:
+        """The orders that a plain comparison accepts, and the attribute of the new event."""
+        accepted, column = self._tables[row, PLAIN : PLAIN + 2].tolist()
+        return accepted, list(self._context.store.attributes)[column]
 
     def cells(self, nodes: int) -> Numbers:
         """Room for nodes, of which the first is the root."""

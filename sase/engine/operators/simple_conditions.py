@@ -43,14 +43,14 @@ class SimpleConditions:
             return states
         states = states.copy()
         for number, (bit, test) in enumerate(self._tests):
-            rows = np.empty(len(states), np.int64)
-            count = choose(states, bit, rows)
             lanes, types = {need: block.lane(need[1]) for need in test.columns}, block.types
-            if count == len(states):  # whole columns are faster than all their rows
+            if np.bitwise_and.reduce(states, initial=-1) >> bit & 1:
+                # Whole columns are faster than all their rows.
                 rejected = turn_away(states, bit, test.truth(lanes, types))
                 place_of: Callable[[int], int] = block.positions.item
             else:
-                rows = rows[:count]
+                rows = np.empty(len(states), np.int64)
+                rows = rows[: choose(states, bit, rows)]
                 lanes = {need: _taken(lane, rows) for need, lane in lanes.items()}
                 fails = ~test.truth(lanes, types[rows])
                 states[rows[fails]] ^= 1 << bit
