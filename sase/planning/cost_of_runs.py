@@ -15,6 +15,8 @@ from sase.planning.statistics import Statistics
 
 # Numbers of a run, and bytes of each; beyond this exponent counts are all the same.
 _NUMBERS, _NUMBER, _MOST = 8, 8, 650.0
+# What of the work on runs is left where none forks.
+_IN_LINES = 0.5
 
 
 def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
@@ -69,14 +71,15 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
             made, alive = _merged(figures, made, alive)
             work["hashed"] = made  # to find runs that are alike
             work["told"] = matches
+        share = _IN_LINES if runs.evaluation is Evaluation.NFAB and runs.never_forks else 1.0
         # Each event is shown to all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
         work |= {
-            "visited": shown,
+            "visited": shown * share,
             "tested": shown * left,
-            "tried": made,
-            "stored": made * _NUMBERS,
-            "decided": shown * effort_of_rest,
+            "tried": made * share,
+            "stored": made * _NUMBERS * share,
+            "decided": shown * effort_of_rest * share,
         }
         if runs.evaluation is Evaluation.BACKTRACKING:
             # Matches are sorted, and compared back to where they part.

@@ -198,6 +198,32 @@ class RunEvaluation:
         return is_contiguous and not self.is_alone and not self._are_declared
 
     @property
+    def tested(self) -> tuple[EquivalenceTest, ...]:
+        """The tests that are decided event by event: those by which runs are not partitioned.
+
+        Where a test fixes the value, that is a condition; contiguity goes by it all the same.
+        """
+        goes_by_it = self.is_ranked or self.is_watched or self.counts_in_partitions
+        written = [test for test in self.equivalences if test.value is None or goes_by_it]
+        return tuple(test for test in written if test not in self.partitions)
+
+    @property
+    def never_forks(self) -> bool:
+        """Whether an event makes one run of a run or none, by what the run and the event know.
+
+        Runs ignore no event that they can bind, and a series that can be left and gone on with by
+        the same event is the last component, or before a single last one. No component may stay
+        empty, all tests partition, and no condition ranges over the events of a series.
+        """
+        series = [not each.is_single for each in self.components]
+        if self.strategy is StrategyName.SKIP_TILL_ANY_MATCH or self.is_alone or self.is_watched:
+            return False
+        if any(series[:-2]) or series[-2:] == [True, True]:
+            return False
+        is_optional = any(each.minimum == 0 for each in self.components)
+        return not (is_optional or self.tested or any(edge.ranges for edge in self.conditions))
+
+    @property
     def _are_declared(self) -> bool:
         tests, components = self.equivalences, self.components
         return all(test.declared[each.index] for test in tests for each in components)

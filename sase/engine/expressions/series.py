@@ -49,19 +49,6 @@ class Term:
     judged: int | None = None
 
 
-def ranged_over(term: Term) -> dict[int, bool]:
-    """The components whose events a condition ranges over, and whether their first is exempt."""
-    if not isinstance(term.term, Predicate):
-        return {}
-    found, ranged = list(references(term.term)), dict[int, bool]()
-    for component in dict.fromkeys(each.component for each in found):
-        parts = [each.part for each in found if each.component == component]
-        is_own = component in (term.own, term.judged)
-        if not is_own and any(part in (*AT, *BEFORE) for part in parts):
-            ranged[component] = any(part.is_earlier for part in parts)
-    return ranged
-
-
 @dataclass
 class Words:
     """What nodes know: words behind those of the tests, by level, kind and attribute."""
@@ -105,9 +92,16 @@ class Fills:
     _loops: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for component, is_exempt in ranged_over(self.term).items():
-            self.loops.append((self.levels[component], is_exempt))
-            self._loops[component] = len(self.loops)
+        if not isinstance(self.term.term, Predicate):
+            return
+        found = list(references(self.term.term))
+        for component in dict.fromkeys(each.component for each in found):
+            parts = [each.part for each in found if each.component == component]
+            if component in (self.term.own, self.term.judged):
+                continue
+            if any(part in (*AT, *BEFORE) for part in parts):
+                self.loops.append((self.levels[component], any(p.is_earlier for p in parts)))
+                self._loops[component] = len(self.loops)
 
     def _loop(self, component: int) -> int:
         return 0 if component == self.term.own else self._loops[component]

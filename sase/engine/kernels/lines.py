@@ -37,7 +37,7 @@ from sase.engine.kernels.pieces import (
     TRIAL,
     Form,
     Lines,
-    Listed,
+    Output,
     added,
     has_room,
     is_crowded,
@@ -202,7 +202,7 @@ def passed(
 @spliced
 def fate(
     machine: Machine, pattern: Pattern, form: Form, rules: Rules, lines: Lines,
-    incoming: Incoming, listed: Listed, event: Event, row: int,
+    incoming: Incoming, output: Output, event: Event, row: int,
 ) -> int:  # fmt: skip
     """What an event does to a line, once the matches are written that it completes."""
     cells, last = lines.runs.cells, pattern.least.shape[0] - 1
@@ -219,7 +219,7 @@ def fate(
         if level + 1 < last or is_series:
             moves = binds(machine, form, lines, incoming, event.row, row, row, level + 1, BEGIN)
         elif completes(machine, pattern, form, lines, event.number, row):
-            wrote(form, lines, listed, row, event.number)
+            wrote(form, lines, output, row, event.number)
             stays = stays and inside
     most = pattern.most[level]
     if inside and (event.takes >> level) & 1 and (most < 0 or line[LENGTH] < most):
@@ -228,14 +228,14 @@ def fate(
         return STAYS if stays else OVER
     added(lines, event.key, row, event.number)
     if line[LEVEL] == last and may_proceed(machine, pattern, cells, row):
-        wrote(form, lines, listed, row, NOTHING)
+        wrote(form, lines, output, row, NOTHING)
     return MOVES if goes_on(pattern, cells, row) else OVER
 
 
 @spliced
 def step(
     machine: Machine, pattern: Pattern, form: Form, rules: Rules, lines: Lines,
-    incoming: Incoming, listed: Listed, event: Event,
+    incoming: Incoming, output: Output, event: Event,
 ) -> None:  # fmt: skip
     """What an event does to each line of its partition; the matches that it completes."""
     runs, key = lines.runs, event.key
@@ -248,7 +248,7 @@ def step(
             if form.series == 0 == pattern.least.shape[0] - 1 and may_proceed(
                 machine, pattern, cells, new
             ):
-                wrote(form, lines, listed, new, NOTHING)
+                wrote(form, lines, output, new, NOTHING)
             if goes_on(pattern, cells, new):
                 first = changed = new
             else:
@@ -257,7 +257,7 @@ def step(
     while row != NOTHING:
         after = cells[row, NEXT]
         shown += 1
-        what = fate(machine, pattern, form, rules, lines, incoming, listed, event, row)
+        what = fate(machine, pattern, form, rules, lines, incoming, output, event, row)
         if what == STAYS:
             ahead, row = row, after
             continue
@@ -283,7 +283,7 @@ def step(
 @kernel
 def advance_lines(
     machine: Machine, pattern: Pattern, form: Form, rules: Rules, gate: Gate, lines: Lines,
-    incoming: Incoming, listed: Listed,
+    incoming: Incoming, output: Output,
 ) -> int:  # fmt: skip
     """Take in events, on from where it stopped, and write the matches they complete."""
     runs, last = lines.runs, pattern.least.shape[0] - 1
@@ -299,14 +299,14 @@ def advance_lines(
             if count != NOTHING:
                 runs.state[STEPS] += count
                 continue
-        if ((begins | takes) >> last) & 1 and not has_room(lines, listed, key):
+        if ((begins | takes) >> last) & 1 and not has_room(lines, output, key):
             runs.state[AT] = i
             return FULL
         if is_crowded(lines, key):
             runs.state[AT] = i
             return CROWDED
         event = Event(i, incoming.numbers[i], key, begins, takes, bound)
-        step(machine, pattern, form, rules, lines, incoming, listed, event)
+        step(machine, pattern, form, rules, lines, incoming, output, event)
     return DONE
 
 

@@ -51,7 +51,7 @@ class Form(NamedTuple):
     end: int
 
 
-class Listed(NamedTuple):
+class Output(NamedTuple):
     """Matches: the event of each level that binds one, and the others one after the other.
 
     `ends` is where those of each match end, `sizes` how many matches there are and how many events.
@@ -115,41 +115,43 @@ def let_go(lines: Lines, key: int, row: int) -> None:
 
 
 @spliced
-def has_room(lines: Lines, listed: Listed, key: int) -> bool:
+def has_room(lines: Lines, output: Output, key: int) -> bool:
     """Whether there is room for all matches that an event may complete."""
-    sizes, count = listed.sizes, lines.runs.counts[key] + 1
-    is_enough = sizes[0] + count <= listed.ends.shape[0]
-    return bool(is_enough and sizes[1] + lines.held[key] + count <= listed.events.shape[0])
+    sizes, count = output.sizes, lines.runs.counts[key] + 1
+    is_enough = sizes[0] + count <= output.ends.shape[0]
+    return bool(is_enough and sizes[1] + lines.held[key] + count <= output.events.shape[0])
 
 
 @spliced
-def wrote(form: Form, lines: Lines, listed: Listed, row: int, last: int) -> None:
+def wrote(form: Form, lines: Lines, output: Output, row: int, last: int) -> None:
     """Write a match: the events of a line, and one more unless that is `NOTHING`.
 
     Those of the levels that stand before and behind the listed ones are single.
     """
     line, pieces = lines.runs.cells[row], lines.pieces
-    singles, begin, end = listed.singles, form.begin, form.end
-    count, to = listed.sizes[0], listed.sizes[1]
-    piece, left = line[HEAD_PIECE], line[DEPTH]
-    for level in range(begin):
-        singles[level, count] = pieces[piece, level] if level < left else last
-    at = begin
-    while left > 0:
-        size = max(min(left, PIECE), at)
-        copy(pieces[piece], at, listed.events, to, size - at)
-        to += size - at
-        left -= size
-        at = 0
-        piece = pieces[piece, PIECE]
+    singles, begin, end = output.singles, form.begin, form.end
+    count, to = output.sizes[0], output.sizes[1]
+    piece, taken, depth = line[HEAD_PIECE], 0, line[DEPTH]
+    while taken < depth:
+        place = taken & (PIECE - 1)
+        if place == 0 and taken > 0:
+            piece = pieces[piece, PIECE]
+        if taken < begin:
+            singles[taken, count] = pieces[piece, place]
+            taken += 1
+        else:
+            size = min(PIECE - place, depth - taken)
+            copy(pieces[piece], place, output.events, to, size)
+            to += size
+            taken += size
     if last != NOTHING:
         levels = singles.shape[0]
         singles[levels - 1, count] = last
         if end == levels and begin < levels:
-            listed.events[to] = last
+            output.events[to] = last
             to += 1
-    listed.ends[count] = to
-    listed.sizes[0], listed.sizes[1] = count + 1, to
+    output.ends[count] = to
+    output.sizes[0], output.sizes[1] = count + 1, to
 
 
 @spliced

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sase.binding.bound import Condition, Conjunct, ConjunctClass, EquivalenceTest, When
+from sase.binding.bound import Condition, Conjunct, ConjunctClass, When
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Clock
 from sase.engine.expressions.series import Term
@@ -38,23 +38,26 @@ class Evaluation:
         self._always, self._first = _simple(node, context)
         # One event alone agrees with itself, NULL or not.
         is_alone = context.is_alone and context.components[0].is_single
-        self._rest = [] if is_alone else decided_singly(node)
+        self._rest = [] if is_alone else list(node.tested)
         self._key = context.coding.key(() if is_alone else node.partitions)
         self._pattern = pattern_of(context)
-        terms = list(terms_of(node))
+        terms = list(_terms(node))
         moments = MOMENTS * context.levels
         self._program = SeriesProgram(context, self._rest, terms, moments, of_runs=True)
         # Whether there is anything to decide that is not of one event alone.
         self._binds = bool(terms or self._rest)
-        options = context.options
-        self._written = Written(
-            np.empty(options.chunk * EVENTS_A_MATCH, np.int64),
-            np.empty(options.chunk, np.int64),
-            np.empty((context.levels, options.chunk), np.int64),
-            np.zeros(3, np.int64),
-        )
+        self._written = self._room(context.options.chunk)
         self._seen = self._built = 0
         self._clock = Clock(EARLIEST, 0)
+
+    def _room(self, chunk: int) -> Written:
+        """Room for results that are written match by match."""
+        return Written(
+            np.empty(chunk * EVENTS_A_MATCH, np.int64),
+            np.empty(chunk, np.int64),
+            np.empty((self._context.levels, chunk), np.int64),
+            np.zeros(3, np.int64),
+        )
 
     def _prunes(self) -> bool:
         """Whether an event that is outside of a window ends it, and all later ones are too."""
@@ -130,16 +133,6 @@ def beginnings(context: Context) -> Iterator[int]:
             return
 
 
-def decided_singly(node: RunEvaluation) -> list[EquivalenceTest]:
-    """The tests that are decided event by event: those by which runs are not partitioned.
-
-    Where a test fixes the value, that is a condition; contiguity goes by it all the same.
-    """
-    goes_by_it = node.is_ranked or node.is_watched or node.counts_in_partitions
-    written = [test for test in node.equivalences if test.value is None or goes_by_it]
-    return [test for test in written if test not in node.partitions]
-
-
 def _simple(node: RunEvaluation, context: Context) -> tuple[SimpleConditions, SimpleConditions]:
     """The conditions on one event: on each of a component, and on its first alone."""
     always: list[tuple[int, Condition]] = []
@@ -154,7 +147,7 @@ def _simple(node: RunEvaluation, context: Context) -> tuple[SimpleConditions, Si
     return SimpleConditions(context, always), SimpleConditions(context, first)
 
 
-def terms_of(node: RunEvaluation) -> Iterator[Term]:
+def _terms(node: RunEvaluation) -> Iterator[Term]:
     """The conditions by moment."""
     levels = {component.index: level for level, component in enumerate(node.components)}
     for edge in node.conditions:

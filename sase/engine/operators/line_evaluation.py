@@ -8,17 +8,15 @@ import numpy as np
 
 from sase.engine.bindings import Bindings, Listed
 from sase.engine.block import Block, Numbers
-from sase.engine.expressions.series import ranged_over
 from sase.engine.kernels import pieces as of
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.lines import Gate, advance_lines, expire_lines
 from sase.engine.kernels.operations import FLOAT, INTEGER, NULL
 from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, NEXT_MATCH, USED, Incoming
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
+from sase.engine.kernels.writing import Written
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, handed_over
-from sase.engine.operators.evaluation import decided_singly, terms_of
 from sase.engine.operators.run_evaluation import RunEvaluationState
-from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
 
 # The pieces that there is room for at first, and the events that a chunk of results has room for,
@@ -26,23 +24,6 @@ from sase.planning.nodes import RunEvaluation
 PIECES = 64
 EVENTS_A_MATCH = 4
 NO_GATE = Gate(0, NULL, frozen(np.zeros(0, np.int64)))
-
-
-def never_fork(node: RunEvaluation, context: Context) -> bool:
-    """Whether an event makes one run of a run or none, which asks for nothing but what it knows.
-
-    A series that can be left and gone on with at once is the last component, or before a single
-    last one. No component may stay empty, all tests partition, and no condition ranges over events.
-    """
-    components = context.components
-    last, series = len(components) - 1, [not each.is_single for each in components]
-    if node.strategy is StrategyName.SKIP_TILL_ANY_MATCH or node.is_alone or node.is_watched:
-        return False
-    if any(series[: max(last - 1, 0)]) or all(series[-2:]) != (last == 0 and series[0]):
-        return False
-    if any(each.minimum == 0 for each in components) or len(components) > of.PIECE:
-        return False
-    return not decided_singly(node) and not any(ranged_over(term) for term in terms_of(node))
 
 
 class LineEvaluationState(RunEvaluationState):
@@ -55,6 +36,7 @@ class LineEvaluationState(RunEvaluationState):
 
     def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
         super().__init__(node, context)
+        assert not self._program.ranges, "a line knows its last event alone, and what it has noted"
         self._runs.state[USED] = of.FIRST_LINE
         self._lines = of.Lines(
             self._runs,
@@ -70,12 +52,16 @@ class LineEvaluationState(RunEvaluationState):
             int(self._program.asks), self._series, self._program.gate(self._series), *bounds
         )
         self._is_shown, chunk = shown, context.options.chunk
-        self._listed = of.Listed(
+        self._output = of.Output(
             np.empty((self._levels, chunk), np.int64),
             np.empty(chunk * EVENTS_A_MATCH, np.int64),
             np.empty(chunk, np.int64),
             np.zeros(2, np.int64),
         )
+
+    def _room(self, chunk: int) -> Written:
+        """None: they are written in a way of their own."""
+        return super()._room(0)
 
     def _incoming(self, block: Block, spots: Numbers) -> Incoming:
         """Also what a further event of the series is asked first, where that is simple to say."""
@@ -97,9 +83,9 @@ class LineEvaluationState(RunEvaluationState):
             self._make_room_for_events()
             why = advance_lines(
                 machine, self._pattern, self._form, self._rules, self._gate, self._lines, incoming,
-                self._listed,
+                self._output,
             )  # fmt: skip
-            is_empty = not self._listed.sizes[0]
+            is_empty = not self._output.sizes[0]
             yield from self._results()
             if why != DONE:
                 key = int(incoming.keys[state[AT]])
@@ -111,20 +97,20 @@ class LineEvaluationState(RunEvaluationState):
 
     def _results(self) -> Iterator[Bindings]:
         """What was written, if anything was."""
-        listed, levels = self._listed, self._levels
-        matches, events = (int(size) for size in listed.sizes)
+        output, levels = self._output, self._levels
+        matches, events = (int(size) for size in output.sizes)
         self._built += matches
-        listed.sizes[:] = 0
+        output.sizes[:] = 0
         if not matches:
             return
-        found, room = handed_over(listed.events, events)
-        self._listed = listed._replace(events=room)
-        ends, lengths = listed.ends[:matches].copy(), np.ones((levels, matches), np.int64)
+        found, room = handed_over(output.events, events)
+        self._output = output._replace(events=room)
+        ends, lengths = output.ends[:matches].copy(), np.ones((levels, matches), np.int64)
         if self._series < levels:
             lengths[self._series, 0] = ends[0]
             np.subtract(ends[1:], ends[:-1], out=lengths[self._series, 1:])
         if self._is_shown:
-            singles = listed.singles[:, :matches].copy()
+            singles = output.singles[:, :matches].copy()
             bound = [found if level == self._series else singles[level] for level in range(levels)]
             yield Listed(bound, lengths)
         else:
@@ -154,14 +140,14 @@ class LineEvaluationState(RunEvaluationState):
 
     def _make_room_for_matches(self, key: int) -> None:
         """Room for all that the lines of a partition may become by an event."""
-        listed, matches = self._listed, int(self._runs.counts[key]) + 1
+        output, matches = self._output, int(self._runs.counts[key]) + 1
         events = int(self._lines.held[key]) + matches
-        if matches > len(listed.ends):
+        if matches > len(output.ends):
             room = np.empty((self._levels, matches), np.int64)
-            listed = listed._replace(singles=room, ends=np.empty(matches, np.int64))
-        if events > len(listed.events):
-            listed = listed._replace(events=np.empty(events, np.int64))
-        self._listed = listed
+            output = output._replace(singles=room, ends=np.empty(matches, np.int64))
+        if events > len(output.events):
+            output = output._replace(events=np.empty(events, np.int64))
+        self._output = output
 
     # ------------------------------------------------------------ time and state
 
@@ -174,7 +160,8 @@ class LineEvaluationState(RunEvaluationState):
 
     def _counted(self, bytes_held: int) -> Counters:
         """What is counted for ANALYZE only."""
-        return super()._counted(bytes_held + self._lines.pieces.nbytes)
+        own = self._lines.pieces.nbytes + self._output.events.nbytes
+        return super()._counted(bytes_held + own)
 
     def saved(self) -> Saved:
         """The lines, and their events."""

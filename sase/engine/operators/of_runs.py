@@ -9,7 +9,7 @@ from __future__ import annotations
 from sase.engine.operators.backtrack_evaluation import BacktrackEvaluationState
 from sase.engine.operators.collapsed_evaluation import CollapsedEvaluationState
 from sase.engine.operators.contract import Context, OperatorState
-from sase.engine.operators.line_evaluation import LineEvaluationState, never_fork
+from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.postponed_evaluation import PostponedEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
@@ -27,7 +27,7 @@ def opened_runs(node: RunEvaluation, context: Context, *, shown: bool) -> Operat
             return BacktrackEvaluationState(node, context)
         case Evaluation.MERGED:
             return MergedEvaluationState(node, context)
-        case _ if never_fork(node, context):
+        case _ if node.never_forks:
             return LineEvaluationState(node, context, shown=shown)
         case _:
             return RunEvaluationState(node, context)

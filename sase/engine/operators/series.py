@@ -116,7 +116,8 @@ class SeriesProgram:
             *conditions_of(starts, fills, compared),
         )
         self._tables = tables
-        # Whether anything is decided by a program.
+        # Whether any condition ranges over the events of a series, and whether any needs a program.
+        self.ranges = any(each.loops for each in fills)
         self.asks = any(_asks(each, other) for each, other in zip(ordered, compared, strict=True))
         learns = any(kind > COUNT for _, kind, *_ in words.changes)
         self._gates = [

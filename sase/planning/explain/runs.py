@@ -37,7 +37,8 @@ def algorithm_of(runs: RunEvaluation) -> str:
         return f"runs of the automaton, those alike as one, event by event{apart} (merged)"
     if runs.evaluation is Evaluation.BACKTRACKING:
         return f"runs of the automaton, one at a time{apart} (backtracking)"
-    return f"runs of the automaton, event by event{apart}"
+    form = " (in lines)" if runs.never_forks else ""
+    return f"runs of the automaton, event by event{apart}{form}"
 
 
 def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:

@@ -12,6 +12,7 @@ import sase
 from sase.engine.operators import of_runs
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.options import Options
+from sase.planning.nodes import RunEvaluation
 from tests.engine.series.test_merging import OPTIONS
 
 RANDOM = Random(7)
@@ -85,7 +86,7 @@ def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any],
 def test_they_are_runs(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By every condition and window: what is found, in which order, and what is counted."""
     found = {query: ran(query, LineEvaluationState, OPTIONS) for query in queries(strategy)}
-    monkeypatch.setattr(of_runs, "never_fork", lambda node, context: False)
+    monkeypatch.setattr(RunEvaluation, "never_forks", False)
     results = 0
     for query, (rows, parts, counted) in found.items():
         known, _, expected = ran(query, of_runs.RunEvaluationState, OPTIONS)
@@ -111,7 +112,7 @@ def test_they_are_runs(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_asked_of_their_matches(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = replace(sase.compile(query, EVENTS, plan="nfab"), options=OPTIONS)
     found = plan.run(EVENTS, threads=1)
-    monkeypatch.setattr(of_runs, "never_fork", lambda node, context: False)
+    monkeypatch.setattr(RunEvaluation, "never_forks", False)
     known = plan.run(EVENTS, threads=1)
     assert len(found) > 5 and repr(found.to_pylist()) == repr(known.to_pylist())
     assert found.rows == known.rows
@@ -141,3 +142,16 @@ def test_long_lines_and_many() -> None:
     found = sase.compile(query, events, plan="nfab").run(events, threads=1)
     rows = [row["a"] for row in found.rows.to_pylist()]
     assert rows == [list(range(begin, 5_000, 7)) for begin in range(4_994, 4_300, -7)]
+
+
+def test_more_components_than_a_piece_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [{"ts": n, "type": "AB"[n == 59], "k": 1, "v": n} for n in range(60)]
+    components = ", ".join(f"A e{n}" for n in range(40))
+    query = f"EVENT SEQ({components}, A+ a[], B z) WHERE skip_till_next_match {{[k]}} WITHIN 90"
+    found = ran_at_once(query, events)
+    monkeypatch.setattr(RunEvaluation, "never_forks", False)
+    assert found == ran_at_once(query, events) and len(found) == 19
+
+
+def ran_at_once(query: str, events: list[dict[str, Any]]) -> list[Any]:
+    return list(sase.match(query, events, plan="nfab").rows.to_pylist())

@@ -28,7 +28,7 @@ def test_event_by_event() -> None:
           AND c.v < avg(b[].v)
         } WITHIN 9 RETURN b.len AS n"""
     assert run_lines(query) == dedent("""\
-        runs of the automaton, event by event, partitioned on tag_id
+        runs of the automaton, event by event, partitioned on tag_id (in lines)
         a: S WHERE a.area = 3
         b: E+
         c: C
