@@ -12,8 +12,8 @@ _PROCESS = Path("/proc/meminfo")
 
 # What there always is.
 LEAST = 2**30
-# The largest piece that glibc learns from, less its own words: 32 MiB.
-LARGEST = 2**25 - 2**12
+# The largest piece that glibc learns from, 32 MiB, less what it needs beside and to be even.
+LARGEST = 2**25 - 2**16
 
 
 def available_memory() -> int:
