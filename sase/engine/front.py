@@ -94,22 +94,24 @@ class Front:
 
     def _block(self, stretch: Stretch) -> Block:
         events, begin, end = stretch.events, stretch.begin, stretch.end
-        out, count = self._admitted(events, begin, end)
-        block = self._of(stretch, out[PLACE, :count], out[STATE, :count], out[TIME, :count])
+        places, states, ts = self._admitted(events, begin, end)
+        block = self._of(stretch, places, states, ts)
         if self.ranked:
-            if count == end - begin:
+            if len(block) == end - begin:
                 block.ranks = self._ranks(block)
             else:
-                places = np.arange(begin, end)
-                every = self._of(stretch, places, out[STATE], events.ts[begin:end])
+                places, ts = np.arange(begin, end), events.ts[begin:end]
+                every = self._of(stretch, places, places, ts)
                 block.ranks = self._ranks(every)[block.places - begin]
             block.states[block.ranks == NOTHING] &= -1 << self.positives
         return block
 
-    def _admitted(self, events: Events, begin: int, end: int) -> tuple[Numbers, int]:
-        """What is admitted, and how much that is: probably not much more than of the last block."""
+    def _admitted(self, events: Events, begin: int, end: int) -> tuple[Numbers, Numbers, Numbers]:
+        """Places, states and times of what is admitted: probably not much more than before."""
         types = events.types[begin:end].astype(np.int16, copy=False)
         ts, states = events.ts[begin:end], self.states_of(events.type_names)
+        if len(states) == 2 and states[1] and types.min() == 0:  # there is one type, and no other
+            return np.arange(begin, end), np.full(end - begin, states[1]), ts.copy()
         room = min(end - begin, self._usual + self._usual // 4) + 1
         out = np.empty((3, room), np.int64)
         count = admit(types, ts, states, begin, out)
@@ -117,12 +119,13 @@ class Front:
             out = np.empty((3, end - begin + 1), np.int64)
             count = admit(types, ts, states, begin, out)
         self._usual = max(count, FEW)
-        return out, count
+        return out[PLACE, :count], out[STATE, :count], out[TIME, :count]
 
     def _of(self, stretch: Stretch, places: Numbers, states: Numbers, ts: Numbers) -> Block:
         positions = places + stretch.position if stretch.position else places
-        first = self.at.numbers
-        numbers = np.arange(first, first + len(places)) if self._dense else positions
+        first, count = self.at.numbers, len(places)
+        is_all = count == stretch.end - stretch.begin and stretch.position + stretch.begin == first
+        numbers = np.arange(first, first + count) if self._dense and not is_all else positions
         return Block(stretch, places, states, ts, positions, numbers, self.coding)
 
     def states_of(self, type_names: tuple[str, ...]) -> Numbers:
