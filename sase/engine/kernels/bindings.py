@@ -18,6 +18,7 @@ from sase.engine.kernels.compiling import (
     OutInts,
     kernel,
     part,
+    spliced,
 )
 from sase.engine.kernels.copying import copy
 from sase.engine.kernels.judging import decide_at
@@ -35,17 +36,22 @@ class Matches(NamedTuple):
     lengths: OutIntRows
 
 
+@spliced
+def begin_of(ends: Ints, lengths: IntRows, level: int, number: int) -> int:
+    """Where the events of a component begin in a match."""
+    begin = ends[number - 1] if number > 0 else 0
+    for before in range(level):
+        begin += lengths[before, number]
+    return int(begin)
+
+
 @kernel
 def gather_level(events: Ints, ends: Ints, lengths: IntRows, level: int, out: OutInts) -> None:
     """The events that a component binds in all matches, one after the other."""
     to = 0
     for number in range(ends.shape[0]):
-        begin = ends[number - 1] if number > 0 else 0
-        for before in range(level):
-            begin += lengths[before, number]
-        size = lengths[level, number]
-        copy(events, begin, out, to, size)
-        to += size
+        copy(events, begin_of(ends, lengths, level, number), out, to, lengths[level, number])
+        to += lengths[level, number]
 
 
 @kernel
@@ -53,12 +59,8 @@ def scatter_level(events: Ints, ends: Ints, lengths: IntRows, level: int, out: O
     """Put the events that a component binds where they stand among all events of the matches."""
     at = 0
     for number in range(ends.shape[0]):
-        to = ends[number - 1] if number > 0 else 0
-        for before in range(level):
-            to += lengths[before, number]
-        size = lengths[level, number]
-        copy(events, at, out, to, size)
-        at += size
+        copy(events, at, out, begin_of(ends, lengths, level, number), lengths[level, number])
+        at += lengths[level, number]
 
 
 @part
