@@ -22,7 +22,7 @@ from sase.planning.nodes import RunEvaluation
 # The pieces that there is room for at first, and the events that a chunk of results has room for,
 # for each match that it has room for.
 PIECES = 64
-EVENTS_A_MATCH = 4
+EVENTS_A_MATCH = 8
 NO_GATE = Gate(0, NULL, frozen(np.zeros(0, np.int64)))
 
 
