@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import Ints, OutIntRows, kernel, spliced
+from sase.engine.kernels.compiling import Ints, OutIntRows, kernel, part, spliced
 from sase.engine.kernels.nodes import (
     BEGIN,
-    DEPTH,
-    EVENT,
     FIRST,
-    HEAD,
     LENGTH,
     LEVEL,
     MOMENTS,
     NEXT,
     PLAIN,
-    PREVIOUS,
     ROOT,
     SPOT,
     START,
@@ -97,26 +93,27 @@ class Gate(NamedTuple):
 # ---------------------------------------------------------------- moves
 
 
+@part
+def holds_on_trial(
+    machine: Machine, cells: OutIntRows, before: int, level: int, moment: int, event: int
+) -> bool:
+    """Whether those conditions hold that need to see an event bound after a line."""
+    bind(machine, cells, TRIAL, before, level, event)
+    return hold_besides(machine, cells, MOMENTS * level + moment, TRIAL)
+
+
 @spliced
 def binds(
     machine: Machine, form: Form, lines: Lines, incoming: Incoming, i: int, row: int, before: int,
     level: int, moment: int,
 ) -> bool:  # fmt: skip
     """Bind an event at a level of a line, which is another one `before`, if conditions allow it."""
-    cells, at, event = lines.runs.cells, MOMENTS * level + moment, incoming.numbers[i]
-    if not may_bind(machine, cells, at, before, event):
+    cells, event = lines.runs.cells, incoming.numbers[i]
+    if not may_bind(machine, cells, MOMENTS * level + moment, before, event):
         return False
-    if form.asks == 0:
-        bind(machine, cells, row, before, level, event)
-    else:
-        bind(machine, cells, TRIAL, before, level, event)
-        if not hold_besides(machine, cells, at, TRIAL):
-            return False
-        line, trial = cells[row], cells[TRIAL]
-        line[EVENT], line[PREVIOUS], line[LEVEL] = trial[EVENT], trial[PREVIOUS], trial[LEVEL]
-        line[LENGTH], line[DEPTH], line[FIRST] = trial[LENGTH], trial[DEPTH], trial[FIRST]
-        for word in range(HEAD, cells.shape[1]):
-            line[word] = trial[word]
+    if form.asks == 1 and not holds_on_trial(machine, cells, before, level, moment, event):
+        return False
+    bind(machine, cells, row, before, level, event)
     cells[row, TIE], cells[row, SPOT] = incoming.ties[i], incoming.spots[i]
     if level == form.series and form.gate != NOTHING:
         check = machine.tables[form.gate, PLAIN:]
@@ -125,11 +122,13 @@ def binds(
     return True
 
 
-@spliced
-def begun(machine: Machine, form: Form, lines: Lines, incoming: Incoming, i: int, key: int) -> int:
-    """The line that begins with an event, if one does."""
-    runs = lines.runs
-    row = made(runs)
+@part
+def begun(
+    machine: Machine, pattern: Pattern, form: Form, lines: Lines, incoming: Incoming,
+    output: Output, i: int,
+) -> int:  # fmt: skip
+    """The line that begins with an event, if one does and goes on; the match that it is."""
+    runs, key, row = lines.runs, incoming.keys[i], made(lines.runs)
     if not binds(machine, form, lines, incoming, i, row, ROOT, 0, BEGIN):
         shelve(runs, row)
         return NOTHING
@@ -137,7 +136,12 @@ def begun(machine: Machine, form: Form, lines: Lines, incoming: Incoming, i: int
     added(lines, key, row, incoming.numbers[i])
     runs.counts[key] += 1
     runs.state[LIVE] += 1
-    return row
+    if pattern.least.shape[0] == 1 and may_proceed(machine, pattern, runs.cells, row):
+        wrote(form, lines, output, row, NOTHING)
+    if goes_on(pattern, runs.cells, row):
+        return row
+    let_go(lines, key, row)
+    return NOTHING
 
 
 @spliced
@@ -146,20 +150,12 @@ def completes(
 ) -> bool:
     """Whether a line is a match with an event of the last level, which binds no more."""
     cells, last = lines.runs.cells, pattern.least.shape[0] - 1
-    at = MOMENTS * last + BEGIN
-    if not may_bind(machine, cells, at, row, event):
+    if not may_bind(machine, cells, MOMENTS * last + BEGIN, row, event):
         return False
-    if form.asks == 1:
-        bind(machine, cells, TRIAL, row, last, event)
-        if not hold_besides(machine, cells, at, TRIAL):
-            return False
-        lines.runs.state[MADE] += 1
-        return may_proceed(machine, pattern, cells, TRIAL)
+    if form.asks == 1 and not holds_on_trial(machine, cells, row, last, BEGIN, event):
+        return False
     lines.runs.state[MADE] += 1
-    return True
-
-
-# ---------------------------------------------------------------- the loop
+    return form.asks == 0 or may_proceed(machine, pattern, cells, TRIAL)
 
 
 @spliced
@@ -170,6 +166,9 @@ def goes_on(pattern: Pattern, cells: OutIntRows, row: int) -> bool:
         return True
     most = pattern.most[last]
     return bool(pattern.kleene[last] == 1 and (most < 0 or cells[row, LENGTH] < most))
+
+
+# ---------------------------------------------------------------- the loop
 
 
 @spliced
@@ -213,18 +212,18 @@ def fate(
         return OVER
     if line[TIE] == incoming.ties[event.row] or line[START] < event.bound:
         return STAYS if stays else OVER
-    level, moves = line[LEVEL], False
-    is_series, inside = pattern.kleene[last] == 1, level == form.series
+    # An event ends a series that it may also go on with, or begins another component, or goes on.
+    level, to, moment = line[LEVEL], NOTHING, BEGIN
+    inside, most = level == form.series, pattern.most[level]
     if (event.begins >> (level + 1)) & 1 and may_proceed(machine, pattern, cells, row):
-        if level + 1 < last or is_series:
-            moves = binds(machine, form, lines, incoming, event.row, row, row, level + 1, BEGIN)
+        if level + 1 < last or pattern.kleene[last] == 1:
+            to = level + 1
         elif completes(machine, pattern, form, lines, event.number, row):
             wrote(form, lines, output, row, event.number)
             stays = stays and inside
-    most = pattern.most[level]
     if inside and (event.takes >> level) & 1 and (most < 0 or line[LENGTH] < most):
-        moves = binds(machine, form, lines, incoming, event.row, row, row, level, TAKE)
-    if not moves:
+        to, moment = level, TAKE
+    if to == NOTHING or not binds(machine, form, lines, incoming, event.row, row, row, to, moment):
         return STAYS if stays else OVER
     added(lines, event.key, row, event.number)
     if line[LEVEL] == last and may_proceed(machine, pattern, cells, row):
@@ -243,16 +242,7 @@ def step(
     # The lines that the event changes come first, each part in the order there was.
     first = changed = ahead = NOTHING
     if event.begins & 1:
-        new = begun(machine, form, lines, incoming, event.row, key)
-        if new != NOTHING:
-            if form.series == 0 == pattern.least.shape[0] - 1 and may_proceed(
-                machine, pattern, cells, new
-            ):
-                wrote(form, lines, output, new, NOTHING)
-            if goes_on(pattern, cells, new):
-                first = changed = new
-            else:
-                let_go(lines, key, new)
+        first = changed = begun(machine, pattern, form, lines, incoming, output, event.row)
     row, shown = runs.heads[key], 0
     while row != NOTHING:
         after = cells[row, NEXT]
