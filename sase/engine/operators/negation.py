@@ -198,7 +198,9 @@ class IndexedEvents:
         context.store.keep("tie")
         self._measure = context.keep_measure(window)
         self._key_row = context.store.keep_codes(self._key) if keyed else None
-        self.gap = _gap(negation, window, falls=not self.rest)
+        # What does not declare an attribute of the tests has no rank in a partition.
+        is_ranked = all(all(test.declared) for test in negation.equivalences)
+        self.gap = _gap(negation, window, falls=is_ranked)
         arrays = [np.zeros(context.options.stack, np.int64) for _ in range(6)]
         ends = [np.full(1, NOTHING, np.int64), np.zeros(2, np.int64)]
         self.arrays = NegativeIndex._make([*arrays, *ends])
