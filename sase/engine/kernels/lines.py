@@ -52,11 +52,13 @@ from sase.engine.kernels.runs import (
     MOST_LIVE,
     NEXT_MATCH,
     STEPS,
-    STRICT,
     Incoming,
     Rules,
+    goes_on,
+    is_ended,
     made,
     shelve,
+    unlink,
 )
 from sase.engine.kernels.series import bind, may_proceed
 from sase.engine.kernels.stacks import NOTHING, oldest
@@ -158,16 +160,6 @@ def completes(
     return form.asks == 0 or may_proceed(machine, pattern, cells, TRIAL)
 
 
-@spliced
-def goes_on(pattern: Pattern, cells: OutIntRows, row: int) -> bool:
-    """Whether a line may bind anything more."""
-    level, last = cells[row, LEVEL], pattern.least.shape[0] - 1
-    if level < last:
-        return True
-    most = pattern.most[last]
-    return bool(pattern.kleene[last] == 1 and (most < 0 or cells[row, LENGTH] < most))
-
-
 # ---------------------------------------------------------------- the loop
 
 
@@ -251,10 +243,7 @@ def step(
         if what == STAYS:
             ahead, row = row, after
             continue
-        if ahead == NOTHING:
-            runs.heads[key] = after
-        else:
-            cells[ahead, NEXT] = after
+        unlink(runs, key, ahead, row)
         if what == OVER:
             let_go(lines, key, row)
         else:
@@ -308,13 +297,9 @@ def expire_lines(lines: Lines, rules: Rules, bound: int, spot: int) -> int:
         ahead, row = NOTHING, runs.heads[key]
         while row != NOTHING:
             after = cells[row, NEXT]
-            is_late = rules.prunes == 1 and cells[row, START] < bound
-            if is_late or (rules.strategy == STRICT and cells[row, SPOT] + 1 < spot):
+            if is_ended(rules, runs, row, bound, spot):
                 runs.state[EXPIRED] += 1
-                if ahead == NOTHING:
-                    runs.heads[key] = after
-                else:
-                    cells[ahead, NEXT] = after
+                unlink(runs, key, ahead, row)
                 let_go(lines, key, row)
             else:
                 ahead = row

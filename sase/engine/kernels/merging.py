@@ -27,7 +27,6 @@ from sase.engine.kernels.nodes import (
     NEXT,
     PREVIOUS,
     ROOT,
-    SPOT,
     START,
     Machine,
     Pattern,
@@ -40,7 +39,6 @@ from sase.engine.kernels.runs import (
     MADE,
     MOST_LIVE,
     STEPS,
-    STRICT,
     USED,
     Incoming,
     Rules,
@@ -48,6 +46,7 @@ from sase.engine.kernels.runs import (
     go_on,
     goes_on,
     ignores,
+    is_ended,
     is_over,
     put_in,
     shelve,
@@ -307,8 +306,7 @@ def expire_merged(runs: Runs, merging: Merging, rules: Rules, bound: int, spot: 
         ahead, node = NOTHING, runs.heads[key]
         while node != NOTHING:
             after = cells[node, NEXT]
-            is_late = rules.prunes == 1 and cells[node, START] < bound
-            if is_late or (rules.strategy == STRICT and cells[node, SPOT] + 1 < spot):
+            if is_ended(rules, runs, node, bound, spot):
                 state[EXPIRED] += 1
                 take_out(runs, key, ahead, node)
                 let_go(runs, merging, node)

@@ -132,13 +132,20 @@ def put_in(runs: Runs, key: int, node: int) -> None:
 
 
 @spliced
-def take_out(runs: Runs, key: int, ahead: int, node: int) -> None:
-    """A run goes from those of its partition, where it comes behind another one if any."""
+def unlink(runs: Runs, key: int, ahead: int, node: int) -> None:
+    """A run leaves the list of its partition, where it comes behind another one if any."""
     cells = runs.cells
     if ahead == NOTHING:
         runs.heads[key] = cells[node, NEXT]
     else:
         cells[ahead, NEXT] = cells[node, NEXT]
+
+
+@spliced
+def take_out(runs: Runs, key: int, ahead: int, node: int) -> None:
+    """A run goes from those of its partition, where it comes behind another one if any."""
+    unlink(runs, key, ahead, node)
+    cells = runs.cells
     runs.counts[key] -= 1
     runs.state[LIVE] -= 1
     cells[node, NEEDED] -= 1
@@ -345,6 +352,14 @@ def advance_runs(
     return DONE
 
 
+@spliced
+def is_ended(rules: Rules, runs: Runs, node: int, bound: int, spot: int) -> bool:
+    """Whether a window or contiguity has ended a run, whatever comes."""
+    cells = runs.cells
+    is_late = rules.prunes == 1 and cells[node, START] < bound
+    return bool(is_late or (rules.strategy == STRICT and cells[node, SPOT] + 1 < spot))
+
+
 @kernel
 def expire(runs: Runs, rules: Rules, bound: int, spot: int) -> int:
     """Let the runs go that a window or contiguity has ended; the first event still needed."""
@@ -353,8 +368,7 @@ def expire(runs: Runs, rules: Rules, bound: int, spot: int) -> int:
         ahead, node = NOTHING, runs.heads[key]
         while node != NOTHING:
             after = cells[node, NEXT]
-            is_late = rules.prunes == 1 and cells[node, START] < bound
-            if is_late or (rules.strategy == STRICT and cells[node, SPOT] + 1 < spot):
+            if is_ended(rules, runs, node, bound, spot):
                 state[EXPIRED] += 1
                 take_out(runs, key, ahead, node)
                 given_back(runs, node)
