@@ -64,11 +64,11 @@ class Front:
         self._states: tuple[tuple[str, ...], Numbers] | None = None
         self._usual = FEW
 
-    def blocks(self, events: Events, size: int) -> Iterator[Block]:
-        """The blocks of events that follow those seen before."""
+    def blocks(self, events: Events, size: int, first: int = 0) -> Iterator[Block]:
+        """The blocks of events that follow those seen before, from one of these on."""
         at, count = self.at, len(events.ts)
-        position, tie = at.events, at.ties
-        for begin in range(0, count, size):
+        position, tie = at.events - first, at.ties
+        for begin in range(first, count, size):
             end = min(begin + size, count)
             block = self._block(Stretch(events, begin, end, position, tie))
             at.numbers += len(block.places)

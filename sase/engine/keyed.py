@@ -30,15 +30,15 @@ MOST_WAITING = 16
 
 
 def search_by_key(
-    plan: EnginePlan,
+    whole: Matcher,
     inputs: Inputs,
     events: Events,
     threads: int,
     watch: Callable[[int], object],
 ) -> Generator[Part, None, Report]:
-    """The matches of all keys, in order."""
+    """The matches of all keys, in order, of a matcher that finds nothing itself."""
+    plan = whole._plan
     unlimited, left = without_limit(plan, by_key=True)
-    whole = Matcher(plan, streaming=False)
     history = whole.take(inputs, events)
     yield Found(whole.shape, history)
     # Events without a key are in no match with others: any part will do.

@@ -49,7 +49,7 @@ class KeyCodes:
             rows = frozen(rows)
             if self._digits is not None and compose(rows, self._digits, codes):
                 return codes
-            if self._fit(rows):
+            if self.fit(rows, rows.shape[1]):
                 if self._digits is not None:
                     compose(rows, self._digits, codes)
                 return codes
@@ -64,31 +64,14 @@ class KeyCodes:
         """How codes are made of keys, where they are, as kernels take it."""
         return self._digits if self._table is None else None
 
-    def recycle(self, horizon: int) -> None:
-        """Give up the codes of keys that no event from this one on has, once they are many."""
-        table = self._table
-        if table is not None and _used(table) > len(table.used) // 2:
-            table = self._rebuild(table, len(table.used), horizon)
-            if _used(table) > len(table.used) // 4:
-                table = self._rebuild(table, 2 * len(table.used), horizon)
-            self._table, self.size = table, len(table.used)
-
-    def saved(self) -> dict[str, Any]:
-        """The state as arrays and plain values."""
-        table = None if self._table is None else self._table._asdict()
-        return {"digits": self._digits, "table": table, "size": self.size}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from a state that was saved."""
-        self._digits, self.size = saved["digits"], saved["size"]
-        self._table = None if saved["table"] is None else KeyTable(**saved["table"])
-
-    def _fit(self, rows: Numbers) -> bool:
-        """Whether codes can be made of the keys, when the range of the first number grows."""
+    def fit(self, rows: Numbers, events: int) -> bool:
+        """Whether codes can be made of keys, among so many events, as the first's range grows."""
+        if self._table is not None:
+            return False
         if not rows.shape[1]:
             return True
         least, most = rows.min(axis=1).tolist(), rows.max(axis=1).tolist()
-        most_bits = self._most_bits(rows.shape[1])
+        most_bits = self._most_bits(events)
         if self._digits is None:
             # From 0 on where that is near, since the least of all may be still to come.
             begins = [0 if 0 <= low < WIDEST // 4 else low for low in least]
@@ -110,6 +93,25 @@ class KeyCodes:
         self._digits[0, BITS] = max(needed[0], widths[0])
         self.size = 1 << int(self._digits[:, BITS].sum())
         return True
+
+    def recycle(self, horizon: int) -> None:
+        """Give up the codes of keys that no event from this one on has, once they are many."""
+        table = self._table
+        if table is not None and _used(table) > len(table.used) // 2:
+            table = self._rebuild(table, len(table.used), horizon)
+            if _used(table) > len(table.used) // 4:
+                table = self._rebuild(table, 2 * len(table.used), horizon)
+            self._table, self.size = table, len(table.used)
+
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        table = None if self._table is None else self._table._asdict()
+        return {"digits": self._digits, "table": table, "size": self.size}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self._digits, self.size = saved["digits"], saved["size"]
+        self._table = None if saved["table"] is None else KeyTable(**saved["table"])
 
     def _most_bits(self, events: int) -> int:
         if self._streaming:

@@ -10,10 +10,9 @@ from datetime import date
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
-from sase.engine.block import Block, Clock, Stretch
+from sase.engine.block import Block, Clock, Numbers, Stretch
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
@@ -35,11 +34,11 @@ from sase.engine.report import Report, together
 from sase.engine.stopwatch import Stopwatch
 from sase.engine.store import Store
 from sase.engine.straight import Straight
+from sase.engine.sweep import Sweep
 from sase.errors import SaseError
 from sase.planning.nodes import chain
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
-Numbers: TypeAlias = NDArray[np.int64]
 END = 2**63 - 1
 
 
@@ -92,12 +91,10 @@ class Matcher:
         )
         # The position of the first event, where those before are searched apart.
         self._front.at.events = self._forgotten = begin
-        self._loader, again = (
-            loader_of(plan, coding, on_bad_row) for on_bad_row in (plan.on_bad_row, "error")
-        )
+        self._loader = loader_of(plan, coding, plan.on_bad_row)
         # What is loaded again is good, and does not come as it is pushed.
-        self._load_again = again.load
-        self._reorder = Reorder(plan.lateness, plan.schema.seq, again.load)
+        self._load_again = loader_of(plan, coding, "error").load
+        self._reorder = Reorder(plan.lateness, plan.schema.seq, self._load_again)
         self._quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self.shape = Shape.of(plan, coding.texts)
         self._history, self._oldest = History(), 0
@@ -108,6 +105,7 @@ class Matcher:
         self._is_undelivered = self._is_finished = False
         # What the operators of others counted, which searched other events.
         self._others: tuple[Counted, ...] = ()
+        self._sweep = Sweep.of(self)
         self._straight = Straight.of(self) if streaming else None
 
     # ------------------------------------------------------------ what callers use
@@ -256,9 +254,9 @@ class Matcher:
     @property
     def counters(self) -> Counted:
         """What each operator has counted, from the first on."""
-        counted = [operator.counters() for operator in self._operators]
-        own = list(zip(self._names, counted, strict=True))
-        return [together(operators) for operators in zip(own, *self._others, strict=True)]
+        operators = zip(self._names, self._operators, strict=True)
+        own = [(name, operator.counters()) for name, operator in operators]
+        return [together(counted) for counted in zip(own, *self._others, strict=True)]
 
     @property
     def timings(self) -> tuple[tuple[str, int], ...]:
@@ -286,7 +284,8 @@ class Matcher:
         """The results of events that follow those before, block by block."""
         if self._is_done():
             return
-        blocks, watch = self._blocks(events), self._stopwatch
+        begin = 0 if self._sweep is None else (yield from self._sweep.over(events))
+        blocks, watch = self._blocks(events, begin), self._stopwatch
         for block in blocks if watch is None else watch.pulled(0, blocks):
             yield from self._through("push", block)
             yield from self._pass(Clock(int(events.ts[block.stretch.end - 1]), block.end))
@@ -294,9 +293,9 @@ class Matcher:
             if self._is_done():
                 return
 
-    def _blocks(self, events: Events) -> Iterator[Block]:
+    def _blocks(self, events: Events, begin: int) -> Iterator[Block]:
         """The blocks of events, of which the store has what operators asked to be kept."""
-        for block in self._front.blocks(events, self._plan.options.block):
+        for block in self._front.blocks(events, self._plan.options.block, begin):
             if self._keeps:
                 self._context.store.remember(block)
             if self._notes.unseen:

@@ -153,13 +153,13 @@ def _in_memory(
     slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
 
     def search() -> Generator[Part, None, Report]:
+        matcher = fresh.pop() if fresh else fresh_one()
         if len(slices) > 1:
-            report = yield from search_in_threads(plan, inputs, loaded, slices, count, watch)
+            report = yield from search_in_threads(matcher, inputs, loaded, slices, count, watch)
             return replace(report, notes=notes)
         if plan.split.by_key and threads is not None and threads > 1:
-            report = yield from search_by_key(plan, inputs, loaded, threads, watch)
+            report = yield from search_by_key(matcher, inputs, loaded, threads, watch)
             return replace(report, notes=notes)
-        matcher = fresh.pop() if fresh else fresh_one()
         report = yield from matcher.search(inputs, loaded)
         is_as_asked = threads in (None, 1) or plan.split.before is not None
         return replace(report, notes=notes if is_as_asked else (*notes, ONE_THREAD))

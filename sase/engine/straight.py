@@ -8,78 +8,51 @@ the same operators, so that any push may go either way: what it does not know it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sase.binding.bound import WindowKind
 from sase.binding.types import INTEGER
-from sase.engine.block import Clock, Numbers, Tests
+from sase.engine.block import Numbers
 from sase.engine.events.exported import Exported
 from sase.engine.events.inputs import SMALL, as_batch
 from sase.engine.events.quick import Quick, Types, Unread
 from sase.engine.history import Piece
-from sase.engine.kernels.arrivals import PLACE, TIME
-from sase.engine.kernels.straight import FOREIGN, KEYS, Moment, Reading
-from sase.engine.operators.sequence_construction import SequenceConstructionState
-from sase.engine.operators.sequence_scan import SequenceScanState
-from sase.engine.operators.transformation import Results, TransformationState
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.straight import FOREIGN, Batch, Moment
+from sase.engine.kernels.sweeping import ROWS, Swept
+from sase.engine.operators.transformation import Results
+from sase.engine.sweep import NO_DIGITS, Plain
 
 if TYPE_CHECKING:
     from sase.engine.matcher import Matcher
 
-NO_DIGITS = np.zeros((0, 3), np.int64)
-
-
-class _Operators(NamedTuple):
-    """Those of a plan that is nothing but stacks and the walk through them."""
-
-    scan: SequenceScanState
-    construction: SequenceConstructionState
-    top: TransformationState
+# What is found as long as nothing is known of the types.
+NOTHING_KNOWN = Swept(0, 0, 0, FOREIGN)
 
 
 class Straight:
     """Pushes batches onto the stacks of a matcher whose plan asks no more of events."""
 
-    def __init__(self, matcher: Matcher, operators: _Operators, tests: Tests) -> None:
-        self._matcher, self._operators = matcher, operators
-        window, coding = operators.scan.measured, matcher._context.coding
-        by_position = window is not None and window.kind is WindowKind.EVENTS
-        self._measure = PLACE if by_position else TIME
-        self._codes = coding.codes_of(coding.key(tests))
-        self._attributes = tuple(test.attribute for test in tests)
+    def __init__(self, matcher: Matcher, plain: Plain) -> None:
+        self._matcher, self._plain = matcher, plain
+        coding = matcher._context.coding
+        self._codes = coding.codes_of(coding.key(plain.tests))
+        self._attributes = tuple(test.attribute for test in plain.tests)
         # The short way of the schema that came last, and its batches if they can go straight.
         self._quick: Quick | None = None
         self._exported: Exported | None = None
         # The types that came last, and how batches are read with them.
         self._types: Types | None = None
-        self._reading: Reading | None = None
-        self._room = np.empty((KEYS + len(tests), 0), np.int64)
+        self._reading: Batch | None = None
+        self._room = np.empty((ROWS, 0), np.int64)
 
     @classmethod
     def of(cls, matcher: Matcher) -> Straight | None:
-        """That of a matcher, if its plan tells events apart by type and key alone."""
-        plan, (scan, *above) = matcher._plan, matcher._operators
-        if not isinstance(scan, SequenceScanState) or len(above) != 2:
-            return None
-        construction, top = above
-        assert isinstance(construction, SequenceConstructionState)
-        assert isinstance(top, TransformationState)
-        tests = scan.plain_key
-        asks_more = (
-            matcher._keeps or plan.ranked or plan.watches_all or plan.options.analyze
-            or plan.schema.seq or plan.lateness or plan.on_bad_row != "error"
-            or matcher._stopwatch or matcher._context.overflows
-            or not construction.is_plain or not top.is_plain
-        )  # fmt: skip
-        if tests is None or asks_more:
-            return None
-        declare = matcher._types.declare
-        for test in tests:
-            if test.attributes or test.value is not None or declare(test.attribute) is not None:
-                return None
-        return cls(matcher, _Operators(scan, construction, top), tests)
+        """That of a matcher, if its plan is plain and rows are events in the order they come in."""
+        plan, plain = matcher._plan, Plain.of(matcher)
+        asks_more = plan.schema.seq or plan.lateness or plan.on_bad_row != "error"
+        return None if plain is None or asks_more else cls(matcher, plain)
 
     def push(self, events: object) -> list[Results] | None:
         """What a batch completes; None if nothing of it was taken, which is for the other way."""
@@ -91,20 +64,20 @@ class Straight:
         digits = self._codes.digits if self._attributes else NO_DIGITS
         if self._exported is None or digits is None:
             return None
-        if batch.num_rows > self._room.shape[1]:
+        if batch.num_rows >= self._room.shape[1]:
             self._room = np.empty((len(self._room), 2 * batch.num_rows), np.int64)
-        found = (FOREIGN, 0, 0)
+        found = NOTHING_KNOWN
         if self._reading is not None:
             if self._reading.digits is not digits:
                 self._reading = self._reading._replace(digits=digits)
             found = self._arrive(batch, self._exported, self._reading)
-        if found[0] == FOREIGN:
+        if found.lacks == FOREIGN:
             types = Types.of(quick, batch)
             if types is None:
                 return None
             self._types, self._reading = types, self._read(types, self._exported, digits)
             found = self._arrive(batch, self._exported, self._reading)
-        if found[0] < 0 or self._types is None:
+        if found.lacks or self._types is None:
             return None
         return self._pushed(Unread(self._types, batch), found)
 
@@ -117,16 +90,17 @@ class Straight:
         whole = tuple(key for key in keys if key and key.is_plain and key.type == INTEGER)
         return Exported(quick, whole) if len(whole) == len(keys) else None
 
-    def _read(self, types: Types, exported: Exported, digits: Numbers) -> Reading:
+    def _read(self, types: Types, exported: Exported, digits: Numbers) -> Batch:
         """How batches are read that have these types."""
         states = types.by_index(self._matcher._front.states_of(types.names)[1:])
-        return Reading(
-            exported.address, exported.columns, types.identity, states, digits, self._measure
-        )
+        return Batch(
+            exported.address, exported.columns, types.identity, frozen(np.append([0], states)),
+            digits, self._plain.measure,
+        )  # fmt: skip
 
-    def _arrive(self, batch: Any, exported: Exported, reading: Reading) -> tuple[int, int, int]:
+    def _arrive(self, batch: Any, exported: Exported, reading: Batch) -> Swept:
         """Push the events of a batch, unless it is to go another way."""
-        matcher, (scan, construction, _) = self._matcher, self._operators
+        matcher, (scan, construction, *_) = self._matcher, self._plain
         at, keys = matcher._front.at, self._codes.size if self._attributes else 1
         after = Moment(matcher._time, at.events, at.ties)
         exported.hold(batch)
@@ -135,21 +109,20 @@ class Straight:
         finally:
             exported.let_go()
 
-    def _pushed(self, batch: Unread, found: tuple[int, int, int]) -> list[Results]:
+    def _pushed(self, batch: Unread, found: Swept) -> list[Results]:
         """Remember the events that were pushed, and show what they complete."""
-        matcher, (scan, construction, top) = self._matcher, self._operators
-        (count, written, last), length, at = found, batch.batch.num_rows, matcher._front.at
+        matcher, (_, construction, top, *_) = self._matcher, self._plain
+        last, length, at = found.reached, batch.batch.num_rows, matcher._front.at
         piece = Piece(at.events, length, batch)
         if matcher._notes.unseen:
             matcher._notes.note_types(piece.events, slice(None))
         matcher._history = matcher._history.with_piece(piece)
-        at.numbers += count
+        at.numbers += found.admitted
         at.events += length
         at.ties += length
         matcher._last, matcher._time = (last,), last
         matcher._reorder.passed(length, last)
-        results = list(top.results(construction.built(written))) if written else []
-        scan.advance(Clock(last, at.events), iter(()))
-        matcher._watch(at.events)
-        matcher._forget_now_and_then()
+        has_results = found.written > 0
+        results = list(top.results(construction.built(found.written))) if has_results else []
+        self._plain.passed(matcher, at.events - length, last)
         return results

@@ -103,18 +103,21 @@ _Delivery: TypeAlias = tuple[Matcher, Results | None]
 
 
 def search_in_threads(
-    plan: EnginePlan,
+    whole: Matcher,
     inputs: Inputs,
     events: Events,
     slices: list[Slice],
     threads: int,
     watch: Callable[[int], object],
 ) -> Generator[Part, None, Report]:
-    """The matches of all slices, in order; no more slices are under way than threads."""
+    """The matches of all slices, in order; no more slices are under way than threads.
+
+    A matcher that finds nothing itself has the plan, and takes over what those of slices noted.
+    """
+    plan = whole._plan
     unlimited, left = without_limit(plan)
     options = replace(plan.options, block=LARGER * plan.options.block)
     searched = 0
-    whole = Matcher(plan, streaming=False)
     history = whole.take(inputs, events)
     yield Found(whole.shape, history)
     with _Searches(replace(unlimited, options=options), events, slices, threads) as searches:

@@ -23,7 +23,9 @@ def test_more_may_be_admitted_than_of_the_block_before(
 ) -> None:
     types = "".join(type_name * count for type_name, count in stretches)
     events = pa.table({"ts": range(len(types)), "type": pa.array(list(types), pa.string())})
-    plan = replace(sase.compile("EVENT A a", events), options=Options(block=block))
+    # What is counted for ANALYZE keeps events from being swept.
+    plan = sase.compile("EVENT A a", events)
+    plan = replace(plan, options=Options(block=block, analyze=True))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(front, "FEW", few)
         rows = plan.run(events, threads=1).rows["a"].to_pylist()

@@ -15,6 +15,8 @@ import pyarrow as pa
 from sase.engine.events.pieces import INTEGERS
 from sase.engine.events.quick import Place, Quick
 from sase.engine.kernels.memory import FIELDS, RELEASE, form_of
+from sase.engine.kernels.straight import AT
+from sase.engine.kernels.sweeping import FORM
 
 # Of more columns than these only those that are needed are exported.
 FEW = 12
@@ -50,8 +52,9 @@ class Exported(Described):
         self._selected = columns if is_wide else None
         places = range(len(columns)) if is_wide else columns
         forms = [_form(quick.schema.field(column).type) for column in columns]
-        # The places and forms of the columns.
-        self.columns = np.array([*zip(places, forms, strict=True)], np.int64)
+        # Of each column its form, where its numbers lie in the last batch, and its place.
+        self.columns = np.zeros((len(columns), 3), np.int64)
+        self.columns[:, FORM], self.columns[:, AT] = forms, places
 
     def hold(self, batch: pa.RecordBatch) -> None:
         """Describe the columns of a batch that are needed, or all if they are few."""

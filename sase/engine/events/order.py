@@ -14,9 +14,9 @@ import numpy as np
 from sase.engine.events.stream import Int64s, Mask
 
 FEW_RUNS = 1000
-# So many times are compared before it is asked whether to go on. Threads compare many, and each has
-# some shares of all.
-PIECE, MANY, SHARES = 1 << 15, 1 << 18, 4
+# So many times are compared before it is asked whether to go on. Threads compare many, where there
+# are enough to be worth starting them, and each has some shares of all.
+PIECE, MANY, ENOUGH, SHARES = 1 << 15, 1 << 18, 1 << 22, 4
 
 
 class Order(NamedTuple):
@@ -45,7 +45,7 @@ def stream_order(
 @contextmanager
 def looked_at(ts: Int64s, threads: int) -> Iterator[Callable[[], bool]]:
     """Whether each time is after the one before it, which threads find out meanwhile."""
-    if threads == 1 or len(ts) <= MANY:
+    if threads == 1 or len(ts) < ENOUGH:
         yield partial(_is_rising, ts, PIECE)
         return
     shares = np.linspace(0, len(ts), SHARES * threads + 1, dtype=np.int64).tolist()

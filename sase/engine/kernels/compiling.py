@@ -98,18 +98,19 @@ def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
-def distant(function: Callable[..., Any]) -> Callable[..., Any]:
+def distant(function: Callable[..., Any], *, absent: Sequence[str] = ()) -> Callable[..., Any]:
     """What calls a kernel from others by its address, which comes before the arguments.
 
     The kernel is no part of those then, and compiled by whoever asks where it is.
     """
     if numba.config.DISABLE_JIT:
         return lambda address, *arguments: function(*arguments)
-    arguments, result = signature(function), get_type_hints(function)["return"]
+    arguments, result = signature(function, absent), get_type_hints(function)["return"]
     assert arguments is not None, "a distant kernel says exactly what it takes"
     return called_at(arguments, _numba_type(result))
 
 
+@cache
 def address_of(function: Any) -> int:
     """Where a kernel is, for those that call it by its address."""
     if numba.config.DISABLE_JIT:

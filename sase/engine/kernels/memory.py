@@ -14,7 +14,7 @@ from numba import types
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from sase.engine.kernels.compiling import Ints, OutInts, spliced
+from sase.engine.kernels.compiling import Ints, spliced
 
 # What stands in an `ArrowArray`, eight bytes each; behind these how to release it.
 LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
@@ -24,7 +24,7 @@ NOWHERE = 0
 
 
 def form_of(bits: int, *, is_signed: bool) -> int:
-    """How whole numbers are stored, as `write_numbers` takes it."""
+    """How whole numbers are stored, as `number` takes it."""
     return 2 * (bits // 8).bit_length() - 1 - is_signed
 
 
@@ -59,27 +59,30 @@ def field(array: int, place: int) -> int:
 
 
 @spliced
-def write_numbers(array: int, form: int, out: OutInts) -> None:
-    """Write the numbers of an array, as many as there is room for; those of uint64 wrap around."""
-    begin, values = field(array, OFFSET), field(field(array, BUFFERS), 1)
-    width = 1 << (form >> 1)
-    values += begin * width
-    for row in range(out.shape[0]):
-        at = values + row * width
-        if form == 0:
-            out[row] = _int8(at)
-        elif form == 1:
-            out[row] = _uint8(at)
-        elif form == 2:
-            out[row] = _int16(at)
-        elif form == 3:
-            out[row] = _uint16(at)
-        elif form == 4:
-            out[row] = _int32(at)
-        elif form == 5:
-            out[row] = _uint32(at)
-        else:
-            out[row] = _int64(at)
+def number(address: int, form: int) -> int:
+    """The number at an address; one of uint64 wraps around.
+
+    In a loop over numbers of one form it is found out once which of these it is.
+    """
+    if form == 0:
+        return _int8(address)
+    if form == 1:
+        return _uint8(address)
+    if form == 2:
+        return _int16(address)
+    if form == 3:
+        return _uint16(address)
+    if form == 4:
+        return _int32(address)
+    if form == 5:
+        return _uint32(address)
+    return _int64(address)
+
+
+@spliced
+def numbers_at(array: int, form: int) -> int:
+    """The address of the first number of an array."""
+    return field(field(array, BUFFERS), 1) + (field(array, OFFSET) << (form >> 1))
 
 
 @spliced

@@ -25,6 +25,7 @@ from sase.engine.kernels.compiling import (
     OutIntCubes,
     OutIntRows,
     OutInts,
+    distant,
     kernel,
     spliced,
 )
@@ -122,8 +123,7 @@ def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, in
     return place
 
 
-@kernel
-def evict(stacks: Stacks, bound: int) -> None:
+def _evicted(stacks: Stacks, bound: int) -> None:
     """Give up the instances before a bound; those of the last level have all been used."""
     levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
     for level in range(levels - 1):
@@ -134,6 +134,10 @@ def evict(stacks: Stacks, bound: int) -> None:
             tail += 1
         stacks.ends[TAIL, level] = tail
     stacks.ends[TAIL, levels - 1] = stacks.ends[COUNT, levels - 1]
+
+
+evicted = spliced(_evicted)
+evict = kernel(_evicted)
 
 
 # ---------------------------------------------------------------- negative components
@@ -210,3 +214,5 @@ def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span
 scanned = spliced(_scanned)
 scan = kernel(_scanned, absent=["absences"])
 scan_between = kernel(_scanned)
+scan_at = distant(_scanned, absent=["absences"])
+scan_between_at = distant(_scanned)

@@ -7,16 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.kernels.arrivals import PLACE, STATE, TIME
 from sase.engine.kernels.compiling import (
-    IntRows,
     Ints,
     OutIntCubes,
     OutIntRows,
     OutInts,
     kernel,
 )
-from sase.engine.kernels.keys import composed
 from sase.engine.kernels.memory import (
     CHILDREN,
     DICTIONARY,
@@ -24,25 +21,36 @@ from sase.engine.kernels.memory import (
     field,
     is_same,
     is_whole,
-    write_numbers,
+    number,
+    numbers_at,
 )
-from sase.engine.kernels.stacks import NOTHING, Absences, Arrivals, Stacks, scanned
-from sase.engine.kernels.walk import Walk, constructed
+from sase.engine.kernels.stacks import Absences, Stacks
+from sase.engine.kernels.sweeping import (
+    ADDRESS,
+    CODES,
+    FORM,
+    TIMES,
+    TYPES,
+    Calls,
+    Reading,
+    Span,
+    swept,
+)
+from sase.engine.kernels.walk import Walk
 
 # What a batch is that has to go another way, or whose types are in another dictionary.
-OTHER, FOREIGN = -1, -2
-# What is written of each event besides its place, state and time; and of the batch, row by row, its
-# times, its types, and the numbers of its keys.
-KEY, TIE = 3, 4
-TIMES, TYPES, KEYS = 5, 6, 7
+OTHER, FOREIGN = CODES, -2
+# Where a column stands in a batch, besides its form and address.
+AT = 2
+NO_TIES = 0
 
 
-class Reading(NamedTuple):
+class Batch(NamedTuple):
     """How a batch is read: where it is described, and what is known of it.
 
-    `columns` are the places and forms of its times, its types and the numbers of its keys;
-    `dictionary` is that of the types, as `is_same` takes it, and `states` is by the index into it;
-    of the keys `digits` make codes. The window measures what is written to the row `measure`.
+    `columns` are its times, its types and the numbers of its keys; `dictionary` is that of the
+    types, as `is_same` takes it, and `states` is by the index into it plus one; of the keys
+    `digits` make codes. The window measures what is written to the row `measure`.
     """
 
     batch: int
@@ -62,53 +70,45 @@ class Moment(NamedTuple):
 
 
 def _arrived(
-    batch: int, columns: IntRows, dictionary: Ints, states: Ints, digits: OutIntRows, measure: int,
-    time: int, position: int, tie: int, left: int, span: int,
+    batch: int, columns: OutIntRows, dictionary: Ints, states: Ints, digits: OutIntRows,
+    measure: int, time: int, position: int, tie: int, span: int, scan: int, construct: int,
     cells: OutIntCubes, heads: OutIntRows, ends: OutIntRows, absences: Absences | None,
     at: OutInts, levels: OutIntRows, bounds: OutInts, room: OutIntRows, out: OutIntRows,
-) -> tuple[int, int, int]:  # fmt: skip
+) -> tuple[int, int, int, int]:  # fmt: skip
     """Push the events of a batch, and write what they complete.
 
-    Given back are how many of them have a state, how many sequences are written, and the last
-    time. If they are more than there is room `left` for, they are only counted; if the batch is
-    another one than it should be, nothing is done. Tuples are spread out over the arguments: a
-    push spends more on handing over a tuple than on three arrays.
+    Given back is what makes a `Swept`, where what is reached is a time. If anything lacks nothing
+    is done. Tuples are spread out over the arguments: a push spends more on handing over a tuple
+    than on three arrays.
     """
     length, arrays = field(batch, LENGTH), field(batch, CHILDREN)
-    types = field(arrays, columns[TYPES - TIMES, 0])
-    if not is_same(field(types, DICTIONARY), dictionary):
-        return FOREIGN, 0, 0
+    if not is_same(field(field(arrays, columns[TYPES, AT]), DICTIONARY), dictionary):
+        return time, 0, 0, FOREIGN
     for column in range(columns.shape[0]):
-        array = field(arrays, columns[column, 0])
+        array = field(arrays, columns[column, AT])
         if not is_whole(array):
-            return OTHER, 0, 0
-        write_numbers(array, columns[column, 1], room[TIMES + column, :length])
-    count, last = 0, time
+            return time, 0, 0, OTHER
+        columns[column, ADDRESS] = numbers_at(array, columns[column, FORM])
+    last, beyond = time, 0
+    form, width = columns[TIMES, FORM], 1 << (columns[TIMES, FORM] >> 1)
     for row in range(length):
-        index, now = room[TYPES, row], room[TIMES, row]
-        if now <= last or index < 0 or index >= states.shape[0]:
-            return OTHER, 0, 0
+        now = number(columns[TIMES, ADDRESS] + row * width, form)
+        beyond |= now <= last
         last = now
-        room[PLACE, count], room[STATE, count] = row, states[index]
-        count += states[index] != 0
-    for place in range(count):
-        row = room[PLACE, place]
-        code = composed(room[KEYS:], row, digits)
-        if code == NOTHING:
-            return OTHER, 0, 0
-        room[KEY, place] = code
-        room[PLACE, place], room[TIE, place] = position + row, tie + row
-        room[TIME, place] = room[TIMES, row]
-    if count > left:
-        return int(count), 0, int(last)
-    arrivals = Arrivals(
-        room[PLACE, :count], room[STATE, :count], room[KEY, :count], room[measure, :count],
-        room[TIE, :count],
-    )  # fmt: skip
-    stacks = Stacks(cells, heads, ends)
-    scanned(arrivals, stacks, absences, span)
-    written = constructed(stacks, Walk(at, levels, bounds), None, None, out)
-    return int(count), int(written), int(last)
+    form, width = columns[TYPES, FORM], 1 << (columns[TYPES, FORM] >> 1)
+    for row in range(length):
+        index = number(columns[TYPES, ADDRESS] + row * width, form)
+        beyond |= index < 0
+        beyond |= index >= states.shape[0] - 1
+    if beyond != 0:
+        return time, 0, 0, OTHER
+    reading = Reading(columns, states, digits, states[:NO_TIES])
+    sought = Span(0, length, position, tie, measure, span)
+    stacks, walk = Stacks(cells, heads, ends), Walk(at, levels, bounds)
+    _, count, written, lacks = swept(
+        reading, sought, Calls(scan, construct), stacks, absences, walk, room, out
+    )
+    return int(last), int(count), int(written), int(lacks)
 
 
 arrive = kernel(_arrived, absent=["absences"])

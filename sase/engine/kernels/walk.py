@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.checks import Checks, Tally, satisfied
-from sase.engine.kernels.compiling import OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.compiling import OutIntRows, OutInts, distant, kernel, part, spliced
 from sase.engine.kernels.stacks import (
     BELOW,
     COUNT,
@@ -90,9 +90,12 @@ def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
 
 
 def _constructed(
-    stacks: Stacks, walk: Walk, checks: Checks | None, tally: Tally | None, out: OutIntRows
-) -> int:
-    """Write sequences from the final instances on, a row for each level; how many were written.
+    stacks: Stacks, walk: Walk, checks: Checks | None, tally: Tally | None, out: OutIntRows,
+    written: int,
+) -> int:  # fmt: skip
+    """Write sequences from the final instances on, a row for each level, behind those written.
+
+    Given back is how many are written then.
 
     Each event is checked as soon as it is chosen. `walk.at[0]` reaches the count of the last level
     when all is written. A tally counts by level the choices that negative components ended.
@@ -100,7 +103,7 @@ def _constructed(
     cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
     last, mask = cells.shape[0] - 1, cells.shape[1] - 1
     span, has_floors, count = walk.bounds[0], walk.bounds[1] == 1, stacks.ends[COUNT, last]
-    written, room = 0, out.shape[1]
+    room = out.shape[1]
     number, level = walk.at[0], walk.at[1]
     while number < count and written < room:
         final = number & mask
@@ -151,3 +154,4 @@ construct = kernel(_constructed, absent=["checks", "tally"])
 construct_checked = kernel(_constructed, absent=["tally"])
 construct_tallied = kernel(_constructed, absent=["checks"])
 construct_counted = kernel(_constructed)
+construct_at = distant(_constructed, absent=["checks", "tally"])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.block import Block, Numbers, Tests
-from sase.engine.kernels.arrivals import PLACE
 from sase.engine.kernels.checks import Checks, Tally
-from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.compiling import address_of, frozen
 from sase.engine.kernels.stacks import (
     COUNT,
     DROPPED,
@@ -26,7 +26,8 @@ from sase.engine.kernels.stacks import (
     scan,
     scan_between,
 )
-from sase.engine.kernels.straight import Moment, Reading, arrive, arrive_between
+from sase.engine.kernels.straight import Batch, Moment, arrive, arrive_between
+from sase.engine.kernels.sweeping import Calls, Reading, Span, Swept, sweep, sweep_between
 from sase.engine.kernels.walk import (
     FRESH,
     VISITED,
@@ -72,8 +73,8 @@ class ActiveStacks:
         if len(arrivals.rows) > self._left:
             self._make_room(len(arrivals.rows))
         self._left -= len(arrivals.rows)
-        if self._has_start and len(arrivals.rows):
-            self._blocks.append((int(arrivals.measures[-1]), int(arrivals.rows[0])))
+        if len(arrivals.rows):
+            self.remember(int(arrivals.rows[0]), int(arrivals.measures[-1]))
         if self._most_alive is None:
             self.take(block, arrivals, span)
         else:
@@ -83,31 +84,46 @@ class ActiveStacks:
             self._most_alive = np.maximum(self._most_alive, alive)
 
     def arrive(
-        self, batch: Reading, keys: int, after: Moment, span: int, room: Numbers, out: Sequences
-    ) -> tuple[int, int, int]:
+        self, batch: Batch, keys: int, after: Moment, span: int, room: Numbers, out: Sequences
+    ) -> Swept:
         """Push the events of a batch, with keys below a number, and write what they complete.
 
-        What is given back, and written to `room`, is said in `kernels/straight.py`.
+        What is given back is said in `kernels/straight.py`.
         """
         self._widen(keys)
-        found = self._arrive(batch, after, span, room, out)
-        count = found[0]
-        if count > self._left:
-            self._make_room(count)
-            found = self._arrive(batch, after, span, room, out)
-        if count > 0:
-            self._left -= count
-            if self._has_start:
-                self._blocks.append((int(room[batch.measure, count - 1]), int(room[PLACE, 0])))
+        kernel = arrive if self._absences is None else arrive_between
+        known = (*batch, *after, span, *self._calls)
+        while True:
+            stacks, walk = self.stacks, self._walk
+            found = Swept._make(kernel(*known, *stacks, self._absences, *walk, room, out))
+            if found.lacks <= 0:
+                self._left = 0
+                return found
+            self._make_room(found.lacks)
+
+    def sweep(
+        self, reading: Reading, keys: int, sought: Span, room: Numbers, out: Sequences
+    ) -> Swept:
+        """The same for events of which there may be many: see `kernels/sweeping.py`."""
+        self._widen(keys)
+        kernel = sweep if self._absences is None else sweep_between
+        stacks, walk, calls = self.stacks, self._walk, self._calls
+        found = Swept._make(kernel(reading, sought, calls, stacks, self._absences, walk, room, out))
+        if found.lacks > 0:
+            self._make_room(found.lacks)
+        self._left = 0
         return found
 
-    def _arrive(
-        self, batch: Reading, after: Moment, span: int, room: Numbers, out: Sequences
-    ) -> tuple[int, int, int]:
-        kernel = arrive if self._absences is None else arrive_between
-        return kernel(
-            *batch, *after, self._left, span, *self.stacks, self._absences, *self._walk, room, out
+    @cached_property
+    def _calls(self) -> Calls:
+        return Calls(
+            address_of(scan if self._absences is None else scan_between), address_of(construct)
         )
+
+    def remember(self, first: int, last: int) -> None:
+        """Know that there may be what forbids a start from one event on up to some measure."""
+        if self._has_start:
+            self._blocks.append((last, first))
 
     def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
         """Push arrivals onto the stacks, which have room for them."""
@@ -124,7 +140,7 @@ class ActiveStacks:
             walks = construct if checks is None else construct_checked
         else:
             walks = construct_tallied if checks is None else construct_counted
-        return walks(self.stacks, self._walk, checks, tally, out)
+        return walks(self.stacks, self._walk, checks, tally, out, 0)
 
     def evict(self, bound: int) -> None:
         """Drop the instances before a bound, when there is need of their room."""

@@ -45,13 +45,17 @@ class SequenceConstructionState:
             is_done = written < self.room.shape[1]
             if self._limit is not None:
                 written = min(written, self._limit - self._built)
-            self._built += written
             if written:
-                found, self.room = handed_over(self.room, written)
-                yield found
+                yield self.handed_over(written)
             if is_done:
                 return
             written = None
+
+    def handed_over(self, written: int) -> Sequences:
+        """The sequences that were written to `room`, to which others may be written then."""
+        self._built += written
+        found, self.room = handed_over(self.room, written)
+        return found
 
     @property
     def is_plain(self) -> bool:

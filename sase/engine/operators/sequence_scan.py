@@ -8,7 +8,8 @@ from typing import Protocol
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock, Numbers, Tests
 from sase.engine.kernels.checks import Checks, Tally
-from sase.engine.kernels.straight import Moment, Reading
+from sase.engine.kernels.straight import Batch, Moment
+from sase.engine.kernels.sweeping import Reading, Span, Swept
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import (
     Context,
@@ -62,7 +63,7 @@ class SequenceScanState:
     def __init__(self, node: SequenceScan, above: SequenceConstruction, context: Context) -> None:
         self.node, self._window = node, node.window
         # What the stacks measure: either window, since they are the same one.
-        self.measured, self._span = node.window or above.window, span_of(node.window)
+        self.measured, self.span = node.window or above.window, span_of(node.window)
         self._conditions = SimpleConditions(context, _simple(node, above, context))
         self.stacks: Remembered = _stacks(node, above, context)
         self._seen = 0
@@ -74,7 +75,7 @@ class SequenceScanState:
         if self.node.nothing is not None:
             return iter(())
         states = self._conditions.states(block)
-        self.stacks.push(block, states, measures_of(block, self.measured), self._span)
+        self.stacks.push(block, states, measures_of(block, self.measured), self.span)
         return iter(())
 
     @property
@@ -86,12 +87,21 @@ class SequenceScanState:
         return stacks.tests
 
     def arrive(
-        self, batch: Reading, keys: int, after: Moment, room: Numbers, out: Sequences
-    ) -> tuple[int, int, int]:
+        self, batch: Batch, keys: int, after: Moment, room: Numbers, out: Sequences
+    ) -> Swept:
         """Remember the events of a batch, of which there is no more to ask; see the stacks."""
         assert isinstance(self.stacks, ActiveStacks)
-        found = self.stacks.arrive(batch, keys, after, self._span, room, out)
-        self._seen += max(found[0], 0)
+        found = self.stacks.arrive(batch, keys, after, self.span, room, out)
+        self._seen += found.admitted
+        return found
+
+    def sweep(
+        self, reading: Reading, keys: int, sought: Span, room: Numbers, out: Sequences
+    ) -> Swept:
+        """The same for events of which there may be many."""
+        assert isinstance(self.stacks, ActiveStacks)
+        found = self.stacks.sweep(reading, keys, sought, room, out)
+        self._seen += found.admitted
         return found
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:

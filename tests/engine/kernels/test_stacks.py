@@ -80,7 +80,7 @@ def test_the_kernels_alone() -> None:
     )
     out, found = np.zeros((3, 2), np.int64), []
     while walk.at[0] < stacks.ends[COUNT, 2]:
-        written = construct(stacks, walk, None, None, out)
+        written = construct(stacks, walk, None, None, out, 0)
         found.append(out[:, :written].T.tolist())
     assert found == [
         [[0, 2, 4], [3, 5, 6]],

@@ -61,6 +61,8 @@ tiny = st.builds(
     block=st.sampled_from([1, 2, 3, 7, 64]),
     chunk=st.sampled_from([1, 2, 3, 64]),
     stack=st.sampled_from([1, 2, 4, 64]),
+    # Then more is counted, and plain plans go block by block, too.
+    analyze=st.sampled_from([False, False, True]),
 )
 pieces = st.builds(
     Piece,

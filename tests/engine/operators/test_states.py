@@ -16,6 +16,7 @@ import sase
 from sase.engine.operators import opened
 from sase.engine.options import Options
 from sase.engine.saving import from_bytes, to_bytes
+from sase.engine.sweep import Sweep
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 
@@ -45,6 +46,7 @@ def replaced(matcher: Any) -> None:
         assert repr(new.counters()) == repr(old.counters())
         assert needed_from(new) >= needed_from(old)
     matcher._operators, matcher._top = fresh, fresh[-1]
+    matcher._sweep = Sweep.of(matcher)
 
 
 def needed_from(operator: Any) -> int:

@@ -1,0 +1,188 @@
+"""From events in memory to the sequences that they complete, in one step.
+
+For plans that ask nothing of an event but its type and its key. Events come as columns of numbers
+of any width, by their addresses. A few thousand are gone through at a time, by the same scan and
+the same construction as apart from each other: so much of what is between them stays in the cache.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.arrivals import PLACE, STATE, TIME
+from sase.engine.kernels.compiling import Ints, OutIntRows, kernel, part, spliced
+from sase.engine.kernels.keys import excess
+from sase.engine.kernels.memory import number
+from sase.engine.kernels.stacks import (
+    COUNT,
+    TAIL,
+    Absences,
+    Arrivals,
+    Stacks,
+    evicted,
+    oldest,
+    scan_at,
+    scan_between_at,
+)
+from sase.engine.kernels.walk import Walk, construct_at
+
+# What is written of each event besides its place, state and time.
+KEY, TIE = 3, 4
+ROWS = 5
+# The columns: times, types, and the numbers of keys. Of each its form and address.
+TIMES, TYPES, KEYS = range(3)
+FORM, ADDRESS = range(2)
+# What is lacking for going on, where it is not room for some number of events.
+NOTHING_LACKS, CODES = 0, -1
+
+
+class Span(NamedTuple):
+    """The rows that are to be swept; the position of the first of all, and its tie.
+
+    The window spans `span` of what is written to the row `measure`.
+    """
+
+    begin: int
+    end: int
+    position: int
+    tie: int
+    measure: int
+    span: int
+
+
+class Calls(NamedTuple):
+    """Where the kernels of scan and of construction are, to which these are no part of this one."""
+
+    scan: int
+    construct: int
+
+
+class Reading(NamedTuple):
+    """How events are read.
+
+    `states` is by the code of a type plus one; of the numbers of keys `digits` make codes; `ties`
+    are the ranks of order keys, or nothing where each event has its own.
+    """
+
+    columns: OutIntRows
+    states: Ints
+    digits: OutIntRows
+    ties: Ints
+
+
+class Swept(NamedTuple):
+    """The row that was reached, the events admitted and the sequences written, and what lacks."""
+
+    reached: int
+    admitted: int
+    written: int
+    lacks: int
+
+
+@spliced
+def admitted(types: int, form: int, states: Ints, room: OutIntRows, size: int) -> int:
+    """Write the places of the events whose type has a state; how many they are.
+
+    Every event is written and most are overwritten: there must be room for one more.
+    """
+    count, width = 0, 1 << (form >> 1)
+    for place in range(size):
+        room[PLACE, count] = place
+        count += states[number(types + place * width, form) + 1] != 0
+    return count
+
+
+@spliced
+def coded(reading: Reading, begin: int, count: int, room: OutIntRows) -> bool:
+    """Write the codes of the keys of events; false if one of these has none."""
+    columns, digits, beyond = reading.columns, reading.digits, 0
+    for place in range(count):
+        room[KEY, place] = 0
+    for row in range(columns.shape[0] - KEYS):
+        if row == digits.shape[0]:  # nothing is known of keys yet
+            return count == 0
+        form, address = columns[KEYS + row, FORM], columns[KEYS + row, ADDRESS]
+        least, bits, shift = digits[row, 0], digits[row, 1], digits[row, 2]
+        width = 1 << (form >> 1)
+        address += begin * width
+        for place in range(count):
+            key = number(address + room[PLACE, place] * width, form)
+            beyond |= excess(key, least, bits)
+            room[KEY, place] |= (key - least) << shift
+    return beyond == 0
+
+
+@spliced
+def described(reading: Reading, sought: Span, begin: int, count: int, room: OutIntRows) -> None:
+    """Write what else the stacks want to know of events, and their positions for their places."""
+    columns, states, ties = reading.columns, reading.states, reading.ties
+    form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
+    address += begin << (form >> 1)
+    for place in range(count):
+        room[TIME, place] = number(address + (room[PLACE, place] << (form >> 1)), form)
+    form, address = columns[TYPES, FORM], columns[TYPES, ADDRESS]
+    address += begin << (form >> 1)
+    for place in range(count):
+        code = number(address + (room[PLACE, place] << (form >> 1)), form)
+        room[STATE, place] = states[code + 1]
+    position, tie = sought.position + begin, sought.tie
+    if ties.shape[0] > 0:
+        for place in range(count):
+            room[TIE, place] = tie + ties[begin + room[PLACE, place]]
+    else:
+        for place in range(count):
+            room[TIE, place] = tie + begin + room[PLACE, place]
+    for place in range(count):
+        room[PLACE, place] += position
+
+
+@part
+def free_places(stacks: Stacks) -> int:
+    """How many more events every level can take for certain."""
+    most = 0
+    for level in range(stacks.cells.shape[0]):
+        most = max(most, stacks.ends[COUNT, level] - stacks.ends[TAIL, level])
+    return int(stacks.cells.shape[1] - most)
+
+
+def _swept(
+    reading: Reading, sought: Span, calls: Calls, stacks: Stacks, absences: Absences | None,
+    walk: Walk, room: OutIntRows, out: OutIntRows,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Push events onto the stacks, and write what they complete after what was completed before.
+
+    Given back is what makes a `Swept`: where `out` is full nothing lacks for going on.
+    """
+    begin, total, written, lacks = sought.begin, 0, 0, NOTHING_LACKS
+    size, types = room.shape[1] - 1, reading.columns[TYPES]
+    while True:
+        written = construct_at(calls.construct, stacks, walk, None, None, out, written)
+        if begin == sought.end or written == out.shape[1]:
+            break
+        length = min(size, sought.end - begin)
+        address = types[ADDRESS] + (begin << (types[FORM] >> 1))
+        count = admitted(address, types[FORM], reading.states, room, length)
+        if not coded(reading, begin, count, room):
+            lacks = CODES
+            break
+        described(reading, sought, begin, count, room)
+        if count > free_places(stacks):
+            evicted(stacks, oldest(room[sought.measure, 0], sought.span))
+            if count > free_places(stacks):
+                lacks = count
+                break
+        arrivals = Arrivals(
+            room[PLACE, :count], room[STATE, :count], room[KEY, :count],
+            room[sought.measure, :count], room[TIE, :count],
+        )  # fmt: skip
+        if absences is None:
+            scan_at(calls.scan, arrivals, stacks, None, sought.span)
+        else:
+            scan_between_at(calls.scan, arrivals, stacks, absences, sought.span)
+        begin, total = begin + length, total + count
+    return int(begin), int(total), int(written), int(lacks)
+
+
+swept = spliced(_swept)
+sweep = kernel(_swept, absent=["absences"])
+sweep_between = kernel(_swept)

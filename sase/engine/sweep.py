@@ -1,0 +1,173 @@
+"""The short way of events that are loaded: from their columns to what they complete by one kernel.
+
+Most queries tell events apart by type and key alone. Then no operator needs to see a block of them
+before another one does: a kernel goes on from scan to construction and back, for a million events
+at a time, and no thread waits for another one in between. It writes into the state of the same
+operators, so that any events may go either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import WindowKind
+from sase.binding.types import Kind
+from sase.engine.block import Clock, Tests
+from sase.engine.events import Events
+from sase.engine.kernels.arrivals import PLACE, TIME
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.memory import form_of
+from sase.engine.kernels.sweeping import CODES, ROWS, Reading, Span
+from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.sequence_construction import SequenceConstructionState
+from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.operators.transformation import Results, TransformationState
+
+if TYPE_CHECKING:
+    from sase.engine.matcher import Matcher
+
+# So many events are gone through at a time, and at most so many by one call.
+STEP, MOST = 1 << 13, 1 << 20
+NO_DIGITS, NO_TIES = np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
+
+
+class Plain(NamedTuple):
+    """The operators of a plan that is nothing but stacks and the walk through them.
+
+    `tests` are those of the key, `measure` is what the window measures of an event.
+    """
+
+    scan: SequenceScanState
+    construction: SequenceConstructionState
+    top: TransformationState
+    tests: Tests
+    measure: int
+
+    @classmethod
+    def of(cls, matcher: Matcher) -> Plain | None:
+        """Those of a matcher, if its plan tells events apart by type and key alone."""
+        plan, (scan, *above) = matcher._plan, matcher._operators
+        if not isinstance(scan, SequenceScanState) or len(above) != 2:
+            return None
+        construction, top = above
+        assert isinstance(construction, SequenceConstructionState)
+        assert isinstance(top, TransformationState)
+        tests, window = scan.plain_key, scan.measured
+        asks_more = (
+            matcher._keeps or plan.ranked or plan.watches_all or plan.options.analyze
+            or matcher._stopwatch or matcher._context.overflows
+            or not construction.is_plain or not top.is_plain
+        )  # fmt: skip
+        if tests is None or asks_more:
+            return None
+        declare = matcher._types.declare
+        for test in tests:
+            if test.attributes or test.value is not None or declare(test.attribute) is not None:
+                return None
+        by_position = window is not None and window.kind is WindowKind.EVENTS
+        return cls(scan, construction, top, tests, PLACE if by_position else TIME)
+
+    def passed(self, matcher: Matcher, first: int, last: int) -> None:
+        """Let the time pass up to that of the last of the events that went by, from one on."""
+        at, stacks = matcher._front.at, self.scan.stacks
+        assert isinstance(stacks, ActiveStacks)
+        stacks.remember(first, at.events - 1 if self.measure == PLACE else last)
+        self.scan.advance(Clock(last, at.events), iter(()))
+        matcher._watch(at.events)
+        matcher._forget_now_and_then()
+
+
+class Sweep:
+    """Takes a matcher through events that are loaded."""
+
+    def __init__(self, matcher: Matcher, plain: Plain) -> None:
+        self._matcher, self._plain = matcher, plain
+        coding = matcher._context.coding
+        self._codes = coding.codes_of(coding.key(plain.tests))
+        self._is_streaming = coding.streaming
+        self._step = min(matcher._plan.options.block, STEP)
+
+    @classmethod
+    def of(cls, matcher: Matcher) -> Sweep | None:
+        """That of a matcher, if its plan is plain."""
+        plain = Plain.of(matcher)
+        return None if plain is None else cls(matcher, plain)
+
+    def over(self, events: Events) -> Generator[Results, None, int]:
+        """The results of events that follow those before, up to one from which blocks go on."""
+        arrays = self._arrays(events)
+        if arrays is None or not len(events):
+            return 0
+        (scan, construction, top, *_), at = self._plain, self._matcher._front.at
+        position, reading = at.events, self._reading(events, arrays)
+        room = np.empty((ROWS, min(self._step, len(events)) + 1), np.int64)
+        begin = passed = 0
+        while passed < len(events):
+            end, out = min(begin + MOST, len(events)), construction.room
+            span = Span(begin, end, position, at.ties, self._plain.measure, scan.span)
+            found = scan.sweep(reading, self._size, span, room, out)
+            at.numbers += found.admitted
+            begin, at.events = found.reached, position + found.reached
+            if found.written < out.shape[1]:  # else the walk goes on, and nothing may be dropped
+                self._note(events, passed, begin)
+                passed = begin
+            if found.written:
+                yield from top.results(iter((construction.handed_over(found.written),)))
+            if found.lacks == CODES:
+                if not self._learn(events, arrays, begin):
+                    break
+                reading = self._reading(events, arrays)
+        return begin
+
+    def _note(self, events: Events, begin: int, end: int) -> None:
+        """Let the time pass, up to that of the last of some events."""
+        if begin < end:
+            matcher = self._matcher
+            if matcher._notes.unseen:
+                matcher._notes.note_types(events, slice(begin, end))
+            first = matcher._front.at.events - (end - begin)
+            self._plain.passed(matcher, first, int(events.ts[end - 1]))
+
+    def _arrays(self, events: Events) -> list[NDArray[Any]] | None:
+        """Times, types and the numbers of keys, if all these are whole numbers."""
+        found: list[NDArray[Any]] = [events.ts, events.types]
+        for test in self._plain.tests:
+            column = events.columns.get(test.attribute)
+            if column is None or column.valid is not None:
+                return None
+            is_coded = column.dictionary is not None
+            if is_coded and self._is_streaming:  # where dictionaries come and go
+                return None
+            if not is_coded and column.type.kind is not Kind.INTEGER:
+                return None
+            found.append(column.values)
+        return [np.ascontiguousarray(array) for array in found]
+
+    def _reading(self, events: Events, arrays: list[NDArray[Any]]) -> Reading:
+        """How the kernel reads them, with the codes of keys as they are known."""
+        columns = [
+            (form_of(8 * array.itemsize, is_signed=array.dtype.kind == "i"), array.ctypes.data)
+            for array in arrays
+        ]
+        digits = self._codes.digits
+        return Reading(
+            np.array(columns, np.int64),
+            self._matcher._front.states_of(events.type_names),
+            NO_DIGITS if digits is None else digits,
+            frozen(NO_TIES if events.tie is None else events.tie),
+        )
+
+    @property
+    def _size(self) -> int:
+        """All codes are less."""
+        return self._codes.size if self._plain.tests else 1
+
+    def _learn(self, events: Events, arrays: list[NDArray[Any]], begin: int) -> bool:
+        """Whether codes can be made of the keys of the events from one on."""
+        _, types, *keys = (array[begin : begin + self._step].astype(np.int64) for array in arrays)
+        is_admitted = self._matcher._front.states_of(events.type_names)[types + 1] != 0
+        return self._codes.fit(np.stack([key[is_admitted] for key in keys]), len(events))

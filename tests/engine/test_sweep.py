@@ -1,0 +1,175 @@
+"""Events that are swept, against the same ones that go block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine import sweep
+from sase.engine.kernels.sweeping import CODES
+from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.options import Options
+from sase.engine.sweep import Sweep
+
+TYPES = ["A", "B", "C", "D"]
+QUERIES = [
+    "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9",
+    "EVENT SEQ(A a, B b, C c) WHERE [id, k] WITHIN 40 EVENTS",
+    "EVENT SEQ(A a, !(C x), B b) WHERE [id] WITHIN 12",
+    "EVENT SEQ(!(C x), A a, ANY(B, D) b) WHERE [id, name] WITHIN 7",
+    "EVENT SEQ(A a, A b, ANY(A, B) c) WHERE [name] WITHIN 6 INCLUSIVE",
+    "EVENT SEQ(A a, B b) WITHIN 4",
+    "EVENT ANY(A, B) a",
+    "EVENT SEQ(A a, B b) WHERE [id]",
+]
+WHOLE = [pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.uint32(), pa.int64()]
+
+
+def stream(random: Random, count: int, ties: float) -> pa.Table:
+    """Events in the order of time, with few keys, some of them far from the others."""
+    steps = [0 if random.random() < ties else random.choice([1, 1, 2]) for _ in range(count)]
+    key = random.choice(WHOLE)
+    far = [] if key.bit_width == 8 else [30_000]
+    ids = [random.choice([*[0, 1, 2, 3, 5] * count, *far]) for _ in range(count)]
+    types = random.choices(TYPES, [4, 4, 1, 1], k=count)
+    columns = {
+        "ts": pa.array(np.cumsum(steps), pa.int64()),
+        "type": pa.array(types).dictionary_encode(),
+        "id": pa.array(ids, key),
+        "k": pa.array([random.randrange(2) for _ in range(count)], pa.int16()),
+        "name": pa.array([random.choice("xy") for _ in range(count)]),
+    }
+    return pa.table(columns)
+
+
+@contextmanager
+def unswept() -> Iterator[None]:
+    """Plans that are plain, and no sweep."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Sweep, "of", lambda matcher: None)
+        yield
+
+
+@pytest.fixture
+def swept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Of the events of each piece how many there were, and how many were swept."""
+    over, found = Sweep.over, list[tuple[int, int]]()
+
+    def watched(self: Sweep, events: Any) -> Any:
+        reached = yield from over(self, events)
+        found.append((len(events), reached))
+        return reached
+
+    monkeypatch.setattr(Sweep, "over", watched)
+    return found
+
+
+def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any]:
+    """The rows of a run, and what was counted, but for what depends on how many come at a time."""
+    matches = plan.run(events, **how)
+    counted = [(name, {**each}) for name, each in matches.report.counters]
+    return [tuple(row.values()) for row in matches.rows.to_pylist()], counted
+
+
+@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("text", QUERIES)
+def test_it_finds_and_counts_what_blocks_do(
+    text: str, seed: int, swept: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same order, however many are gone through at a time, and in threads."""
+    random = Random(seed)
+    events = stream(random, 400, random.choice([0, 0.2]))
+    sizes = Options(
+        block=random.choice([1, 5, 64]), chunk=random.choice([1, 3, 64]),
+        stack=random.choice([1, 4, 64]),
+    )  # fmt: skip
+    plan = replace(sase.compile(text, events), options=sizes)
+    monkeypatch.setattr(sweep, "MOST", random.choice([1, 50, 1000]))
+    with unswept():
+        expected = found(plan, events, threads=1)
+    assert swept == []
+    assert len(expected[0]) > 3
+    assert found(plan, events, threads=1) == expected
+    assert swept == [(400, 400)]
+    assert found(plan, events, threads=3)[0] == expected[0]
+    assert all(reached == count for count, reached in swept)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("text", QUERIES)
+def test_streams_of_both(text: str, seed: int, swept: list[tuple[int, int]]) -> None:
+    """Pieces that can be swept and pieces with NULLs take turns, through snapshots."""
+    random = Random(seed)
+    events = stream(random, 300, 0.1)
+    absent = pa.array([random.random() < 0.01 for _ in range(300)])
+    ids = pa.compute.if_else(absent, None, events["id"])
+    events = events.set_column(2, "id", ids)
+    plan = replace(sase.compile(text, events), options=Options(block=7, chunk=3, stack=4))
+    matcher, rows, start = plan.open(), list[Any](), 0
+    while start < 300:
+        size = random.randrange(1, 40)
+        # Two chunks, so that a piece does not go straight.
+        part = pa.concat_tables([events.slice(start, 1), events.slice(start + 1, size - 1)])
+        rows += matcher.push(part).rows.to_pylist()
+        start += size
+        if random.random() < 0.3:
+            matcher = plan.restore(matcher.snapshot())
+    rows += matcher.finish().rows.to_pylist()
+    with unswept():
+        expected = plan.run(events, threads=1).rows.to_pylist()
+    assert rows == expected
+    if "[id" in text:
+        assert {count == reached for count, reached in swept if count} == {
+            "name" not in text,
+            False,
+        }
+
+
+def test_keys_that_come_to_be_far_apart(swept: list[tuple[int, int]]) -> None:
+    """As long as codes can be made of them events are swept; the rest goes block by block."""
+    ids = np.append(np.arange(30_000) // 2, [2**40] * 2).repeat(2)
+    events = pa.table({"ts": range(len(ids)), "type": ["A", "B"] * (len(ids) // 2), "id": ids})
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
+    assert len(plan.run(events, threads=1)) == 15_000 * 3 + 3
+    ((count, reached),) = swept
+    assert count == len(ids)
+    assert reached == (count - 4) // sweep.STEP * sweep.STEP
+
+
+def test_nothing_is_lost_where_something_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places on the stacks, codes of keys, and room for what is found: each stops the kernel."""
+    lacking, sweeping = set[int](), SequenceScanState.sweep
+
+    def watched(self: SequenceScanState, *arguments: Any) -> Any:
+        found = sweeping(self, *arguments)
+        lacking.add(min(found.lacks, 1))
+        return found
+
+    monkeypatch.setattr(SequenceScanState, "sweep", watched)
+    ids = [*range(40)] * 5
+    events = pa.table({"ts": range(200), "type": ["A", "B"] * 100, "id": [i * i for i in ids]})
+    plan = sase.compile("EVENT SEQ(ANY(A, B) a, ANY(A, B) b) WHERE [id]", events)
+    plan = replace(plan, options=Options(block=16, chunk=8, stack=1))
+    assert len(plan.run(events, threads=1)) == 40 * 10
+    assert lacking == {CODES, 0, 1}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "WHERE [id] AND a.k > 0 WITHIN 9", "WHERE [id] AND a.k < b.k WITHIN 9",
+        "WITHIN 9 RETURN a.k AS k", "WITHIN 9 LIMIT 3", "WHERE [id] WITHIN 9 EVENTS PER PARTITION",
+    ],
+)  # fmt: skip
+def test_what_asks_more_is_not_swept(more: str, swept: list[tuple[int, int]]) -> None:
+    events = stream(Random(1), 50, 0)
+    assert len(sase.match(f"EVENT SEQ(A a, B b) {more}", events)) > 0
+    assert swept == []
