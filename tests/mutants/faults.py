@@ -18,6 +18,7 @@ STACKS, WALK = "sase/engine/kernels/stacks.py", "sase/engine/kernels/walk.py"
 NEGATIVES, CHECKS = "sase/engine/kernels/negatives.py", "sase/engine/kernels/checks.py"
 RUNTIME, MULTI = "sase/engine/kernels/runtime_stack.py", "sase/engine/kernels/multi_stacks.py"
 OPERATORS = "sase/engine/operators"
+SWEEP, SWEEPING = "sase/engine/sweep.py", "sase/engine/kernels/sweeping.py"
 
 FAULTS = [
     Fault("window-too-short", STACKS, "return measure - span\n", "return measure - span + 1\n"),
@@ -184,4 +185,15 @@ FAULTS = [
         'self.at, self._counts = Position(**saved["at"]), saved["counts"]',
         'self.at = Position(**saved["at"])',
     ),
+    Fault("swept-code-too-large", SWEEPING, "beyond |= excess(key, least, bits)", "beyond |= 0"),
+    Fault("swept-ties-apart", SWEEPING, "tie + ties[begin + room[PLACE, place]]", "tie + place"),
+    Fault(
+        "swept-out-early", SWEEPING, "room[sought.measure, 0]", "room[sought.measure, count - 1]"
+    ),
+    Fault("swept-past-the-room", SWEEPING, "written == out.shape[1]", "False"),
+    Fault("swept-and-forgotten", SWEEP, "if found.written < out.shape[1]:", "if True:"),
+    Fault(
+        "swept-without-learning", SWEEP, "if not self._learn(events, arrays, begin):", "if True:"
+    ),
+    Fault("swept-start-forgotten", SWEEP, "self._note(events, passed, begin)", "pass"),
 ]

@@ -24,6 +24,7 @@ ALL = (
     "tests/engine/operators",
     "tests/engine/matching",
     "tests/engine/test_late.py",
+    "tests/engine/test_sweep.py",
 )
 
 
