@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any, TypeVar, cast
 
 Item = TypeVar("Item")
+Last = TypeVar("Last")
 NOBODY = -1
 
 
@@ -29,17 +30,29 @@ class Stopwatch:
         self._switch(before)
         return self.pulled(part, found)
 
-    def pulled(self, part: int, items: Iterator[Item]) -> Iterator[Item]:
+    def pulled(
+        self, part: int, items: Iterator[Item] | Generator[Item, None, Last]
+    ) -> Generator[Item, None, Last]:
         """What a part yields, and its time whenever it is asked for the next."""
         while True:
             before = self._switch(part)
             try:
                 item = next(items)
-            except StopIteration:
-                return
+            except StopIteration as end:
+                return cast(Last, end.value)
             finally:
                 self._switch(before)
             yield item
+
+    def shared(self, step: Callable[[], Item], shares: Iterable[int]) -> Item:
+        """What a step gives in which the first parts run, each for a share that is known then."""
+        before, start = self._switch(NOBODY), self._clock()
+        found = step()
+        spent, known = self._clock() - start, list(shares)
+        for part, share in enumerate(known):
+            self.spent[part] += spent * share // max(sum(known), 1)
+        self._switch(before)
+        return found
 
     def _switch(self, part: int) -> int:
         """Let a part run from now on; the one that ran until now."""

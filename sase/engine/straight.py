@@ -51,7 +51,10 @@ class Straight:
     def of(cls, matcher: Matcher) -> Straight | None:
         """That of a matcher, if its plan is plain and rows are events in the order they come in."""
         plan, plain = matcher._plan, Plain.of(matcher)
-        asks_more = plan.schema.seq or plan.lateness or plan.on_bad_row != "error"
+        asks_more = (
+            plan.schema.seq or plan.lateness or plan.on_bad_row != "error"
+            or plan.options.analyze or matcher._stopwatch
+        )  # fmt: skip
         return None if plain is None or asks_more else cls(matcher, plain)
 
     def push(self, events: object) -> list[Results] | None:

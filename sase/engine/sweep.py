@@ -8,7 +8,8 @@ operators, so that any events may go either way.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,13 +17,15 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import WindowKind
 from sase.binding.types import Kind
-from sase.engine.block import Clock, Tests
+from sase.engine.block import Clock, Numbers, Tests
 from sase.engine.events import Events
 from sase.engine.kernels.arrivals import PLACE, TIME
+from sase.engine.kernels.clock import CLOCK, NO_CLOCK
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.memory import form_of
-from sase.engine.kernels.sweeping import CODES, ROWS, Reading, Span
+from sase.engine.kernels.sweeping import CODES, ROWS, SINCE, Reading, Span, Swept
 from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.contract import Sequences
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results, TransformationState
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 # So many events are gone through at a time, and at most so many by one call.
 STEP, MOST = 1 << 13, 1 << 20
+# The part of a stopwatch that shows what was found: the last of those of a plain plan.
+TOP = 3
 NO_DIGITS, NO_TIES = np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
 
 
@@ -58,8 +63,7 @@ class Plain(NamedTuple):
         assert isinstance(top, TransformationState)
         tests, window = scan.plain_key, scan.measured
         asks_more = (
-            matcher._keeps or plan.ranked or plan.watches_all or plan.options.analyze
-            or matcher._stopwatch or matcher._context.overflows
+            matcher._keeps or plan.ranked or plan.watches_all or matcher._context.overflows
             or not construction.is_plain or not top.is_plain
         )  # fmt: skip
         if tests is None or asks_more:
@@ -71,11 +75,16 @@ class Plain(NamedTuple):
         by_position = window is not None and window.kind is WindowKind.EVENTS
         return cls(scan, construction, top, tests, PLACE if by_position else TIME)
 
+    @property
+    def stacks(self) -> ActiveStacks:
+        """Those that the scan writes to."""
+        assert isinstance(self.scan.stacks, ActiveStacks)
+        return self.scan.stacks
+
     def passed(self, matcher: Matcher, first: int, last: int) -> None:
         """Let the time pass up to that of the last of the events that went by, from one on."""
-        at, stacks = matcher._front.at, self.scan.stacks
-        assert isinstance(stacks, ActiveStacks)
-        stacks.remember(first, at.events - 1 if self.measure == PLACE else last)
+        at = matcher._front.at
+        self.stacks.remember(first, at.events - 1 if self.measure == PLACE else last)
         self.scan.advance(Clock(last, at.events), iter(()))
         matcher._watch(at.events)
         matcher._forget_now_and_then()
@@ -90,38 +99,56 @@ class Sweep:
         self._codes = coding.codes_of(coding.key(plain.tests))
         self._is_streaming = coding.streaming
         self._step = min(matcher._plan.options.block, STEP)
+        self._stopwatch, self._stacks = matcher._stopwatch, plain.stacks
+        clock = NO_CLOCK if matcher._stopwatch is None else CLOCK
+        self._counting = plain.stacks.counting(plain.construction.tally, clock)
 
     @classmethod
     def of(cls, matcher: Matcher) -> Sweep | None:
-        """That of a matcher, if its plan is plain."""
-        plain = Plain.of(matcher)
-        return None if plain is None else cls(matcher, plain)
+        """That of a matcher, if its plan is plain, and a clock that it reads is one for kernels."""
+        plain, is_timed = Plain.of(matcher), matcher._stopwatch is not None
+        if plain is None or is_timed and (CLOCK == NO_CLOCK or not matcher._plan.options.analyze):
+            return None
+        return cls(matcher, plain)
 
     def over(self, events: Events) -> Generator[Results, None, int]:
         """The results of events that follow those before, up to one from which blocks go on."""
+        found, watch = self._over(events), self._stopwatch
+        return found if watch is None else watch.pulled(0, found)
+
+    def _over(self, events: Events) -> Generator[Results, None, int]:
         arrays = self._arrays(events)
         if arrays is None or not len(events):
             return 0
-        (scan, construction, top, *_), at = self._plain, self._matcher._front.at
+        (scan, construction, top, _, measure), at = self._plain, self._matcher._front.at
         position, reading = at.events, self._reading(events, arrays)
         room = np.empty((ROWS, min(self._step, len(events)) + 1), np.int64)
-        begin = passed = 0
+        begin, passed, watch = 0, 0, self._stopwatch
         while passed < len(events):
             end, out = min(begin + MOST, len(events)), construction.room
-            span = Span(begin, end, position, at.ties, self._plain.measure, scan.span)
-            found = scan.sweep(reading, self._size, span, room, out)
+            span = Span(begin, end, position, at.ties, measure, scan.span, self._stacks.bound)
+            found = self._swept(partial(scan.sweep, reading, self._size, span), room, out)
             at.numbers += found.admitted
             begin, at.events = found.reached, position + found.reached
             if found.written < out.shape[1]:  # else the walk goes on, and nothing may be dropped
                 self._note(events, passed, begin)
                 passed = begin
             if found.written:
-                yield from top.results(iter((construction.handed_over(found.written),)))
+                shown = top.results(iter((construction.handed_over(found.written),)))
+                yield from shown if watch is None else watch.pulled(TOP, shown)
             if found.lacks == CODES:
                 if not self._learn(events, arrays, begin):
                     break
                 reading = self._reading(events, arrays)
         return begin
+
+    def _swept(self, sweep: Callable[..., Swept], room: Numbers, out: Sequences) -> Swept:
+        """What a kernel gives, and its time in shares of the parts that it went through."""
+        watch, counting = self._stopwatch, self._counting
+        if watch is None or counting is None:
+            return sweep(counting, room, out)
+        counting.spent[:] = 0
+        return watch.shared(lambda: sweep(counting, room, out), counting.spent[:SINCE])
 
     def _note(self, events: Events, begin: int, end: int) -> None:
         """Let the time pass, up to that of the last of some events."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,13 @@ import pytest
 
 import sase
 from sase.engine import sweep
+from sase.engine.analyze import analyzed
+from sase.engine.kernels.clock import NO_CLOCK
 from sase.engine.kernels.sweeping import CODES
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.options import Options
 from sase.engine.sweep import Sweep
+from tests.engine.unswept import unswept
 
 TYPES = ["A", "B", "C", "D"]
 QUERIES = [
@@ -50,14 +52,6 @@ def stream(random: Random, count: int, ties: float) -> pa.Table:
     return pa.table(columns)
 
 
-@contextmanager
-def unswept() -> Iterator[None]:
-    """Plans that are plain, and no sweep."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Sweep, "of", lambda matcher: None)
-        yield
-
-
 @pytest.fixture
 def swept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Of the events of each piece how many there were, and how many were swept."""
@@ -75,7 +69,10 @@ def swept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any]:
     """The rows of a run, and what was counted, but for what depends on how many come at a time."""
     matches = plan.run(events, **how)
-    counted = [(name, {**each}) for name, each in matches.report.counters]
+    counted = [
+        (operator, {key: value for key, value in each.items() if not key.startswith("most_")})
+        for operator, each in matches.report.counters
+    ]
     return [tuple(row.values()) for row in matches.rows.to_pylist()], counted
 
 
@@ -89,7 +86,7 @@ def test_it_finds_and_counts_what_blocks_do(
     events = stream(random, 400, random.choice([0, 0.2]))
     sizes = Options(
         block=random.choice([1, 5, 64]), chunk=random.choice([1, 3, 64]),
-        stack=random.choice([1, 4, 64]),
+        stack=random.choice([1, 4, 64]), analyze=random.random() < 0.5,
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
     monkeypatch.setattr(sweep, "MOST", random.choice([1, 50, 1000]))
@@ -131,6 +128,37 @@ def test_streams_of_both(text: str, seed: int, swept: list[tuple[int, int]]) -> 
             "name" not in text,
             False,
         }
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_the_most_that_were_alive(text: str) -> None:
+    """At the end of each step, what is out of the window by its first event left out."""
+    events = stream(Random(3), 300, 0.1)
+    options = Options(block=1, stack=1, analyze=True)
+    plan = replace(sase.compile(text, events), options=options)
+    most = dict(plan.run(events, threads=1).report.counters)["SequenceScan"]["most_alive"]
+    with unswept():
+        by_block = dict(plan.run(events, threads=1).report.counters)["SequenceScan"]["most_alive"]
+    assert most == by_block
+
+
+def test_the_time_of_each_part(swept: list[tuple[int, int]], monkeypatch: Any) -> None:
+    """By a clock that the kernel reads; where there is none it is blocks that are timed."""
+    events = stream(Random(4), 2000, 0)
+    plan = sase.compile(QUERIES[0], events).engine
+    for has_clock in (True, False):
+        if not has_clock:
+            monkeypatch.setattr(sweep, "CLOCK", NO_CLOCK)
+        start = perf_counter_ns()
+        matches, report = analyzed(plan, events, clock=perf_counter_ns)
+        passed = perf_counter_ns() - start
+        names, spent = zip(*report.timings, strict=True)
+        assert names == ("Front", "SequenceScan", "SequenceConstruction", "Transformation")
+        assert min(spent) > 0
+        assert sum(spent) < passed
+        assert len(matches) == len(sase.match(QUERIES[0], events))
+    assert swept[:1] == [(2000, 2000)]
+    assert len(swept) == 3  # and those that were matched
 
 
 def test_keys_that_come_to_be_far_apart(swept: list[tuple[int, int]]) -> None:

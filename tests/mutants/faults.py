@@ -187,9 +187,7 @@ FAULTS = [
     ),
     Fault("swept-code-too-large", SWEEPING, "beyond |= excess(key, least, bits)", "beyond |= 0"),
     Fault("swept-ties-apart", SWEEPING, "tie + ties[begin + room[PLACE, place]]", "tie + place"),
-    Fault(
-        "swept-out-early", SWEEPING, "room[sought.measure, 0]", "room[sought.measure, count - 1]"
-    ),
+    Fault("swept-out-early", SWEEPING, "sought, begin))", "sought, begin + length))"),
     Fault("swept-past-the-room", SWEEPING, "written == out.shape[1]", "False"),
     Fault("swept-and-forgotten", SWEEP, "if found.written < out.shape[1]:", "if True:"),
     Fault(

@@ -36,6 +36,7 @@ PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
 HOMES = {
     "lark": ("sase.lang",),
     "networkx": ("sase.planning",),
+    "llvmlite": ("sase.engine.kernels.clock",),
     "numba": ("sase.engine.kernels",),
     "numpy": ("sase.engine", "sase.generate", "sase.spark"),
     "pyarrow": (

@@ -71,7 +71,8 @@ class Moment(NamedTuple):
 
 def _arrived(
     batch: int, columns: OutIntRows, dictionary: Ints, states: Ints, digits: OutIntRows,
-    measure: int, time: int, position: int, tie: int, span: int, scan: int, construct: int,
+    measure: int, time: int, position: int, tie: int, span: int, bound: int,
+    scan: int, construct: int,
     cells: OutIntCubes, heads: OutIntRows, ends: OutIntRows, absences: Absences | None,
     at: OutInts, levels: OutIntRows, bounds: OutInts, room: OutIntRows, out: OutIntRows,
 ) -> tuple[int, int, int, int]:  # fmt: skip
@@ -103,10 +104,10 @@ def _arrived(
     if beyond != 0:
         return time, 0, 0, OTHER
     reading = Reading(columns, states, digits, states[:NO_TIES])
-    sought = Span(0, length, position, tie, measure, span)
+    sought = Span(0, length, position, tie, measure, span, bound)
     stacks, walk = Stacks(cells, heads, ends), Walk(at, levels, bounds)
     _, count, written, lacks = swept(
-        reading, sought, Calls(scan, construct), stacks, absences, walk, room, out
+        reading, sought, Calls(scan, construct), stacks, absences, walk, None, room, out
     )
     return int(last), int(count), int(written), int(lacks)
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.arrivals import PLACE, STATE, TIME
-from sase.engine.kernels.compiling import Ints, OutIntRows, kernel, part, spliced
+from sase.engine.kernels.checks import Tally
+from sase.engine.kernels.clock import NO_CLOCK, nanoseconds
+from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part, spliced
 from sase.engine.kernels.keys import excess
 from sase.engine.kernels.memory import number
 from sase.engine.kernels.stacks import (
@@ -24,7 +26,7 @@ from sase.engine.kernels.stacks import (
     scan_at,
     scan_between_at,
 )
-from sase.engine.kernels.walk import Walk, construct_at
+from sase.engine.kernels.walk import Walk, construct_at, construct_tallied_at
 
 # What is written of each event besides its place, state and time.
 KEY, TIE = 3, 4
@@ -34,12 +36,15 @@ TIMES, TYPES, KEYS = range(3)
 FORM, ADDRESS = range(2)
 # What is lacking for going on, where it is not room for some number of events.
 NOTHING_LACKS, CODES = 0, -1
+# Of which parts nanoseconds are counted, and behind them up to when.
+FRONT, SCAN, CONSTRUCTION, SINCE = range(4)
 
 
 class Span(NamedTuple):
     """The rows that are to be swept; the position of the first of all, and its tie.
 
-    The window spans `span` of what is written to the row `measure`.
+    The window spans `span` of what is written to the row `measure`. Before the first row what is
+    before a `bound` can go.
     """
 
     begin: int
@@ -48,6 +53,7 @@ class Span(NamedTuple):
     tie: int
     measure: int
     span: int
+    bound: int
 
 
 class Calls(NamedTuple):
@@ -68,6 +74,18 @@ class Reading(NamedTuple):
     states: Ints
     digits: OutIntRows
     ties: Ints
+
+
+class Counting(NamedTuple):
+    """What is counted for ANALYZE: choices that were ended, instances alive, and nanoseconds.
+
+    Without a `clock` there are none of these.
+    """
+
+    tally: Tally
+    alive: OutInts
+    spent: OutInts
+    clock: int
 
 
 class Swept(NamedTuple):
@@ -137,6 +155,17 @@ def described(reading: Reading, sought: Span, begin: int, count: int, room: OutI
 
 
 @part
+def bound_before(reading: Reading, sought: Span, row: int) -> int:
+    """What instances are before that no event from a row on can reach."""
+    if row == 0:
+        return sought.bound
+    if sought.measure == PLACE:
+        return oldest(sought.position + row, sought.span)
+    form, address = reading.columns[TIMES, FORM], reading.columns[TIMES, ADDRESS]
+    return oldest(number(address + ((row - 1) << (form >> 1)), form), sought.span)
+
+
+@part
 def free_places(stacks: Stacks) -> int:
     """How many more events every level can take for certain."""
     most = 0
@@ -145,9 +174,26 @@ def free_places(stacks: Stacks) -> int:
     return int(stacks.cells.shape[1] - most)
 
 
+@part
+def note_time(counting: Counting, which: int) -> None:
+    """Count the time since the last note for a part."""
+    if counting.clock != NO_CLOCK:
+        now = nanoseconds(counting.clock)
+        counting.spent[which] += now - counting.spent[SINCE]
+        counting.spent[SINCE] = now
+
+
+@part
+def note_alive(counting: Counting, stacks: Stacks) -> None:
+    """Remember the most instances there ever were."""
+    for level in range(stacks.cells.shape[0]):
+        alive = stacks.ends[COUNT, level] - stacks.ends[TAIL, level]
+        counting.alive[level] = max(counting.alive[level], alive)
+
+
 def _swept(
     reading: Reading, sought: Span, calls: Calls, stacks: Stacks, absences: Absences | None,
-    walk: Walk, room: OutIntRows, out: OutIntRows,
+    walk: Walk, counting: Counting | None, room: OutIntRows, out: OutIntRows,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Push events onto the stacks, and write what they complete after what was completed before.
 
@@ -155,8 +201,16 @@ def _swept(
     """
     begin, total, written, lacks = sought.begin, 0, 0, NOTHING_LACKS
     size, types = room.shape[1] - 1, reading.columns[TYPES]
+    if counting is not None and counting.clock != NO_CLOCK:
+        counting.spent[SINCE] = nanoseconds(counting.clock)
     while True:
-        written = construct_at(calls.construct, stacks, walk, None, None, out, written)
+        if counting is None:
+            written = construct_at(calls.construct, stacks, walk, None, None, out, written)
+        else:
+            written = construct_tallied_at(
+                calls.construct, stacks, walk, None, counting.tally, out, written
+            )
+            note_time(counting, CONSTRUCTION)
         if begin == sought.end or written == out.shape[1]:
             break
         length = min(size, sought.end - begin)
@@ -166,8 +220,10 @@ def _swept(
             lacks = CODES
             break
         described(reading, sought, begin, count, room)
-        if count > free_places(stacks):
-            evicted(stacks, oldest(room[sought.measure, 0], sought.span))
+        if counting is not None:
+            note_time(counting, FRONT)
+        if counting is not None or count > free_places(stacks):
+            evicted(stacks, bound_before(reading, sought, begin))
             if count > free_places(stacks):
                 lacks = count
                 break
@@ -179,10 +235,15 @@ def _swept(
             scan_at(calls.scan, arrivals, stacks, None, sought.span)
         else:
             scan_between_at(calls.scan, arrivals, stacks, absences, sought.span)
+        if counting is not None:
+            note_time(counting, SCAN)
+            note_alive(counting, stacks)
         begin, total = begin + length, total + count
     return int(begin), int(total), int(written), int(lacks)
 
 
 swept = spliced(_swept)
-sweep = kernel(_swept, absent=["absences"])
-sweep_between = kernel(_swept)
+sweep = kernel(_swept, absent=["absences", "counting"])
+sweep_between = kernel(_swept, absent=["counting"])
+sweep_counted = kernel(_swept, absent=["absences"])
+sweep_between_counted = kernel(_swept)

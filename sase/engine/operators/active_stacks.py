@@ -27,7 +27,18 @@ from sase.engine.kernels.stacks import (
     scan_between,
 )
 from sase.engine.kernels.straight import Batch, Moment, arrive, arrive_between
-from sase.engine.kernels.sweeping import Calls, Reading, Span, Swept, sweep, sweep_between
+from sase.engine.kernels.sweeping import (
+    SINCE,
+    Calls,
+    Counting,
+    Reading,
+    Span,
+    Swept,
+    sweep,
+    sweep_between,
+    sweep_between_counted,
+    sweep_counted,
+)
 from sase.engine.kernels.walk import (
     FRESH,
     VISITED,
@@ -81,7 +92,7 @@ class ActiveStacks:
             evict(self.stacks, self._bound)
             self.take(block, arrivals, span)
             alive = self.stacks.ends[COUNT] - self.stacks.ends[TAIL]
-            self._most_alive = np.maximum(self._most_alive, alive)
+            np.maximum(self._most_alive, alive, out=self._most_alive)
 
     def arrive(
         self, batch: Batch, keys: int, after: Moment, span: int, room: Numbers, out: Sequences
@@ -92,7 +103,7 @@ class ActiveStacks:
         """
         self._widen(keys)
         kernel = arrive if self._absences is None else arrive_between
-        known = (*batch, *after, span, *self._calls)
+        known = (*batch, *after, span, self._bound, *self._calls)
         while True:
             stacks, walk = self.stacks, self._walk
             found = Swept._make(kernel(*known, *stacks, self._absences, *walk, room, out))
@@ -102,23 +113,38 @@ class ActiveStacks:
             self._make_room(found.lacks)
 
     def sweep(
-        self, reading: Reading, keys: int, sought: Span, room: Numbers, out: Sequences
-    ) -> Swept:
+        self, reading: Reading, keys: int, sought: Span, counting: Counting | None, room: Numbers,
+        out: Sequences,
+    ) -> Swept:  # fmt: skip
         """The same for events of which there may be many: see `kernels/sweeping.py`."""
         self._widen(keys)
-        kernel = sweep if self._absences is None else sweep_between
-        stacks, walk, calls = self.stacks, self._walk, self._calls
-        found = Swept._make(kernel(reading, sought, calls, stacks, self._absences, walk, room, out))
+        if counting is None:
+            kernel = sweep if self._absences is None else sweep_between
+        else:
+            kernel = sweep_counted if self._absences is None else sweep_between_counted
+        state = (self.stacks, self._absences, self._walk, counting)
+        found = Swept._make(kernel(reading, sought, self._calls, *state, room, out))
         if found.lacks > 0:
             self._make_room(found.lacks)
         self._left = 0
         return found
 
+    def counting(self, tally: Tally | None, clock: int) -> Counting | None:
+        """What a sweep counts for ANALYZE, with the time of a clock."""
+        if tally is None or self._most_alive is None:
+            return None
+        return Counting(tally, self._most_alive, np.zeros(SINCE + 1, np.int64), clock)
+
     @cached_property
     def _calls(self) -> Calls:
-        return Calls(
-            address_of(scan if self._absences is None else scan_between), address_of(construct)
-        )
+        scans = scan if self._absences is None else scan_between
+        walks = construct if self._most_alive is None else construct_tallied
+        return Calls(address_of(scans), address_of(walks))
+
+    @property
+    def bound(self) -> int:
+        """What instances are before that can go."""
+        return self._bound
 
     def remember(self, first: int, last: int) -> None:
         """Know that there may be what forbids a start from one event on up to some measure."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock
+from sase.engine.kernels.checks import Tally
 from sase.engine.operators.checking import Checking
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, handed_over
 from sase.engine.operators.sequence_scan import SequenceScanState
@@ -59,8 +60,13 @@ class SequenceConstructionState:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every sequence is built that the stacks hold, and nothing is tallied."""
-        return self._limit is None and self._checking.is_empty and self._checking.tally is None
+        """Whether every sequence is built that the stacks hold."""
+        return self._limit is None and self._checking.is_empty
+
+    @property
+    def tally(self) -> Tally | None:
+        """What is counted by level, for ANALYZE."""
+        return self._checking.tally
 
     def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Nothing becomes known by time alone."""

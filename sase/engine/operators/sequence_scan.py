@@ -9,7 +9,7 @@ from sase.binding.bound import Condition
 from sase.engine.block import Block, Clock, Numbers, Tests
 from sase.engine.kernels.checks import Checks, Tally
 from sase.engine.kernels.straight import Batch, Moment
-from sase.engine.kernels.sweeping import Reading, Span, Swept
+from sase.engine.kernels.sweeping import Counting, Reading, Span, Swept
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import (
     Context,
@@ -96,11 +96,12 @@ class SequenceScanState:
         return found
 
     def sweep(
-        self, reading: Reading, keys: int, sought: Span, room: Numbers, out: Sequences
-    ) -> Swept:
+        self, reading: Reading, keys: int, sought: Span, counting: Counting | None, room: Numbers,
+        out: Sequences,
+    ) -> Swept:  # fmt: skip
         """The same for events of which there may be many."""
         assert isinstance(self.stacks, ActiveStacks)
-        found = self.stacks.sweep(reading, keys, sought, room, out)
+        found = self.stacks.sweep(reading, keys, sought, counting, room, out)
         self._seen += found.admitted
         return found
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import cycle
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -24,6 +26,7 @@ from sase.planning.rewrites import REWRITES
 from tests import naive
 from tests.engine.matching.examples import Example
 from tests.engine.matching.streams import DEFINED, TABLES, Row
+from tests.engine.unswept import unswept
 
 # ---------------------------------------------------------------- which way
 
@@ -45,6 +48,8 @@ class Way:
     manner: str
     pieces: tuple[Piece, ...] = (Piece(3, "table"),)
     threads: int = 1
+    # Whether plain plans go block by block, too.
+    by_block: bool = False
     # Rewrites of the basic plan in this order, instead of those of the recipe.
     order: tuple[str, ...] = ()
     # A rewrite of the recipe that is switched off.
@@ -61,7 +66,6 @@ tiny = st.builds(
     block=st.sampled_from([1, 2, 3, 7, 64]),
     chunk=st.sampled_from([1, 2, 3, 64]),
     stack=st.sampled_from([1, 2, 4, 64]),
-    # Then more is counted, and plain plans go block by block, too.
     analyze=st.sampled_from([False, False, True]),
 )
 pieces = st.builds(
@@ -79,6 +83,7 @@ ways = st.builds(
     manners,
     st.lists(pieces, min_size=1, max_size=4).map(tuple),
     st.integers(2, 7),
+    st.booleans(),
     st.sampled_from([False, False, True]).flatmap(
         lambda any_order: st.permutations([*REWRITES]).map(tuple) if any_order else st.just(())
     ),
@@ -132,6 +137,19 @@ def in_chunks(table: pa.Table, sizes: Sequence[Piece]) -> pa.Table:
 
 # ---------------------------------------------------------------- running
 
+Go = TypeVar("Go", bound=Callable[..., Any])
+
+
+def as_asked(go: Go) -> Go:
+    """With plain plans block by block where the way says so."""
+
+    @wraps(go)
+    def going(example: Example, way: Way, *more: Any) -> Any:
+        with unswept() if way.by_block else nullcontext():
+            return go(example, way, *more)
+
+    return cast(Go, going)
+
 
 class Found(NamedTuple):
     """What came out: row numbers under the names of the variables, and the results themselves."""
@@ -163,6 +181,7 @@ def keywords_of(example: Example) -> dict[str, Any]:
     return {name: each for name, each in example.keywords.items() if name not in left_out}
 
 
+@as_asked
 def run(example: Example, way: Way) -> Found:
     """Everything at once."""
     table = example.table
@@ -215,6 +234,7 @@ def found(matches: Any) -> Found:
 # ---------------------------------------------------------------- pushing
 
 
+@as_asked
 def push(example: Example, way: Way, expected: list[naive.Match]) -> Found:
     """Piece by piece, the rows in order: each match is told as soon as it is known."""
     table, clock = example.table, example.setting.clock
