@@ -71,8 +71,11 @@ class Dictionaries:
         """Unite dictionaries, unless they are those known; one may be said to be distinct."""
         if given.keys() == self.given.keys():
             return
-        arrays = [array.cast(pa.large_string()) for array in given.values()]
         self.given = given
+        if len(given) == 1 and (few := _few_values(*given.values())) is not None:
+            self.mappings, self.values = dict.fromkeys(given), Values(few)
+            return
+        arrays = [array.cast(pa.large_string()) for array in given.values()]
         if is_distinct and len(arrays) == 1:
             self.mappings, self.values = dict.fromkeys(given), Values(arrays[0])
             return
@@ -82,6 +85,16 @@ class Dictionaries:
         parts = np.split(places, ends[:-1])
         self.mappings = {key: _mapping(part) for key, part in zip(given, parts, strict=False)}
         self.values = Values(whole.dictionary)
+
+
+def _few_values(dictionary: pa.Array) -> pa.Array | None:
+    """A dictionary of few values, if all are there and distinct, without asking Arrow for it."""
+    if len(dictionary) > TINY:
+        return None
+    texts = dictionary.to_pylist()
+    if None in texts or len({*texts}) < len(texts):
+        return None
+    return pa.array(texts, pa.large_string())
 
 
 def _mapping(places: NDArray[np.int32]) -> Translation:
