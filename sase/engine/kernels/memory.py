@@ -59,11 +59,12 @@ def field(array: int, place: int) -> int:
 
 
 @spliced
-def number(address: int, form: int) -> int:
-    """The number at an address; one of uint64 wraps around.
+def number(address: int, form: int, row: int) -> int:
+    """One of the numbers that begin at an address; those of uint64 wrap around.
 
     In a loop over numbers of one form it is found out once which of these it is.
     """
+    address += row << (form >> 1)
     if form == 0:
         return _int8(address)
     if form == 1:

@@ -91,14 +91,14 @@ def _arrived(
             return time, 0, 0, OTHER
         columns[column, ADDRESS] = numbers_at(array, columns[column, FORM])
     last, beyond = time, 0
-    form, width = columns[TIMES, FORM], 1 << (columns[TIMES, FORM] >> 1)
+    form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
     for row in range(length):
-        now = number(columns[TIMES, ADDRESS] + row * width, form)
+        now = number(address, form, row)
         beyond |= now <= last
         last = now
-    form, width = columns[TYPES, FORM], 1 << (columns[TYPES, FORM] >> 1)
+    form, address = columns[TYPES, FORM], columns[TYPES, ADDRESS]
     for row in range(length):
-        index = number(columns[TYPES, ADDRESS] + row * width, form)
+        index = number(address, form, row)
         beyond |= index < 0
         beyond |= index >= states.shape[0] - 1
     if beyond != 0:

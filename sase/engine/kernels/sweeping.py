@@ -103,10 +103,10 @@ def admitted(types: int, form: int, states: Ints, room: OutIntRows, size: int) -
 
     Every event is written and most are overwritten: there must be room for one more.
     """
-    count, width = 0, 1 << (form >> 1)
+    count = 0
     for place in range(size):
         room[PLACE, count] = place
-        count += states[number(types + place * width, form) + 1] != 0
+        count += states[number(types, form, place) + 1] != 0
     return count
 
 
@@ -121,10 +121,9 @@ def coded(reading: Reading, begin: int, count: int, room: OutIntRows) -> bool:
             return count == 0
         form, address = columns[KEYS + row, FORM], columns[KEYS + row, ADDRESS]
         least, bits, shift = digits[row, 0], digits[row, 1], digits[row, 2]
-        width = 1 << (form >> 1)
-        address += begin * width
+        address += begin << (form >> 1)
         for place in range(count):
-            key = number(address + room[PLACE, place] * width, form)
+            key = number(address, form, room[PLACE, place])
             beyond |= excess(key, least, bits)
             room[KEY, place] |= (key - least) << shift
     return beyond == 0
@@ -137,12 +136,11 @@ def described(reading: Reading, sought: Span, begin: int, count: int, room: OutI
     form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
     address += begin << (form >> 1)
     for place in range(count):
-        room[TIME, place] = number(address + (room[PLACE, place] << (form >> 1)), form)
+        room[TIME, place] = number(address, form, room[PLACE, place])
     form, address = columns[TYPES, FORM], columns[TYPES, ADDRESS]
     address += begin << (form >> 1)
     for place in range(count):
-        code = number(address + (room[PLACE, place] << (form >> 1)), form)
-        room[STATE, place] = states[code + 1]
+        room[STATE, place] = states[number(address, form, room[PLACE, place]) + 1]
     position, tie = sought.position + begin, sought.tie
     if ties.shape[0] > 0:
         for place in range(count):
@@ -161,8 +159,8 @@ def bound_before(reading: Reading, sought: Span, row: int) -> int:
         return sought.bound
     if sought.measure == PLACE:
         return oldest(sought.position + row, sought.span)
-    form, address = reading.columns[TIMES, FORM], reading.columns[TIMES, ADDRESS]
-    return oldest(number(address + ((row - 1) << (form >> 1)), form), sought.span)
+    times = reading.columns[TIMES]
+    return oldest(number(times[ADDRESS], times[FORM], row - 1), sought.span)
 
 
 @part

@@ -24,7 +24,7 @@ def read(batch: int, form: int, out: Any) -> bool:
     array = memory.field(memory.field(batch, CHILDREN), 0)
     address = memory.numbers_at(array, form)
     for row in range(len(out)):
-        out[row] = memory.number(address + (row << (form >> 1)), form)
+        out[row] = memory.number(address, form, row)
     return memory.is_whole(array)
 
 
