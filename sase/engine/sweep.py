@@ -111,6 +111,12 @@ class Sweep:
             return None
         return cls(matcher, plain)
 
+    def prepare(self, events: Events) -> None:
+        """Make ready for events what takes this thread only, and no kernel."""
+        arrays = self._arrays(events)
+        if arrays is not None and self._plain.tests:
+            self._learn(events, arrays, 0)
+
     def over(self, events: Events) -> Generator[Results, None, int]:
         """The results of events that follow those before, up to one from which blocks go on."""
         found, watch = self._over(events), self._stopwatch
@@ -120,6 +126,8 @@ class Sweep:
         arrays = self._arrays(events)
         if arrays is None or not len(events):
             return 0
+        if self._plain.tests and self._codes.digits is None:
+            self._learn(events, arrays, 0)
         (scan, construction, top, _, measure), at = self._plain, self._matcher._front.at
         position, reading = at.events, self._reading(events, arrays)
         room = np.empty((ROWS, min(self._step, len(events)) + 1), np.int64)

@@ -177,17 +177,19 @@ class _Searches:
     def next(self) -> Iterator[_Delivery]:
         """What is found in the next slice; at last its matcher, with nothing."""
         while len(self._waiting) <= self._threads and (part := next(self._left, None)) is not None:
-            # Opened here: one by one they are ready sooner than threads that take turns with it.
+            # Made ready here, one after the other: threads that do it take turns, and wait.
             matcher = Matcher(self._plan, streaming=False, begin=part.first)
-            search = Search(partial(self._find, matcher, part), MOST_WAITING)
+            events = self._events.between(part.first, part.last)
+            if matcher._sweep is not None:
+                matcher._sweep.prepare(events)
+            search = Search(partial(self._find, matcher, events, part), MOST_WAITING)
             self._waiting.append(search)
             self._pool.submit(search.run)
         yield from self._waiting[0].found()
         self._waiting.popleft()
 
-    def _find(self, matcher: Matcher, part: Slice) -> Iterator[_Delivery]:
-        found = matcher.results(self._events.between(part.first, part.last))
-        for results in _owned(found, part, by_first=self._plan.split.by_first):
+    def _find(self, matcher: Matcher, events: Events, part: Slice) -> Iterator[_Delivery]:
+        for results in _owned(matcher.results(events), part, by_first=self._plan.split.by_first):
             yield matcher, results
         yield matcher, None
 
