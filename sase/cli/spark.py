@@ -10,7 +10,7 @@ import tempfile
 import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -205,8 +205,14 @@ def _started(arguments: Namespace) -> Iterator[SparkSession]:
 def _apart(call: Callable[[], object]) -> None:
     """Call Spark from another thread, which has its own connection to Java.
 
-    That of a thread which was interrupted while it waited has the answer still to come.
+    That of a thread which was interrupted while it waited has the answer still to come. By now
+    Spark may have ended by itself, of which there is nothing to tell.
     """
-    thread = threading.Thread(target=call)
+
+    def try_it() -> None:
+        with suppress(Exception):
+            call()
+
+    thread = threading.Thread(target=try_it)
     thread.start()
     thread.join()

@@ -166,6 +166,22 @@ def test_with_a_java_that_is_too_old(script: str, told: str, tmp_path: Path) -> 
 ENDLESS = "EVENT SEQ(A a, B b, A c, B d, A e) WHERE [id]"
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_spark_that_has_ended_by_itself_is_not_told_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing more can be said to it, and why the run ended is told by who ended it."""
+    called = []
+
+    def stop() -> None:
+        called.append(True)
+        raise ConnectionRefusedError
+
+    cli_spark._apart(stop)
+    assert called == [True]
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(bool(missing()), reason=missing() or "Spark can be started")
 def test_progress_is_shown_and_an_interrupt_ends_it(tmp_path: Path) -> None:
