@@ -94,6 +94,11 @@ class KeyCodes:
         self.size = 1 << int(self._digits[:, BITS].sum())
         return True
 
+    @property
+    def is_table(self) -> bool:
+        """Whether a table gives the codes out, and it is too late to make them of keys."""
+        return self._table is not None
+
     def recycle(self, horizon: int) -> None:
         """Give up the codes of keys that no event from this one on has, once they are many."""
         table = self._table

@@ -37,7 +37,8 @@ class Straight:
     def __init__(self, matcher: Matcher, plain: Plain) -> None:
         self._matcher, self._plain = matcher, plain
         coding = matcher._context.coding
-        self._codes = coding.codes_of(coding.key(plain.tests))
+        self._coding, self._key = coding, coding.key(plain.tests)
+        self._codes = coding.codes_of(self._key)
         self._attributes = tuple(test.attribute for test in plain.tests)
         # The short way of the schema that came last, and its batches if they can go straight.
         self._quick: Quick | None = None
@@ -104,7 +105,7 @@ class Straight:
     def _arrive(self, batch: Any, exported: Exported, reading: Batch) -> Swept:
         """Push the events of a batch, unless it is to go another way."""
         matcher, (scan, construction, *_) = self._matcher, self._plain
-        at, keys = matcher._front.at, self._codes.size if self._attributes else 1
+        at, keys = matcher._front.at, self._coding.size(self._key)
         after = Moment(matcher._time, at.events, at.ties)
         exported.hold(batch)
         try:
@@ -127,5 +128,5 @@ class Straight:
         matcher._reorder.passed(length, last)
         has_results = found.written > 0
         results = list(top.results(construction.built(found.written))) if has_results else []
-        self._plain.passed(matcher, at.events - length, last)
+        self._plain.passed(matcher, length, found.admitted, last)
         return results

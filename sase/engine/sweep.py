@@ -23,7 +23,7 @@ from sase.engine.kernels.arrivals import PLACE, TIME
 from sase.engine.kernels.clock import CLOCK, NO_CLOCK
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.memory import form_of
-from sase.engine.kernels.sweeping import CODES, ROWS, SINCE, Reading, Span, Swept
+from sase.engine.kernels.sweeping import CODES, KEYS, ROWS, SINCE, Reading, Span, Swept
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Sequences
 from sase.engine.operators.sequence_construction import SequenceConstructionState
@@ -81,10 +81,12 @@ class Plain(NamedTuple):
         assert isinstance(self.scan.stacks, ActiveStacks)
         return self.scan.stacks
 
-    def passed(self, matcher: Matcher, first: int, last: int) -> None:
-        """Let the time pass up to that of the last of the events that went by, from one on."""
+    def passed(self, matcher: Matcher, count: int, admitted: int, last: int) -> None:
+        """Let the time pass up to the last one of so many events, of which some were admitted."""
         at = matcher._front.at
-        self.stacks.remember(first, at.events - 1 if self.measure == PLACE else last)
+        if admitted:
+            measure = at.events - 1 if self.measure == PLACE else last
+            self.stacks.remember(at.events - count, measure)
         self.scan.advance(Clock(last, at.events), iter(()))
         matcher._watch(at.events)
         matcher._forget_now_and_then()
@@ -96,8 +98,8 @@ class Sweep:
     def __init__(self, matcher: Matcher, plain: Plain) -> None:
         self._matcher, self._plain = matcher, plain
         coding = matcher._context.coding
-        self._codes = coding.codes_of(coding.key(plain.tests))
-        self._is_streaming = coding.streaming
+        self._coding, self._key = coding, coding.key(plain.tests)
+        self._codes = coding.codes_of(self._key)
         self._step = min(matcher._plan.options.block, STEP)
         self._stopwatch, self._stacks = matcher._stopwatch, plain.stacks
         clock = NO_CLOCK if matcher._stopwatch is None else CLOCK
@@ -114,8 +116,8 @@ class Sweep:
     def prepare(self, events: Events) -> None:
         """Make ready for events what takes this thread only, and no kernel."""
         arrays = self._arrays(events)
-        if arrays is not None and self._plain.tests:
-            self._learn(events, arrays, 0)
+        if arrays is not None:
+            self._has_codes(events, arrays)
 
     def over(self, events: Events) -> Generator[Results, None, int]:
         """The results of events that follow those before, up to one from which blocks go on."""
@@ -124,26 +126,29 @@ class Sweep:
 
     def _over(self, events: Events) -> Generator[Results, None, int]:
         arrays = self._arrays(events)
-        if arrays is None or not len(events):
+        if arrays is None or not len(events) or not self._has_codes(events, arrays):
             return 0
-        if self._plain.tests and self._codes.digits is None:
-            self._learn(events, arrays, 0)
         (scan, construction, top, _, measure), at = self._plain, self._matcher._front.at
         position, reading = at.events, self._reading(events, arrays)
         room = np.empty((ROWS, min(self._step, len(events)) + 1), np.int64)
-        begin, passed, watch = 0, 0, self._stopwatch
+        begin, passed, admitted, watch = 0, 0, 0, self._stopwatch
         while passed < len(events):
             end, out = min(begin + MOST, len(events)), construction.room
             span = Span(begin, end, position, at.ties, measure, scan.span, self._stacks.bound)
-            found = self._swept(partial(scan.sweep, reading, self._size, span), room, out)
+            keys = self._coding.size(self._key)
+            found = self._swept(partial(scan.sweep, reading, keys, span), room, out)
+            begin, admitted = found.reached, admitted + found.admitted
             at.numbers += found.admitted
-            begin, at.events = found.reached, position + found.reached
-            if found.written < out.shape[1]:  # else the walk goes on, and nothing may be dropped
-                self._note(events, passed, begin)
-                passed = begin
             if found.written:
                 shown = top.results(iter((construction.handed_over(found.written),)))
                 yield from shown if watch is None else watch.pulled(TOP, shown)
+            # Where the walk goes on those of the last step may still need what is before them.
+            done = begin if found.written < out.shape[1] else max(begin - self._step, passed)
+            if done > passed:
+                at.events = position + done
+                self._note(events, passed, done, admitted)
+                passed, admitted = done, 0
+            at.events = position + begin
             if found.lacks == CODES:
                 if not self._learn(events, arrays, begin):
                     break
@@ -158,14 +163,12 @@ class Sweep:
         counting.spent[:] = 0
         return watch.shared(lambda: sweep(counting, room, out), counting.spent[:SINCE])
 
-    def _note(self, events: Events, begin: int, end: int) -> None:
+    def _note(self, events: Events, begin: int, end: int, admitted: int) -> None:
         """Let the time pass, up to that of the last of some events."""
-        if begin < end:
-            matcher = self._matcher
-            if matcher._notes.unseen:
-                matcher._notes.note_types(events, slice(begin, end))
-            first = matcher._front.at.events - (end - begin)
-            self._plain.passed(matcher, first, int(events.ts[end - 1]))
+        matcher = self._matcher
+        if matcher._notes.unseen:
+            matcher._notes.note_types(events, slice(begin, end))
+        self._plain.passed(matcher, end - begin, admitted, int(events.ts[end - 1]))
 
     def _arrays(self, events: Events) -> list[NDArray[Any]] | None:
         """Times, types and the numbers of keys, if all these are whole numbers."""
@@ -175,7 +178,7 @@ class Sweep:
             if column is None or column.valid is not None:
                 return None
             is_coded = column.dictionary is not None
-            if is_coded and self._is_streaming:  # where dictionaries come and go
+            if is_coded and self._coding.streaming:  # where dictionaries come and go
                 return None
             if not is_coded and column.type.kind is not Kind.INTEGER:
                 return None
@@ -196,13 +199,27 @@ class Sweep:
             frozen(NO_TIES if events.tie is None else events.tie),
         )
 
-    @property
-    def _size(self) -> int:
-        """All codes are less."""
-        return self._codes.size if self._plain.tests else 1
+    def _has_codes(self, events: Events, arrays: list[NDArray[Any]]) -> bool:
+        """Whether codes are made of the keys, and not by a table."""
+        if not self._plain.tests or self._codes.digits is not None:
+            return True
+        return not self._codes.is_table and self._learn(events, arrays, 0)
 
     def _learn(self, events: Events, arrays: list[NDArray[Any]], begin: int) -> bool:
-        """Whether codes can be made of the keys of the events from one on."""
-        _, types, *keys = (array[begin : begin + self._step].astype(np.int64) for array in arrays)
-        is_admitted = self._matcher._front.states_of(events.type_names)[types + 1] != 0
-        return self._codes.fit(np.stack([key[is_admitted] for key in keys]), len(events))
+        """Whether codes can be made of the keys of the events from one on, of many or of a step.
+
+        Where they are close together it does not matter which events are admitted.
+        """
+        keys = [array[begin : begin + MOST] for array in arrays[KEYS:]]
+        if len(keys[0]) == 0:
+            return True
+        ranges = np.array([(key.min(), key.max()) for key in keys], np.int64)
+        if self._codes.fit(ranges, 0):
+            return True
+        states = self._matcher._front.states_of(events.type_names)
+        for count in (self._matcher._plan.options.block, self._step):
+            _, types, *keys = (array[begin : begin + count].astype(np.int64) for array in arrays)
+            is_admitted = states[types + 1] != 0
+            if self._codes.fit(np.stack([key[is_admitted] for key in keys]), len(events)):
+                return True
+        return False

@@ -161,6 +161,37 @@ def test_the_time_of_each_part(swept: list[tuple[int, int]], monkeypatch: Any) -
     assert len(swept) == 3  # and those that were matched
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("least", [0, 100_000, -(2**40)])
+def test_keys_from_anywhere_on(least: int, threads: int, swept: list[tuple[int, int]]) -> None:
+    """The least of all need not be among the first."""
+    ids = least + 40_000 - np.arange(80_000) // 2
+    events = pa.table({"ts": range(80_000), "type": ["A", "B"] * 40_000, "id": ids})
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
+    assert len(plan.run(events, threads=threads)) == 40_000
+    assert all(reached == count for count, reached in swept)
+
+
+def test_the_time_goes_on_where_much_is_found() -> None:
+    """Who watches a run is told of it, and the stacks are no larger than they must be."""
+    events = pa.table({"ts": range(5000), "type": ["A", "B"] * 2500})
+    plan = sase.compile("EVENT SEQ(A a, B b) WITHIN 6", events)
+    plan, told = replace(plan, options=Options(block=100, chunk=8)), list[int]()
+    assert len(plan.run(events, threads=1, watch=told.append)) == 7497
+    assert told == sorted({*told})
+    assert max(np.diff([0, *told])) <= 200
+    assert told[-1] == 5000
+
+
+def test_what_admits_nothing_leaves_nothing_behind() -> None:
+    """Of a negated start it is remembered where it begins in each piece that has such events."""
+    events = pa.table({"ts": range(300), "type": ["D"] * 300, "id": [1] * 300})
+    matcher = sase.compile(QUERIES[2].replace("A a, !(C x)", "!(C x), A a"), events).open()
+    for start in range(0, 300, 3):
+        matcher.push(events.slice(start, 3))
+    assert not matcher._operators[0].stacks._blocks
+
+
 def test_keys_that_come_to_be_far_apart(swept: list[tuple[int, int]]) -> None:
     """As long as codes can be made of them events are swept; the rest goes block by block."""
     ids = np.append(np.arange(30_000) // 2, [2**40] * 2).repeat(2)
@@ -182,8 +213,9 @@ def test_nothing_is_lost_where_something_lacks(monkeypatch: pytest.MonkeyPatch) 
         return found
 
     monkeypatch.setattr(SequenceScanState, "sweep", watched)
-    ids = [*range(40)] * 5
-    events = pa.table({"ts": range(200), "type": ["A", "B"] * 100, "id": [i * i for i in ids]})
+    # The last one is admitted by nothing, and too far from the others for them all to be seen.
+    types, ids = [*["A", "B"] * 100, "C"], [*[i * i for i in range(40)] * 5, 2**40]
+    events = pa.table({"ts": range(201), "type": types, "id": ids})
     plan = sase.compile("EVENT SEQ(ANY(A, B) a, ANY(A, B) b) WHERE [id]", events)
     plan = replace(plan, options=Options(block=16, chunk=8, stack=1))
     assert len(plan.run(events, threads=1)) == 40 * 10

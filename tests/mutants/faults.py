@@ -189,9 +189,9 @@ FAULTS = [
     Fault("swept-ties-apart", SWEEPING, "tie + ties[begin + room[PLACE, place]]", "tie + place"),
     Fault("swept-out-early", SWEEPING, "sought, begin))", "sought, begin + length))"),
     Fault("swept-past-the-room", SWEEPING, "written == out.shape[1]", "False"),
-    Fault("swept-and-forgotten", SWEEP, "if found.written < out.shape[1]:", "if True:"),
+    Fault("swept-and-forgotten", SWEEP, " if found.written < out.shape[1] else", " if True else"),
     Fault(
         "swept-without-learning", SWEEP, "if not self._learn(events, arrays, begin):", "if True:"
     ),
-    Fault("swept-start-forgotten", SWEEP, "self._note(events, passed, begin)", "pass"),
+    Fault("swept-start-forgotten", SWEEP, "self._note(events, passed, done, admitted)", "pass"),
 ]

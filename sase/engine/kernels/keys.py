@@ -46,18 +46,6 @@ def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
 
 
 @spliced
-def composed(rows: IntRows, place: int, digits: OutIntRows) -> int:
-    """The code that is made of one key; `NOTHING` if it is out of range."""
-    code = 0
-    for row in range(rows.shape[0]):
-        number, least, bits = rows[row, place], digits[row, 0], digits[row, 1]
-        if excess(number, least, bits) != 0:
-            return NOTHING
-        code |= (number - least) << digits[row, 2]
-    return code
-
-
-@spliced
 def excess(number: int, least: int, bits: int) -> int:
     """What a number is beyond so many bits from the least on: 0 if it is in range."""
     return ((number - least) >> bits) | int(number < least)

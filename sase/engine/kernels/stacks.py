@@ -211,7 +211,6 @@ def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span
             note_absence(absences, arrivals.states[i], key, measure, tie)
 
 
-scanned = spliced(_scanned)
 scan = kernel(_scanned, absent=["absences"])
 scan_between = kernel(_scanned)
 scan_at = distant(_scanned, absent=["absences"])

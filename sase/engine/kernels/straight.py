@@ -42,7 +42,6 @@ from sase.engine.kernels.walk import Walk
 OTHER, FOREIGN = CODES, -2
 # Where a column stands in a batch, besides its form and address.
 AT = 2
-NO_TIES = 0
 
 
 class Batch(NamedTuple):
@@ -103,7 +102,7 @@ def _arrived(
         beyond |= index >= states.shape[0] - 1
     if beyond != 0:
         return time, 0, 0, OTHER
-    reading = Reading(columns, states, digits, states[:NO_TIES])
+    reading = Reading(columns, states, digits, states[:0])  # no ties
     sought = Span(0, length, position, tie, measure, span, bound)
     stacks, walk = Stacks(cells, heads, ends), Walk(at, levels, bounds)
     _, count, written, lacks = swept(

@@ -57,7 +57,7 @@ class Span(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """Where the kernels of scan and of construction are, to which these are no part of this one."""
+    """The addresses of the kernels of scan and of construction, which are called and not linked."""
 
     scan: int
     construct: int

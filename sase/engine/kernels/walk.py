@@ -149,7 +149,6 @@ def _constructed(
     return written
 
 
-constructed = spliced(_constructed)
 construct = kernel(_constructed, absent=["checks", "tally"])
 construct_checked = kernel(_constructed, absent=["tally"])
 construct_tallied = kernel(_constructed, absent=["checks"])
