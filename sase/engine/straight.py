@@ -36,10 +36,8 @@ class Straight:
 
     def __init__(self, matcher: Matcher, plain: Plain) -> None:
         self._matcher, self._plain = matcher, plain
-        coding = matcher._context.coding
-        self._coding, self._key = coding, coding.key(plain.tests)
-        self._codes = coding.codes_of(self._key)
-        self._attributes = tuple(test.attribute for test in plain.tests)
+        self._codes = plain.codes
+        self._attributes = tuple(test.attribute for test in plain.key.tests)
         # The short way of the schema that came last, and its batches if they can go straight.
         self._quick: Quick | None = None
         self._exported: Exported | None = None
@@ -105,7 +103,7 @@ class Straight:
     def _arrive(self, batch: Any, exported: Exported, reading: Batch) -> Swept:
         """Push the events of a batch, unless it is to go another way."""
         matcher, (scan, construction, *_) = self._matcher, self._plain
-        at, keys = matcher._front.at, self._coding.size(self._key)
+        at, keys = matcher._front.at, self._plain.keys
         after = Moment(matcher._time, at.events, at.ties)
         exported.hold(batch)
         try:

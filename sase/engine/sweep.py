@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import WindowKind
 from sase.binding.types import Kind
-from sase.engine.block import Clock, Numbers, Tests
+from sase.engine.block import Clock, Key, Numbers
+from sase.engine.coding import PlanCoding
 from sase.engine.events import Events
 from sase.engine.kernels.arrivals import PLACE, TIME
 from sase.engine.kernels.clock import CLOCK, NO_CLOCK
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.memory import form_of
-from sase.engine.kernels.sweeping import CODES, KEYS, ROWS, SINCE, Reading, Span, Swept
+from sase.engine.kernels.sweeping import CODES, KEYS, ROWS, SINCE, TYPES, Reading, Span, Swept
+from sase.engine.keys import KeyCodes
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Sequences
 from sase.engine.operators.sequence_construction import SequenceConstructionState
@@ -43,14 +45,15 @@ NO_DIGITS, NO_TIES = np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
 class Plain(NamedTuple):
     """The operators of a plan that is nothing but stacks and the walk through them.
 
-    `tests` are those of the key, `measure` is what the window measures of an event.
+    `coding` gives the codes of the key, `measure` is what the window measures of an event.
     """
 
     scan: SequenceScanState
     construction: SequenceConstructionState
     top: TransformationState
-    tests: Tests
+    key: Key
     measure: int
+    coding: PlanCoding
 
     @classmethod
     def of(cls, matcher: Matcher) -> Plain | None:
@@ -73,13 +76,25 @@ class Plain(NamedTuple):
             if test.attributes or test.value is not None or declare(test.attribute) is not None:
                 return None
         by_position = window is not None and window.kind is WindowKind.EVENTS
-        return cls(scan, construction, top, tests, PLACE if by_position else TIME)
+        measure = PLACE if by_position else TIME
+        coding = matcher._context.coding
+        return cls(scan, construction, top, coding.key(tests), measure, coding)
 
     @property
     def stacks(self) -> ActiveStacks:
         """Those that the scan writes to."""
         assert isinstance(self.scan.stacks, ActiveStacks)
         return self.scan.stacks
+
+    @property
+    def codes(self) -> KeyCodes:
+        """What gives the codes of keys."""
+        return self.coding.codes_of(self.key)
+
+    @property
+    def keys(self) -> int:
+        """All codes are less."""
+        return self.coding.size(self.key)
 
     def passed(self, matcher: Matcher, count: int, admitted: int, last: int) -> None:
         """Let the time pass up to the last one of so many events, of which some were admitted."""
@@ -97,9 +112,7 @@ class Sweep:
 
     def __init__(self, matcher: Matcher, plain: Plain) -> None:
         self._matcher, self._plain = matcher, plain
-        coding = matcher._context.coding
-        self._coding, self._key = coding, coding.key(plain.tests)
-        self._codes = coding.codes_of(self._key)
+        self._codes = plain.codes
         self._step = min(matcher._plan.options.block, STEP)
         self._stopwatch, self._stacks = matcher._stopwatch, plain.stacks
         clock = NO_CLOCK if matcher._stopwatch is None else CLOCK
@@ -128,15 +141,14 @@ class Sweep:
         arrays = self._arrays(events)
         if arrays is None or not len(events) or not self._has_codes(events, arrays):
             return 0
-        (scan, construction, top, _, measure), at = self._plain, self._matcher._front.at
+        (scan, construction, top, _, measure, _), at = self._plain, self._matcher._front.at
         position, reading = at.events, self._reading(events, arrays)
         room = np.empty((ROWS, min(self._step, len(events)) + 1), np.int64)
         begin, passed, admitted, watch = 0, 0, 0, self._stopwatch
         while passed < len(events):
             end, out = min(begin + MOST, len(events)), construction.room
             span = Span(begin, end, position, at.ties, measure, scan.span, self._stacks.bound)
-            keys = self._coding.size(self._key)
-            found = self._swept(partial(scan.sweep, reading, keys, span), room, out)
+            found = self._swept(partial(scan.sweep, reading, self._plain.keys, span), room, out)
             begin, admitted = found.reached, admitted + found.admitted
             at.numbers += found.admitted
             if found.written:
@@ -173,12 +185,12 @@ class Sweep:
     def _arrays(self, events: Events) -> list[NDArray[Any]] | None:
         """Times, types and the numbers of keys, if all these are whole numbers."""
         found: list[NDArray[Any]] = [events.ts, events.types]
-        for test in self._plain.tests:
+        for test in self._plain.key.tests:
             column = events.columns.get(test.attribute)
             if column is None or column.valid is not None:
                 return None
             is_coded = column.dictionary is not None
-            if is_coded and self._coding.streaming:  # where dictionaries come and go
+            if is_coded and self._plain.coding.streaming:  # where dictionaries come and go
                 return None
             if not is_coded and column.type.kind is not Kind.INTEGER:
                 return None
@@ -201,7 +213,7 @@ class Sweep:
 
     def _has_codes(self, events: Events, arrays: list[NDArray[Any]]) -> bool:
         """Whether codes are made of the keys, and not by a table."""
-        if not self._plain.tests or self._codes.digits is not None:
+        if not self._plain.key.tests or self._codes.digits is not None:
             return True
         return not self._codes.is_table and self._learn(events, arrays, 0)
 
@@ -218,7 +230,8 @@ class Sweep:
             return True
         states = self._matcher._front.states_of(events.type_names)
         for count in (self._matcher._plan.options.block, self._step):
-            _, types, *keys = (array[begin : begin + count].astype(np.int64) for array in arrays)
+            block = slice(begin, begin + count)
+            types, *keys = (array[block].astype(np.int64) for array in arrays[TYPES:])
             is_admitted = states[types + 1] != 0
             if self._codes.fit(np.stack([key[is_admitted] for key in keys]), len(events)):
                 return True
