@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 from sase.binding.bound import (
     Aggregate,
@@ -23,6 +24,8 @@ from sase.binding.bound import (
     Reference,
     Truth,
 )
+from sase.binding.types import DataType, Kind
+from sase.lang.units import NANOSECONDS
 
 Names = Mapping[int, str]
 _INDEX = {Part.EVENT: "", Part.ALL: "[]"}
@@ -60,6 +63,10 @@ def value_text(value: Expression, names: Names) -> str:
             return str(truth).upper()
         case Constant(value=str(text)):
             return "'" + text.replace("'", "''") + "'"
+        case Constant(value=int(nanoseconds), type=DataType(kind=Kind.INTERVAL)):
+            return _interval(nanoseconds)
+        case Constant(value=int(nanoseconds), type=DataType(kind=Kind.TIMESTAMP)):
+            return _timestamp(nanoseconds)
         case Constant(value=number):
             return str(number)
         case Placeholder(name=name):
@@ -81,6 +88,25 @@ def test_text(test: EquivalenceTest) -> str:
     """What an equivalence test asks for, without its brackets."""
     fixed = "" if test.value is None else f" = {value_text(test.value, {})}"
     return f"{test.attribute}{fixed}"
+
+
+def _interval(nanoseconds: int) -> str:
+    """A length of time in the greatest unit of which it is a whole number."""
+    sizes = reversed(NANOSECONDS.items()) if nanoseconds else [("seconds", 1)]
+    unit, size = next((unit, size) for unit, size in sizes if nanoseconds % size == 0)
+    count = nanoseconds // size
+    return f"{count} {unit.removesuffix('s') if abs(count) == 1 else unit}"
+
+
+def _timestamp(nanoseconds: int) -> str:
+    """A point in time; those that no calendar shows are their nanoseconds."""
+    seconds, rest = divmod(nanoseconds, 10**9)
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    except OverflowError:
+        return str(nanoseconds)
+    fraction = f".{rest:09}".rstrip("0") if rest else ""
+    return f"TIMESTAMP '{moment.replace(tzinfo=None).isoformat(' ')}{fraction}'"
 
 
 def _series(component: int, part: Part, names: Names) -> str:

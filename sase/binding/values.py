@@ -128,7 +128,7 @@ def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
     result, *others = [bind_value(operand, scope) for operand in node.operands]
     for operator, right in zip(node.operators, others, strict=True):
         result, right = on_raw_time(result, right, scope)
-        data_type = _arithmetic(operator, result.type, right.type)
+        data_type = arithmetic(operator, result.type, right.type)
         if data_type is None:
             both = f"{result.type.described()} and {right.type.described()}"
             hint = _arithmetic_hint(result.type, right.type)
@@ -167,7 +167,8 @@ def _raw(interval: Expression, scope: Scope) -> Expression:
     return Constant(FLOAT, float(units), span=interval.span)
 
 
-def _arithmetic(operator: str, left: DataType, right: DataType) -> DataType | None:
+def arithmetic(operator: str, left: DataType, right: DataType) -> DataType | None:
+    """The type of what two values make; None if the operator cannot join them."""
     kinds = (left.kind, right.kind)
     if Kind.UNKNOWN in kinds and not {Kind.STRING, Kind.BOOLEAN, Kind.OTHER} & set(kinds):
         return UNKNOWN

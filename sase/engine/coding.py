@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sase.engine.events import Column
 from sase.engine.expressions import Interner, Lane, lane_of
 from sase.engine.expressions.layout import UNSCALED
 from sase.engine.kernels.checks import UNDECLARED
-from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER
+from sase.engine.kernels.operations import INTEGER
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.keys import KeyCodes, TextCodes
 
@@ -130,7 +129,7 @@ class PlanCoding:
         """The key of some tests."""
         if tests not in self._keys:
             key = self._keys[tests] = Key(tests)
-            self._key_codes[key] = KeyCodes(streaming=self.streaming)
+            self._key_codes[key] = KeyCodes(len(tests), streaming=self.streaming)
         return self._keys[tests]
 
     def codes_of(self, key: Key) -> KeyCodes:
@@ -143,15 +142,8 @@ class PlanCoding:
 
     def codes(self, block: Block, key: Key) -> Numbers:
         """The codes of the block's events; of a single test also `UNDECLARED`."""
-        rows: list[Numbers] = []
-        known: Mask | None = None
-        for test in key.tests:
-            parts, valid = self._key(block, test)
-            rows += parts
-            if valid is not None:
-                known = valid if known is None else known & valid
-        together = rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
-        codes = self._key_codes[key].codes(together, known, block.numbers)
+        lanes = [self._key(block, test) for test in key.tests]
+        codes = self._key_codes[key].of(lanes, block.numbers)
         if len(key.tests) == 1:
             # An inferred test is on what all types of its components declare.
             attribute = key.tests[0].attribute
@@ -219,19 +211,17 @@ class PlanCoding:
 
     # ------------------------------------------------------------ keys
 
-    def _key(self, block: Block, test: EquivalenceTest) -> tuple[list[Numbers], Mask | None]:
-        """What a test is on as rows of numbers that are equal where its values are."""
+    def _key(self, block: Block, test: EquivalenceTest) -> Lane:
+        """The values that a test is on."""
         if test.attributes:
-            lane = self._joined(block, test)
-            return _comparable(lane), lane.valid
+            return self._joined(block, test)
         attribute = test.attribute
         column = block.events.columns.get(attribute)
         if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
-            values = np.asarray(block.lane(attribute).values, np.int64)
-            return [values], self._declared(block, attribute)
+            declared = self._declared(block, attribute)
+            return Lane(block.lane(attribute).values, INTEGER, declared)
         if column is None or column.dictionary is None:
-            lane = block.lane(attribute)
-            return _comparable(lane), lane.valid
+            return block.lane(attribute)
         codes = column.values[block.rows].astype(np.int64)
         if self.streaming:
             codes = self._by_text(codes, column.dictionary, attribute, block)
@@ -239,7 +229,7 @@ class PlanCoding:
         declared = self._declared(block, attribute)
         if declared is not None:
             known = declared if known is None else known & declared
-        return [codes], known
+        return Lane(codes, INTEGER, known)
 
     def _joined(self, block: Block, test: EquivalenceTest) -> Lane:
         """The attribute that a test reads of events, which goes by their type."""
@@ -268,41 +258,3 @@ class PlanCoding:
         values = dictionary.to_pylist()
         found[used] = known.codes([values[code] for code in used.tolist()], last)
         return found[codes]
-
-
-def _comparable(lane: Lane) -> list[Numbers]:
-    """The numbers of an attribute as they are; floats and mixed ones as a class and a number.
-
-    An integral float is the integer that it equals, and a decimal the float.
-    """
-    if isinstance(lane.tag, int) and lane.tag != FLOAT:
-        return [np.asarray(lane.values, np.int64)]
-    bits = np.ascontiguousarray(lane.values).view(np.int64)
-    tags = np.broadcast_to(lane.tag, bits.shape)
-    classes, numbers = np.full(len(bits), INTEGER, np.int64), bits.copy()
-    reals = bits.view(np.float64)
-    is_real = tags == FLOAT
-    if lane.valid is not None:
-        is_real = is_real & lane.valid
-    whole = is_real.copy()
-    whole[is_real] = (
-        (np.floor(reals[is_real]) == reals[is_real]) & (reals[is_real] >= -(2.0**63))
-        & (reals[is_real] < 2.0**63)
-    )  # fmt: skip
-    numbers[whole] = reals[whole].astype(np.int64)
-    classes[is_real & ~whole] = FLOAT
-    for place in np.flatnonzero(tags >= EXACT):
-        classes[place], numbers[place] = _simplest(int(bits[place]), int(tags[place]) - EXACT)
-    return [classes, numbers]
-
-
-def _simplest(units: int, scale: int) -> tuple[int, int]:
-    """A decimal or time as what it equals: an integer, a float, or the fewest digits."""
-    value = Fraction(units, 10**scale)
-    if value.denominator == 1:
-        return INTEGER, int(value)
-    if Fraction(float(value)) == value:
-        return FLOAT, int(np.float64(float(value)).view(np.int64))
-    while units % 10 == 0:
-        units, scale = units // 10, scale - 1
-    return EXACT + scale, units

@@ -161,6 +161,7 @@ def loader_of(
         (*plan.attributes, *seq, *more),
         classify=lambda events: classified(events, plan.definitions, coding),
         on_bad_row=on_bad_row,
+        check=plan.check_types,
     )
 
 

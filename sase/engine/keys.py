@@ -8,14 +8,19 @@ codes stay few also where keys never repeat.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.engine.expressions import Lane
 from sase.engine.kernels.compiling import frozen
 from sase.engine.kernels.keys import KeyTable, compose, encode, recycle
+from sase.engine.kernels.operations import INTEGER
 from sase.engine.kernels.stacks import NOTHING
+from sase.engine.key_values import classed, is_plain
 
 Numbers = NDArray[np.int64]
 # The bits of the widest codes that are made of keys themselves: always, and where all events are
@@ -26,14 +31,30 @@ BITS = 1
 
 
 class KeyCodes:
-    """The codes of one key, which is one number or several."""
+    """The codes of one key, which is one value or several.
 
-    def __init__(self, *, streaming: bool = False) -> None:
+    A value is a row of numbers as long as all are of one kind; from the first of another kind on
+    it is two, the class beside the number.
+    """
+
+    def __init__(self, values: int = 1, *, streaming: bool = False) -> None:
         self._streaming = streaming
+        # What the numbers of each value are; None where they may be of several kinds.
+        self._tags: list[int | None] = [INTEGER] * values
         # For each number of a key the least, its bits in a code, and how far they are shifted.
         self._digits: Numbers | None = None
         self._table: KeyTable | None = None
         self.size = 1  # all codes are less
+
+    def of(self, lanes: Sequence[Lane], numbers: Numbers) -> Numbers:
+        """The codes of keys, given as their values; `NOTHING` where one of these is NULL."""
+        masks = [lane.valid for lane in lanes if lane.valid is not None]
+        known = reduce(np.logical_and, masks) if masks else None
+        if not len(numbers) or known is not None and not known.any():
+            return np.full(len(numbers), NOTHING, np.int64)
+        rows = [row for place, lane in enumerate(lanes) for row in self._rows(place, lane, numbers)]
+        together = rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
+        return self.codes(together, known, numbers)
 
     def codes(self, rows: Numbers, known: NDArray[np.bool_] | None, numbers: Numbers) -> Numbers:
         """The codes of keys, a column each; `NOTHING` for those that are not known.
@@ -61,8 +82,13 @@ class KeyCodes:
 
     @property
     def digits(self) -> Numbers | None:
-        """How codes are made of keys, where they are, as kernels take it."""
-        return self._digits if self._table is None else None
+        """How codes are made of keys that are whole numbers, where they are, as kernels take it."""
+        return self._digits if self.is_open else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether codes are made of keys that are whole numbers, or may be yet."""
+        return self._table is None and all(tag == INTEGER for tag in self._tags)
 
     def fit(self, rows: Numbers, events: int) -> bool:
         """Whether codes can be made of keys, among so many events, as the first's range grows."""
@@ -94,11 +120,6 @@ class KeyCodes:
         self.size = 1 << int(self._digits[:, BITS].sum())
         return True
 
-    @property
-    def is_table(self) -> bool:
-        """Whether a table gives the codes out, and it is too late to make them of keys."""
-        return self._table is not None
-
     def recycle(self, horizon: int) -> None:
         """Give up the codes of keys that no event from this one on has, once they are many."""
         table = self._table
@@ -111,12 +132,37 @@ class KeyCodes:
     def saved(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
         table = None if self._table is None else self._table._asdict()
-        return {"digits": self._digits, "table": table, "size": self.size}
+        return {"tags": self._tags, "digits": self._digits, "table": table, "size": self.size}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from a state that was saved."""
-        self._digits, self.size = saved["digits"], saved["size"]
+        self._tags, self._digits, self.size = saved["tags"], saved["digits"], saved["size"]
         self._table = None if saved["table"] is None else KeyTable(**saved["table"])
+
+    def _rows(self, place: int, lane: Lane, numbers: Numbers) -> list[Numbers]:
+        """The values of a lane as rows of numbers, as those before them were given."""
+        if self._digits is None and self._table is None and is_plain(lane):
+            assert isinstance(lane.tag, int)
+            self._tags[place] = lane.tag
+        if is_plain(lane) and lane.tag == self._tags[place]:
+            return [np.asarray(lane.values, np.int64)]
+        if self._tags[place] is not None:
+            self._mix(place, numbers)
+        return classed(lane)
+
+    def _mix(self, place: int, numbers: Numbers) -> None:
+        """Have the class of a value beside its number, also in the keys that there are."""
+        tag, self._tags[place] = self._tags[place], None
+        assert tag is not None
+        if self._table is None and self._digits is not None:
+            self._hash(len(self._digits), numbers)
+        if self._table is None:
+            return
+        row = place + self._tags[:place].count(None)
+        keys = self._table.keys
+        rows = [*keys[:row], *classed(Lane(keys[row], tag)), *keys[row + 1 :]]
+        old = self._table._replace(keys=np.stack(rows))
+        self._table = self._rebuild(old, len(old.used), 0)
 
     def _most_bits(self, events: int) -> int:
         if self._streaming:

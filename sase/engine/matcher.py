@@ -90,7 +90,7 @@ class Matcher:
             every=plan.watches_all,
         )
         # The position of the first event, where those before are searched apart.
-        self._front.at.events = self._forgotten = begin
+        self._front.at.events, self._forgotten = begin, 0
         self._loader = loader_of(plan, coding, plan.on_bad_row)
         # What is loaded again is good, and does not come as it is pushed.
         self._load_again = loader_of(plan, coding, "error").load

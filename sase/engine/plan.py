@@ -18,6 +18,7 @@ from sase.binding.text import value_text
 from sase.engine.options import Options
 from sase.errors import SchemaError
 from sase.lang.ast import StrategyName
+from sase.planning.agreement import Known, Unsaid
 from sase.planning.nodes import (
     Negation,
     Operator,
@@ -120,6 +121,20 @@ class EnginePlan:
             f"the query was compiled without knowing {self.lacking}, and {why}: compile it for"
             " these events"
         )
+
+    @cached_property
+    def _unsaid(self) -> Unsaid:
+        return Unsaid(self.operators, self.definitions)
+
+    def check_types(self, known: Known) -> None:
+        """Refuse events whose columns hold what the query does not compare with, or cannot."""
+        if self._unsaid.is_any:
+            why = self._unsaid.disagreement(known)
+            if why is not None:
+                raise SchemaError(
+                    "the query was compiled without knowing what columns hold, and in these events"
+                    f" {why}: compile it for them, or cast the columns"
+                )
 
     @cached_property
     def split(self) -> Split:

@@ -16,7 +16,7 @@ from sase.engine.saving import StateError
 from sase.errors import SaseError
 
 # To be changed with every change of what any part saves, or of what it means.
-FORMAT = 3
+FORMAT = 4
 
 
 def snapshot(matcher: Matcher) -> bytes:
@@ -37,6 +37,7 @@ def snapshot(matcher: Matcher) -> bytes:
         "oldest": matcher._oldest,
         "notes": matcher._notes.saved(),
         "front": matcher._front.saved(),
+        "loader": matcher._loader.saved(),
         "coding": context.coding.saved(),
         "store": context.store.saved(),
         "operators": [operator.saved() for operator in matcher._operators],
@@ -70,6 +71,7 @@ def restored(plan: EnginePlan, data: bytes) -> Matcher:
 def _fill(matcher: Matcher, state: dict[str, Any]) -> None:
     context = matcher._context
     # Codes first: all other states are in terms of them, and rows are loaded again with them.
+    matcher._loader.restore(state["loader"])
     context.coding.restore(state["coding"])
     context.store.restore(state["store"])
     matcher._front.restore(state["front"])

@@ -215,7 +215,7 @@ class Sweep:
         """Whether codes are made of the keys, and not by a table."""
         if not self._plain.key.tests or self._codes.digits is not None:
             return True
-        return not self._codes.is_table and self._learn(events, arrays, 0)
+        return self._codes.is_open and self._learn(events, arrays, 0)
 
     def _learn(self, events: Events, arrays: list[NDArray[Any]], begin: int) -> bool:
         """Whether codes can be made of the keys of the events from one on, of many or of a step.

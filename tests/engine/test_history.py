@@ -66,6 +66,24 @@ def test_batches_with_dictionaries_of_their_own() -> None:
     assert most <= 20
 
 
+def test_batches_whose_dictionaries_hold_null() -> None:
+    """Their events stand side by side in a table of matches."""
+    batches = []
+    for start, names in ((0, ["x", None]), (4, [None, "z", "x"])):
+        columns = {"ts": range(start, start + 4), "type": ["A", "B"] * 2, "id": [1] * 4}
+        codes = pa.array([0, 1, len(names) - 1, None], pa.int8())
+        columns["s"] = pa.DictionaryArray.from_arrays(codes, names)
+        batches.append(pa.RecordBatch.from_pydict(columns))
+    matcher = sase.compile(QUERY, batches[0].schema, types=["A", "B", "C"]).open()
+    first, second = (matcher.push(batch).to_arrow() for batch in batches)
+    assert first.schema == second.schema
+    for found in (first, second):
+        for match in found.to_pylist():
+            for event in (match["a"], match["b"]):
+                assert event["s"] == [r for b in batches for r in b.to_pylist()][event["ts"]]["s"]
+    assert {row["a"]["ts"] for row in second.to_pylist()} == {0, 2, 4, 6}
+
+
 def test_a_column_that_is_empty_or_missing_at_times() -> None:
     """Its values are where they were."""
     events = rows(500)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sase
+from sase.binding.schema import EventType
+from sase.errors import SchemaError
 
 FEW, MANY = [1, 2, 1, 1], [1, 2**40, 1, 1]
 KINDS = [
@@ -45,3 +51,139 @@ def test_events_agree(kind: pa.DataType, numbers: list[int], with_null: bool) ->
     matches = sase.match("EVENT SEQ(A a, B b) WHERE [k]", table, plan="basic")
     found = [(row["a"], row["b"]) for row in matches.rows.to_pylist()]
     assert found == [(0, 2), (0, 3)]
+
+
+# ---------------------------------------------------------------- one stream, several kinds
+
+NUMBERS = {
+    "integer": [1, 2, 3, None, 2**40],
+    "float": [1.0, 2.5, float(2**40), None, -0.0],
+    "decimal": [Decimal("1.0"), Decimal("2.5"), Decimal("0.1"), None],
+    "null": [None],
+}
+push = st.sampled_from(list(NUMBERS)).flatmap(
+    lambda kind: st.lists(
+        st.tuples(st.sampled_from("AB"), *[st.sampled_from(NUMBERS[kind])] * 2),
+        min_size=1,
+        max_size=6,
+    )
+)
+
+
+@pytest.mark.parametrize("keys", [["k"], ["k", "m"]])
+@pytest.mark.parametrize("schema", [sase.Schema(), sase.Schema(time_unit="s")], ids=["", "unit"])
+@given(pushes=st.lists(push, min_size=2, max_size=4), cut=st.integers(0, 4))
+def test_numbers_of_several_kinds_in_one_stream(
+    keys: list[str], schema: sase.Schema, pushes: list[list[Any]], cut: int
+) -> None:
+    """Where no schema says what a column holds each push may: what is equal is equal."""
+    plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE [{', '.join(keys)}]", schema)
+    matcher, found, events = plan.open(), [], []
+    for number, rows in enumerate(pushes):
+        if number == cut:
+            matcher = plan.restore(matcher.snapshot())
+        given_now = [
+            {"ts": len(events) + place, "type": name, "k": k, "m": m}
+            for place, (name, k, m) in enumerate(rows)
+        ]
+        events += given_now
+        matches = matcher.push(pa.Table.from_pylist(given_now))
+        found += [(row["a"], row["b"]) for row in matches.rows.to_pylist()]
+    expected = [
+        (i, j)
+        for j, b in enumerate(events)
+        for i, a in enumerate(events[:j])
+        if (a["type"], b["type"]) == ("A", "B")
+        and all(a[key] is not None and a[key] == b[key] for key in keys)
+    ]
+    assert sorted(found) == sorted(expected)
+
+
+def test_times_of_several_resolutions_in_one_stream() -> None:
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [k]", sase.Schema())
+    matcher = plan.open()
+    coarse = pa.array([5, 6], pa.timestamp("s"))
+    fine = pa.array([5_000_000, 6_000_001], pa.timestamp("us"))
+    first = matcher.push(pa.table({"ts": [0, 1], "type": ["A", "A"], "k": coarse}))
+    then = matcher.push(pa.table({"ts": [2, 3], "type": ["B", "B"], "k": fine}))
+    assert not len(first)
+    assert [(row["a"], row["b"]) for row in then.rows.to_pylist()] == [(0, 2)]
+
+
+def test_tables_of_types_with_different_kinds_pushed_one_by_one() -> None:
+    whole, broken = pa.table({"ts": [0, 1], "k": [1, 2]}), pa.table({"ts": [2, 3], "k": [2.0, 0.5]})
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [k]", {"A": whole, "B": broken})
+    matcher = plan.open()
+    assert not len(matcher.push({"A": whole}))
+    assert [(row["a"], row["b"]) for row in matcher.push({"B": broken}).rows.to_pylist()] == [
+        (1, 2)
+    ]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["", "restored"])
+def test_a_stream_keeps_the_kind_of_a_column(again: bool) -> None:
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [k] WITHIN 9", sase.Schema())
+    matcher = plan.open()
+    matcher.push(pa.table({"ts": [0], "type": ["A"], "k": [0]}))
+    if again:
+        matcher = plan.restore(matcher.snapshot())
+    with pytest.raises(SchemaError, match=r"`k` is a string here, .* had it as an integer"):
+        matcher.push(pa.table({"ts": [1], "type": ["B"], "k": ["x"]}))
+    # Which was not taken, and neither does what was refused count.
+    assert len(matcher.push(pa.table({"ts": [1], "type": ["B"], "k": [0.0]})).rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("a.k = 'x'", "`a.k` is an integer and `'x'` is a string"),
+        ("a.k = b.m", "`a.k` is an integer and `b.m` is a string"),
+        ("b.m < 3", "`b.m` is a string and `3` is an integer"),
+        ("a.f = 1", "`a.f` is a boolean and `1` is an integer"),
+        ("a.k BETWEEN 1 AND 'x'", "`a.k` is an integer and `'x'` is a string"),
+        ("a.k IN (1, 'x')", "`a.k` is an integer and `'x'` is a string"),
+        ("a.k LIKE 'x%'", "LIKE is for texts, and `a.k` is an integer"),
+        ("a.k + b.m > 0", "`a.k` is an integer and `b.m` is a string: `+` does not take that"),
+        ("-a.m > 0", "`a.m` is a string: `-` does not take that"),
+        ("length(a.k) > 1", "`a.k` is an integer: `length` does not take that"),
+        ("least(a.k, b.m) > 0", "`least` does not take that"),
+        ("abs(a.k + 1) = 'x'", "`abs(a.k + 1)` is an integer and `'x'` is a string"),
+        ("[k = 'x']", "`a.k` is an integer and `'x'` is a string"),
+        ("b.ts - a.ts < 5 minutes", "an integer and `5 minutes` is an interval"),
+        ("a.k > 0 AND (a.k < 5 OR a.m = 1)", "`a.m` is a string and `1` is an integer"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_when_events_show_it(where: str, why: str) -> None:
+    """The query is compiled without knowing the columns, and means nothing for these."""
+    plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 9", sase.Schema())
+    columns = {"k": [1, 2], "m": ["x", "y"], "f": [True, False]}
+    events = pa.table({"ts": [0, 1], "type": ["A", "B"], **columns})
+    with pytest.raises(SchemaError, match=re.escape(why)):
+        plan.run(events)
+    with pytest.raises(SchemaError, match=re.escape(why)):
+        plan.open().push(events)
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["sum(a[].m) > 1", "a[i].k > a[i-1].m", "b.m > max(a[].k)"],
+)
+def test_nor_over_series(where: str) -> None:
+    plan = sase.compile(f"EVENT SEQ(A+ a[], B b) WHERE {where} WITHIN 9", sase.Schema())
+    with pytest.raises(SchemaError, match="without knowing what columns hold"):
+        plan.run(pa.table({"ts": [0, 1], "type": ["A", "B"], "k": [1, 2], "m": ["x", "y"]}))
+
+
+def test_columns_of_types_that_are_of_several_kinds() -> None:
+    types = (EventType("A"), EventType("B"))
+    events = {"A": pa.table({"ts": [0], "k": [1]}), "B": pa.table({"ts": [1], "k": ["x"]})}
+    schema = sase.Schema(types=types)
+    for where in ("[k]", "a.k = b.k"):
+        plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 9", schema)
+        with pytest.raises(SchemaError, match="`a.k` is an integer and `b.k` is a string"):
+            plan.run(events)
+    plan = sase.compile("EVENT SEQ(ANY(A, B) a) WHERE a.k = 1", schema)
+    with pytest.raises(SchemaError, match="`a.k` is an integer in one type and a string in"):
+        plan.run(events)
+    apart = sase.compile("EVENT SEQ(A a, B b) WHERE a.k = 1 AND b.k = 'x' WITHIN 9", schema)
+    assert len(apart.run(events).rows) == 1

@@ -23,10 +23,23 @@ def gathered(chunks: list[pa.Array], places: Int64s) -> pa.ChunkedArray:
     ]
     if len(parts) < 2:
         return pa.chunked_array(parts, chunks[0].type)
-    whole = pa.chunked_array(parts).unify_dictionaries().combine_chunks()
+    whole = pa.chunked_array(unifiable(parts)).unify_dictionaries().combine_chunks()
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
     return pa.chunked_array([whole.take(pa.array(back))])
+
+
+def unifiable(parts: list[pa.Array]) -> list[pa.Array]:
+    """The same with no NULL among the values of a dictionary, which Arrow does not unify."""
+    if not any(pa.types.is_dictionary(part.type) and part.dictionary.null_count for part in parts):
+        return parts
+    again = [part.dictionary_decode().dictionary_encode() for part in parts]
+    return [
+        pa.DictionaryArray.from_arrays(
+            each.indices.cast(part.type.index_type), each.dictionary, ordered=part.type.ordered
+        )
+        for each, part in zip(again, parts, strict=True)
+    ]
 
 
 def alike(chunks: list[pa.Array]) -> list[pa.Array]:

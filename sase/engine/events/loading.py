@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sase.binding import Schema
-from sase.binding.types import INTEGER, Kind
+from sase.binding.types import INTEGER, DataType, Kind
 from sase.engine.events.event_types import (
     Typed,
     no_types,
@@ -25,7 +26,7 @@ from sase.engine.events.numbers import number_column
 from sase.engine.events.order import looked_at, stream_order
 from sase.engine.events.quick import Quick
 from sase.engine.events.reading import Reading, read
-from sase.engine.events.resolving import Resolved, resolve
+from sase.engine.events.resolving import Known, Resolved, resolve
 from sase.engine.events.stream import Classify, Column, Events, Int64s
 from sase.engine.events.strings import Dictionaries, string_column
 from sase.engine.events.times import read_times
@@ -60,6 +61,7 @@ class Loader:
         *,
         classify: Classify | None = None,
         on_bad_row: str = "error",
+        check: Callable[[Known], object] = lambda known: None,
     ) -> None:
         if schema.definitions and classify is None:
             raise ValueError("conditions define the types of events: loading needs `classify`")
@@ -68,6 +70,9 @@ class Loader:
         self.quarantines = on_bad_row == "quarantine"
         self._classify = classify if schema.definitions else None
         self._resolved: tuple[list[object], Resolved] | None = None
+        # What the columns of all inputs held, and what else there is to say against that.
+        self._check = check
+        self._known: Known = {}
         self.quick: Quick | None = None
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
@@ -76,6 +81,20 @@ class Loader:
         if not self.quarantines:
             return opened(events)
         return mended_to_load(opened(events, keeps_rows=True), self.schema, self.names)
+
+    def saved(self) -> list[Any]:
+        """What the columns held, as plain values."""
+        return [
+            [type_name, name, found.kind.value, found.resolution, found.scale]
+            for (type_name, name), found in self._known.items()
+        ]
+
+    def restore(self, saved: list[Any]) -> None:
+        """Go on from what was saved."""
+        self._known = {
+            (type_name, name): DataType(Kind(kind), resolution, scale)
+            for type_name, name, kind, resolution, scale in saved
+        }
 
     def load(self, events: object, threads: int = 1) -> Events:
         """The events of an input."""
@@ -129,14 +148,32 @@ class Loader:
         if self._classify is not None:
             types, type_names = self._classify(loaded)
             loaded = replace(loaded, types=types, type_names=type_names)
+        self._known |= self._found(resolved)
         return loaded
 
     def _resolve(self, inputs: Inputs) -> Resolved:
         """The columns of the input, found before if the last one had the same."""
         key = inputs.columns
         if self._resolved is None or self._resolved[0] != key:
-            self._resolved = (key, resolve(inputs, self.schema, self.names))
+            resolved = resolve(inputs, self.schema, self.names)
+            self._check_types(self._found(resolved))
+            self._resolved = (key, resolved)
         return self._resolved[1]
+
+    def _check_types(self, found: Known) -> None:
+        """Refuse columns that hold what is in no order with what came before under their name."""
+        for key, data_type in found.items():
+            before = self._known.get(key, data_type)
+            if not before.compares_with(data_type):
+                raise SchemaError(
+                    f"`{key[1]}` is {data_type.described()} here, and the events before had it as"
+                    f" {before.described()}: cast the column"
+                )
+        self._check(self._known | found)
+
+    def _found(self, resolved: Resolved) -> Known:
+        """What the columns of an input hold."""
+        return {(None, self.schema.time): _told(resolved.time)} | resolved.known
 
     def _judged(self, reading: Reading) -> Refused:
         """The bad rows, if they may be left out."""
@@ -192,6 +229,10 @@ class Loader:
             else:
                 columns[wanted.name] = column
         if self.schema.time in self.names:
-            time = INTEGER if resolved.time.kind is Kind.FLOAT else resolved.time
-            columns[self.schema.time] = Column(time, ts)
+            columns[self.schema.time] = Column(_told(resolved.time), ts)
         return columns, by_type
+
+
+def _told(time: DataType) -> DataType:
+    """The type of times as conditions see it: seconds as floats are whole microseconds."""
+    return INTEGER if time.kind is Kind.FLOAT else time

@@ -14,6 +14,8 @@ from sase.engine.events.roles import missing, require
 from sase.engine.events.times import compiled_time, resolution_of
 from sase.errors import SchemaError
 
+# What columns hold, by name, and by type where those of several types differ.
+Known = dict[tuple[str | None, str], DataType]
 Targets = Mapping[int, DataType]  # by the number of the table, for those that have the column
 
 
@@ -37,6 +39,16 @@ class Resolved:
     time: DataType
     resolution_ns: int | None
     columns: tuple[Wanted, ...]
+
+    @property
+    def known(self) -> Known:
+        """What the columns hold that hold any values, by type where it goes by that."""
+        return {
+            (type_name, column.name): column.type
+            for column in self.columns
+            for type_name in column.type_names or (None,)
+            if column.type != UNKNOWN
+        }
 
 
 def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.types import INTEGER
+from sase.engine.events.gathering import unifiable
 from sase.engine.events.inputs import opened
 from sase.engine.events.numbers import number_column
 from sase.engine.events.order import stream_order
@@ -63,11 +64,18 @@ def _pieces(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iter
     for _, table in files.batches(names, plan.named):
         parts.append(table)
         if sum(part.nbytes for part in parts) >= most:
-            yield _sorted(pa.concat_tables(parts), begin, plan.schema)
+            yield _sorted(_joined(parts), begin, plan.schema)
             begin += sum(part.num_rows for part in parts)
             parts = []
     if parts:
-        yield _sorted(pa.concat_tables(parts), begin, plan.schema)
+        yield _sorted(_joined(parts), begin, plan.schema)
+
+
+def _joined(parts: list[pa.Table]) -> pa.Table:
+    """Tables as one whose dictionaries can be made one."""
+    whole = pa.concat_tables(parts)
+    columns = [pa.chunked_array(unifiable(each.chunks), each.type) for each in whole.columns]
+    return pa.Table.from_arrays(columns, schema=whole.schema)
 
 
 def _sorted(table: pa.Table, begin: int, schema: Schema) -> pa.Table:

@@ -219,6 +219,22 @@ def test_files_in_pieces_and_sorted_on_disk(shuffled: bool, tmp_path: Path) -> N
     assert ("sorted on disk" in told) == shuffled
 
 
+def test_dictionaries_that_hold_null_are_sorted_on_disk(tmp_path: Path) -> None:
+    for number, names in enumerate([[None, "z", "x"], ["x", None]]):
+        codes = pa.array([0, 1, len(names) - 1, None], pa.int8())
+        columns = {"ts": [row - 4 * number for row in range(4)], "type": ["A", "B"] * 2}
+        table = pa.table(columns | {"s": pa.DictionaryArray.from_arrays(codes, names)})
+        with pa.ipc.new_file(tmp_path / f"{number}.arrow", table.schema) as writer:
+            writer.write_table(table)
+    plan = sase.compile("EVENT SEQ(A a, B b) RETURN a.s AS a, b.s AS b", tmp_path)
+    whole, pieces = plan.run(tmp_path), run(plan.engine, tmp_path, held=0)
+    assert {(row["a"], row["b"]) for row in whole} == {
+        ("x", None), (None, None), (None, "z"), ("x", "z")
+    }  # fmt: skip
+    assert pieces.to_pylist() == whole.to_pylist()
+    assert "sorted on disk" in " ".join(pieces.report.notes)
+
+
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_a_bad_row_in_pieces_has_its_number(shuffled: bool, tmp_path: Path) -> None:
     rows = [{"ts": number, "type": "A", "id": number} for number in range(100)]

@@ -1,0 +1,163 @@
+"""Whether events agree with a query that was compiled without knowing what their columns hold.
+
+Binding refuses to compare a number with a text where a schema says which is which. Where it did not
+say so, the columns do, as soon as there are some, and nothing is compared before they were asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import combinations
+
+from sase.binding.bound import (
+    Aggregate,
+    Between,
+    BoundComponent,
+    Comparison,
+    Constant,
+    EquivalenceTest,
+    Expression,
+    Like,
+    Membership,
+    Operation,
+    Placeholder,
+    Reference,
+)
+from sase.binding.functions import AGGREGATES, FUNCTIONS
+from sase.binding.text import value_text
+from sase.binding.types import INTERVAL, STRING, UNKNOWN, DataType, merged
+from sase.binding.values import arithmetic
+from sase.planning.reading import within
+
+# What the columns of events hold, by name, and by type where those of several types differ.
+Known = Mapping[tuple[str | None, str], DataType]
+
+
+class Unsaid:
+    """What a query leaves to the events: the types of some values in it."""
+
+    def __init__(self, *parts: object) -> None:
+        self._parts = parts
+
+    @cached_property
+    def is_any(self) -> bool:
+        """Whether some value has a type that is not known."""
+        values = (Reference, Aggregate, EquivalenceTest)
+        return any(each.type == UNKNOWN for each in within(self._parts) if isinstance(each, values))
+
+    def disagreement(self, known: Known) -> str | None:
+        """What cannot be compared or computed with, as the events are; None if all can."""
+        return next(_Values(self._parts, known).wrong(), None)
+
+
+class _Values:
+    """The values of a query with the types that events give them."""
+
+    def __init__(self, parts: Iterable[object], known: Known) -> None:
+        self._each = list(within(tuple(parts)))
+        self._known = known
+        components = [each for each in self._each if isinstance(each, BoundComponent)]
+        self._components = {component.index: component for component in components}
+        self._names = {component.index: component.variable for component in components}
+
+    def wrong(self) -> Iterator[str]:
+        """What is wrong, most often nothing."""
+        for each in reversed(self._each):  # what is inside of it before a value
+            match each:
+                case Comparison(left=left, right=right):
+                    yield from self._apart([left, right])
+                case Membership(operand=operand, values=values):
+                    yield from self._apart([operand, *values])
+                case Between(operand=operand, low=low, high=high):
+                    yield from self._apart([operand, low, high])
+                case Like(operand=operand) if not self._type(operand).compares_with(STRING):
+                    yield f"LIKE is for texts, and {self._described(operand)}"
+                case Operation():
+                    yield from self._uncomputed(each)
+                case Aggregate(function=function, attribute=str()):
+                    if not AGGREGATES[function].accepts(self._of(each)):
+                        yield f"{function} does not take {self._of(each).described()}"
+                case EquivalenceTest():
+                    yield from self._differing(each)
+                case Reference():
+                    yield from self._mixed(each)
+
+    def _mixed(self, reference: Reference) -> Iterator[str]:
+        """An attribute that is of several kinds in the types that a component admits."""
+        found = self._candidates(self._components.get(reference.component), reference.attribute)
+        for one, other in combinations(found, 2):
+            if not one.compares_with(other):
+                name = value_text(reference, self._names)
+                both = f"{one.described()} in one type and {other.described()} in another"
+                yield f"`{name}` is {both}"
+
+    def _apart(self, values: list[Expression]) -> Iterator[str]:
+        """Values that are to be compared, and cannot be."""
+        first, *others = values
+        for other in others:
+            if not self._type(first).compares_with(self._type(other)):
+                both = f"{self._described(first)} and {self._described(other)}"
+                yield f"{both}: they cannot be compared"
+
+    def _uncomputed(self, operation: Operation) -> Iterator[str]:
+        types = [self._type(operand) for operand in operation.operands]
+        function = FUNCTIONS.get(operation.name)
+        if function is not None:
+            is_possible = all(map(function.accepts, types))
+            if function.most is None:
+                is_possible &= all(a.compares_with(b) for a, b in combinations(types, 2))
+        elif len(types) == 1:
+            is_possible = types[0].is_number or types[0].compares_with(INTERVAL)
+        else:
+            is_possible = arithmetic(operation.name, *types) is not None
+        if not is_possible:
+            described = " and ".join(map(self._described, operation.operands))
+            word = "-" if operation.name == "neg" else operation.name
+            yield f"{described}: `{word}` does not take that"
+
+    def _differing(self, test: EquivalenceTest) -> Iterator[str]:
+        """The types of an attribute whose values are to be equal, if they cannot be."""
+        found: dict[str, DataType] = {}
+        for component in self._components.values():
+            attribute = test.attribute_of(component.index)
+            if attribute is not None:
+                found[f"`{component.variable}.{attribute}`"] = self._found(component, attribute)
+        if test.value is not None:
+            found[f"`{value_text(test.value, {})}`"] = test.value.type
+        for (one, first), (other, second) in combinations(found.items(), 2):
+            if not first.compares_with(second):
+                both = f"{one} is {first.described()} and {other} is {second.described()}"
+                yield f"{both}: they cannot be compared"
+
+    def _described(self, value: Expression) -> str:
+        return f"`{value_text(value, self._names)}` is {self._type(value).described()}"
+
+    def _type(self, value: Expression) -> DataType:
+        if value.type != UNKNOWN or isinstance(value, Constant | Placeholder):
+            return value.type
+        if isinstance(value, Reference):
+            return self._found(self._components.get(value.component), value.attribute)
+        if isinstance(value, Aggregate):
+            return AGGREGATES[value.function].result(self._of(value))
+        types = [self._type(operand) for operand in value.operands]
+        if value.name in FUNCTIONS:
+            return FUNCTIONS[value.name].result(types)
+        return types[0] if len(types) == 1 else arithmetic(value.name, *types) or UNKNOWN
+
+    def _of(self, aggregate: Aggregate) -> DataType:
+        """What an aggregate is over."""
+        component = self._components.get(aggregate.component)
+        return self._found(component, aggregate.attribute or "")
+
+    def _found(self, component: BoundComponent | None, attribute: str) -> DataType:
+        """The type of an attribute of a component's events; of all where none is given."""
+        return merged(self._candidates(component, attribute))
+
+    def _candidates(self, component: BoundComponent | None, attribute: str) -> list[DataType]:
+        names = None if component is None else component.types
+        return [
+            data_type
+            for (type_name, name), data_type in self._known.items()
+            if name == attribute and (type_name is None or names is None or type_name in names)
+        ]
