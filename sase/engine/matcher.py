@@ -90,7 +90,7 @@ class Matcher:
             every=plan.watches_all,
         )
         # The position of the first event, where those before are searched apart.
-        self._front.at.events, self._forgotten = begin, 0
+        self._front.at.events = self._forgotten = begin
         self._loader = loader_of(plan, coding, plan.on_bad_row)
         # What is loaded again is good, and does not come as it is pushed.
         self._load_again = loader_of(plan, coding, "error").load
@@ -313,8 +313,8 @@ class Matcher:
         self._forget_now_and_then()
 
     def _forget_now_and_then(self) -> None:
-        if self._front.at.numbers - self._forgotten >= self._plan.options.stack:
-            self._forgotten = self._front.at.numbers
+        if self._front.at.events - self._forgotten >= self._plan.options.stack:
+            self._forgotten = self._front.at.events
             self._forget()
 
     def _forget(self) -> None:

@@ -54,6 +54,17 @@ def test_single_rows_become_few_pieces() -> None:
     assert 600 <= sum(len(piece.events) for piece in matcher._history.pieces) < 2000
 
 
+@pytest.mark.parametrize("where", ["[id]", "a.id < b.id"])
+def test_rows_of_no_type_of_the_query_go_too(where: str) -> None:
+    """However rare those are that have one."""
+    events = [{"ts": ts, "type": "ABC"[min(ts % 1000, 2)], "id": ts} for ts in range(4000)]
+    plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 600", events)
+    matcher = replace(plan, options=Options(stack=64)).open()
+    for start in range(0, len(events), 10):
+        matcher.push(events[start : start + 10])
+        assert sum(len(piece.events) for piece in matcher._history.pieces) < 1000
+
+
 def test_batches_with_dictionaries_of_their_own() -> None:
     events = rows(900)
     parts = []
