@@ -107,10 +107,10 @@ def _negative(node: ast.Negative, scope: Scope) -> Expression:
         message = f"a minus needs a number, and this is {operand.type.described()}"
         _mismatch(message, node, scope, "a number stands without quotes")
         return unknown(node)
-    return _operation("neg", _computed(operand.type), (operand,), node, scope)
+    return _operation("neg", computed(operand.type), (operand,), node, scope)
 
 
-def _computed(data_type: DataType) -> DataType:
+def computed(data_type: DataType) -> DataType:
     """The type of what is computed: arithmetic on decimals is on floats."""
     return FLOAT if data_type.kind is Kind.DECIMAL else data_type
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.kernels.bindings import gather_level, scatter_level
+from sase.engine.kernels.bindings import gather_level, gather_ranges, scatter_level
 
 Numbers = NDArray[np.int64]
 
@@ -88,14 +88,12 @@ class Bindings:
         """The matches at some places, as columns are taken of a matrix."""
         every, places = key
         assert every == slice(None)
-        if isinstance(places, slice):
-            places = np.arange(self.size)[places]
-        elif places.dtype == np.bool_:
-            places = np.flatnonzero(places)
+        return self._at(places)
+
+    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Bindings:
         lengths = np.ascontiguousarray(self.lengths[:, places])
-        sizes = lengths.sum(axis=0)
-        events = self.events[spread(self.begins[places], sizes)]
-        return Bindings(events, np.cumsum(sizes), lengths)
+        ends = np.cumsum(lengths.sum(axis=0))
+        return Bindings(ranges(self.events, self.ends, places), ends, lengths)
 
     def saved(self) -> dict[str, Numbers]:
         """The arrays."""
@@ -169,6 +167,11 @@ class Listed(Bindings):
         """The last event of each match."""
         return np.asarray(self.levels[-1][np.cumsum(self.lengths[-1]) - 1])
 
+    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Listed:
+        levels = zip(self.levels, self.lengths, strict=True)
+        taken = [ranges(level, np.cumsum(lengths), places) for level, lengths in levels]
+        return Listed(taken, np.ascontiguousarray(self.lengths[:, places]))
+
     def mapped(self, change: Callable[[Numbers], Numbers]) -> Listed:
         """The same with other numbers for the events."""
         return Listed([change(level) for level in self.levels], self.lengths)
@@ -201,8 +204,13 @@ def as_bindings(found: Numbers | Bindings) -> Bindings:
     )
 
 
-def spread(begins: Numbers, sizes: Numbers) -> Numbers:
-    """The places of ranges one after the other."""
-    total = int(sizes.sum())
-    ends = np.cumsum(sizes)
-    return np.asarray(np.arange(total) + np.repeat(begins - (ends - sizes), sizes))
+def ranges(given: Numbers, ends: Numbers, places: slice | NDArray[np.bool_ | np.int64]) -> Numbers:
+    """Numbers of which some are one range, and so on up to the last end: the ranges at places."""
+    begins = np.append(np.zeros(1, np.int64), ends)[: len(ends)]
+    if isinstance(places, slice) and places.step is None:
+        first, last, _ = places.indices(len(ends))
+        return given[begins[first] : ends[last - 1]] if first < last else given[:0]
+    sizes = (ends - begins)[places]
+    out = np.empty(int(sizes.sum()), np.int64)
+    gather_ranges(given, begins[places], sizes, out)
+    return out

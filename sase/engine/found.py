@@ -24,6 +24,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.returned import arrow_column, is_zoned, time_array
 from sase.engine.series_columns import event_column, row_column
 from sase.errors import BudgetError
+from sase.planning.agreement import Known, Unsaid
 
 Numbers = NDArray[np.int64]
 # The matches that results are made of at once.
@@ -43,7 +44,9 @@ class Shape:
     schema: Schema
     texts: Interner
     # Whether the matches can also be had as a set that lists none of them.
-    compresses: bool = False
+    compresses: bool
+    # What the query leaves to events to say.
+    unsaid: Unsaid
 
     @classmethod
     def of(cls, plan: EnginePlan, texts: Interner) -> Shape:
@@ -59,7 +62,15 @@ class Shape:
             plan.schema,
             texts,
             plan.compresses,
+            plan.unsaid,
         )
+
+    def knowing(self, known: Known) -> Shape:
+        """The same where this is known of the columns of events."""
+        if self.columns is None or not self.unsaid.is_any:
+            return self
+        columns = self.unsaid.columns(known)
+        return self if columns == self.columns else replace(self, columns=columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,14 +249,6 @@ class Made:
     def of(cls, found: Found) -> Made:
         """Make them now."""
         return cls(found.shape, found.names, found.width, found.table(), found.rows())
-
-    @classmethod
-    def merged(cls, parts: list[Made], order: Numbers) -> Made:
-        """Several as one, in an order of all."""
-        first, places = parts[0], pa.array(order)
-        made = pa.concat_tables([part.made for part in parts], promote_options="permissive")
-        rows = pa.concat_tables([part.from_rows for part in parts])
-        return replace(first, made=made.take(places), from_rows=rows.take(places))
 
     def __len__(self) -> int:
         return int(self.made.num_rows)

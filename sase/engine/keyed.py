@@ -14,11 +14,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.binding.types import Kind
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
-from sase.engine.found import Found, Made, Part
-from sase.engine.history import History
+from sase.engine.found import Found, Part, Shape
+from sase.engine.kernels.operations import NULL
 from sase.engine.matcher import Matcher
+from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.searches import Pool, Search
@@ -47,12 +49,12 @@ def search_by_key(
         _Part(unlimited, events, np.flatnonzero(of_part == number)) for number in range(threads)
     ]
     with _searching(parts):
-        for made, last in _merged([_Stream(part, history) for part in parts]):
+        for results, last in _merged([_Stream(part, whole.shape) for part in parts]):
             if left is not None:
-                made = made.between(0, left)
-                left -= len(made)
+                results = results.between(0, left)
+                left -= len(results)
             watch(last)
-            yield made
+            yield Found(whole.shape, history, (results,))
             if left == 0:
                 break
     for part in parts:
@@ -84,39 +86,58 @@ def _searching(parts: list[_Part]) -> Iterator[None]:
 
 
 class _Stream:
-    """What is found in a part, of which some is in hand: results, and positions of last events."""
+    """What is found in a part, of which some is in hand: results as the whole matcher has them."""
 
-    def __init__(self, part: _Part, history: History) -> None:
-        self._part, self._history = part, history
+    def __init__(self, part: _Part, shape: Shape) -> None:
+        self._part, self._shape = part, shape
         self._found = part.search.found()
+        # The code of each text of the part as the shape has it.
+        self._codes: Numbers = np.empty(0, np.int64)
+        self._results: Results | None = None
         self.last: Numbers = np.empty(0, np.int64)
-        self._made: Made | None = None
 
     def advance(self) -> bool:
         """Take the next results in hand, if there are any."""
         found = next(self._found, None)
         if found is None:
             return False
-        results = found.moved(lambda places: self._part.positions[places])
-        self._made = Made.of(Found(self._part.matcher.shape, self._history, (results,)))
-        self.last = results.last
+        self._results = self._told(found.moved(lambda places: self._part.positions[places]))
+        self.last = self._results.last
         return True
 
-    def up_to(self, bound: int) -> tuple[Made, Numbers]:
+    def up_to(self, bound: int) -> Results:
         """Those in hand whose last event is at a position or before it."""
-        assert self._made is not None
+        assert self._results is not None
         count = int(np.searchsorted(self.last, bound, "right"))
-        taken, last = self._made.between(0, count), self.last[:count]
-        self._made, self.last = self._made.between(count, len(self._made)), self.last[count:]
-        return taken, last
+        taken = self._results.between(0, count)
+        self._results = self._results.between(count, len(self._results))
+        self.last = self.last[count:]
+        return taken
+
+    def _told(self, results: Results) -> Results:
+        """Results with the codes that texts have in the shape."""
+        columns = zip(self._shape.columns or (), results.values, strict=True)
+        values = [
+            self._coded(each) if column.value.type.kind is Kind.STRING else each
+            for column, each in columns
+        ]
+        return replace(results, values=tuple(values))
+
+    def _coded(self, values: Numbers) -> Numbers:
+        """Tags and bits of texts."""
+        new = self._part.matcher.shape.texts.texts[len(self._codes) :]
+        self._codes = np.append(self._codes, self._shape.texts.codes(new))
+        values, known = values.copy(), values[:, 0] != NULL
+        values[known, 1] = self._codes[values[known, 1]]
+        return values
 
 
-def _merged(streams: list[_Stream]) -> Iterator[tuple[Made, int]]:
+def _merged(streams: list[_Stream]) -> Iterator[tuple[Results, int]]:
     """All results up to the least of the last positions in hand, and that: the rest is behind."""
     live = [stream for stream in streams if stream.advance()]
     while live:
         bound = min(int(stream.last[-1]) for stream in live)
         taken = [stream.up_to(bound) for stream in live]
         live = [stream for stream in live if len(stream.last) or stream.advance()]
-        order = np.argsort(np.concatenate([last for _, last in taken]), kind="stable")
-        yield Made.merged([made for made, _ in taken], order), bound
+        last = np.concatenate([results.last for results in taken])
+        yield Results.merged(taken, np.argsort(last, kind="stable")), bound

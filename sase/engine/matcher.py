@@ -139,7 +139,7 @@ class Matcher:
 
     def _good(self, inputs: Inputs, rows: Numbers | None) -> tuple[Inputs, Events, Numbers | None]:
         """The rows without the bad ones, the events that they are, and the numbers of the rows."""
-        events, count = self._loader.load(inputs), inputs.num_rows
+        events, count = self._loaded(inputs), inputs.num_rows
         if self._quarantine is not None:
             first = self._reorder.arrived
             numbers = np.arange(first, first + count) if rows is None else rows
@@ -208,7 +208,13 @@ class Matcher:
     def load(self, events: object, threads: int = 1) -> tuple[Inputs, Events]:
         """Events of any kind as the engine reads them, sorted where they are not."""
         inputs = self.opened(events)
-        return inputs, self._loader.load(inputs, threads)
+        return inputs, self._loaded(inputs, threads)
+
+    def _loaded(self, inputs: Inputs, threads: int = 1) -> Events:
+        """Events as the engine reads them; results are shown as what their columns hold."""
+        events = self._loader.load(inputs, threads)
+        self.shape = self.shape.knowing(self._loader.known)
+        return events
 
     def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
         """The matches in events that are all there is, after one part without any."""
@@ -380,20 +386,15 @@ class Matcher:
     def report(self, *, is_cut: bool = False) -> Report:
         """What there is to say of all that was searched so far, if not `is_cut` by a limit."""
         total, bad, table = (0, 0, None) if self._quarantine is None else self._quarantine.news()
+        is_at_the_end = self._is_finished and not (is_cut or self._is_done())
         return Report(
             # Where rows were pushed, some may be late, and some wait.
             rows=self._reorder.arrived or self._front.at.events + total,
             bad=total if self._is_finished else bad,
             quarantined=table,
             late=self._reorder.late.count,
-            warnings=self._warnings(is_cut=is_cut),
+            warnings=tuple(self._notes.warnings(of_types=is_at_the_end)),
             counters=tuple(self.counters) if self._is_finished else (),
             timings=self.timings,
             is_complete=not (is_cut or self._is_done()),
         )
-
-    def _warnings(self, *, is_cut: bool) -> tuple[str, ...]:
-        is_at_the_end = self._is_finished and not (is_cut or self._is_done())
-        if not is_at_the_end and not self._context.overflows:
-            return ()
-        return tuple(self._notes.warnings(of_types=is_at_the_end))

@@ -123,17 +123,18 @@ class EnginePlan:
         )
 
     @cached_property
-    def _unsaid(self) -> Unsaid:
+    def unsaid(self) -> Unsaid:
+        """What the query leaves to the events to say."""
         return Unsaid(self.operators, self.definitions)
 
     def check_types(self, known: Known) -> None:
         """Refuse events whose columns hold what the query does not compare with, or cannot."""
-        if self._unsaid.is_any:
-            why = self._unsaid.disagreement(known)
+        if self.unsaid.is_any:
+            why = self.unsaid.disagreement(known)
             if why is not None:
                 raise SchemaError(
                     "the query was compiled without knowing what columns hold, and in these events"
-                    f" {why}: compile it for them, or cast the columns"
+                    f" {why}: compile it for them"
                 )
 
     @cached_property

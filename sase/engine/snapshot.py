@@ -72,6 +72,7 @@ def _fill(matcher: Matcher, state: dict[str, Any]) -> None:
     context = matcher._context
     # Codes first: all other states are in terms of them, and rows are loaded again with them.
     matcher._loader.restore(state["loader"])
+    matcher.shape = matcher.shape.knowing(matcher._loader.known)
     context.coding.restore(state["coding"])
     context.store.restore(state["store"])
     matcher._front.restore(state["front"])

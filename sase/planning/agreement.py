@@ -6,7 +6,8 @@ say so, the columns do, as soon as there are some, and nothing is compared befor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
@@ -14,7 +15,9 @@ from sase.binding.bound import (
     Aggregate,
     Between,
     BoundComponent,
+    Column,
     Comparison,
+    Condition,
     Constant,
     EquivalenceTest,
     Expression,
@@ -26,19 +29,25 @@ from sase.binding.bound import (
 )
 from sase.binding.functions import AGGREGATES, FUNCTIONS
 from sase.binding.text import value_text
-from sase.binding.types import INTERVAL, STRING, UNKNOWN, DataType, merged
-from sase.binding.values import arithmetic
+from sase.binding.types import INTERVAL, STRING, UNKNOWN, DataType, Kind, merged
+from sase.binding.values import arithmetic, computed
+from sase.planning.nodes import Operator, Transformation, the
 from sase.planning.reading import within
 
+Definitions = tuple[tuple[str, Condition], ...]
 # What the columns of events hold, by name, and by type where those of several types differ.
 Known = Mapping[tuple[str | None, str], DataType]
+
+# Kinds whose order, or on which arithmetic, is another one than that of numbers.
+TEXTS, TIMES = frozenset((Kind.STRING,)), frozenset((Kind.TIMESTAMP, Kind.INTERVAL))
 
 
 class Unsaid:
     """What a query leaves to the events: the types of some values in it."""
 
-    def __init__(self, *parts: object) -> None:
-        self._parts = parts
+    def __init__(self, operators: Operator, definitions: Definitions = ()) -> None:
+        self._parts = (operators, definitions)
+        self._returned = the(operators, Transformation).columns
 
     @cached_property
     def is_any(self) -> bool:
@@ -49,6 +58,13 @@ class Unsaid:
     def disagreement(self, known: Known) -> str | None:
         """What cannot be compared or computed with, as the events are; None if all can."""
         return next(_Values(self._parts, known).wrong(), None)
+
+    def columns(self, known: Known) -> tuple[Column, ...] | None:
+        """What is returned, with the types that the events give it."""
+        values = _Values(self._parts, known)
+        if self._returned is None:
+            return None
+        return tuple(replace(each, value=values.typed(each.value)) for each in self._returned)
 
 
 class _Values:
@@ -65,12 +81,15 @@ class _Values:
         """What is wrong, most often nothing."""
         for each in reversed(self._each):  # what is inside of it before a value
             match each:
-                case Comparison(left=left, right=right):
+                case Comparison(left=left, right=right, operator=operator):
                     yield from self._apart([left, right])
+                    if operator not in ("=", "!="):
+                        yield from self._too_late(operator, [left, right], TEXTS)
                 case Membership(operand=operand, values=values):
                     yield from self._apart([operand, *values])
                 case Between(operand=operand, low=low, high=high):
                     yield from self._apart([operand, low, high])
+                    yield from self._too_late("BETWEEN", [operand, low, high], TEXTS)
                 case Like(operand=operand) if not self._type(operand).compares_with(STRING):
                     yield f"LIKE is for texts, and {self._described(operand)}"
                 case Operation():
@@ -78,10 +97,19 @@ class _Values:
                 case Aggregate(function=function, attribute=str()):
                     if not AGGREGATES[function].accepts(self._of(each)):
                         yield f"{function} does not take {self._of(each).described()}"
+                    if function in ("min", "max"):
+                        yield from self._too_late(function, [each], TEXTS)
                 case EquivalenceTest():
                     yield from self._differing(each)
                 case Reference():
                     yield from self._mixed(each)
+
+    def typed(self, value: Expression) -> Expression:
+        """A value with its type, and those of what it is made of."""
+        if isinstance(value, Operation):
+            operands = tuple(map(self.typed, value.operands))
+            return replace(value, type=self._type(value), operands=operands)
+        return replace(value, type=self._type(value))
 
     def _mixed(self, reference: Reference) -> Iterator[str]:
         """An attribute that is of several kinds in the types that a component admits."""
@@ -111,10 +139,19 @@ class _Values:
             is_possible = types[0].is_number or types[0].compares_with(INTERVAL)
         else:
             is_possible = arithmetic(operation.name, *types) is not None
+        word = "-" if operation.name == "neg" else operation.name
         if not is_possible:
             described = " and ".join(map(self._described, operation.operands))
-            word = "-" if operation.name == "neg" else operation.name
             yield f"{described}: `{word}` does not take that"
+        kinds = TEXTS if operation.name in ("least", "greatest") else TIMES
+        if function is None or operation.name in ("abs", "least", "greatest"):
+            yield from self._too_late(word, list(operation.operands), kinds)
+
+    def _too_late(self, word: str, values: list[Expression], kinds: Set[Kind]) -> Iterator[str]:
+        """Values of kinds on which something works in another way, if no type said that."""
+        found = next((value for value in values if self._type(value).kind in kinds), None)
+        if found is not None and not any(value.type.kind in kinds for value in values):
+            yield f"{self._described(found)}, which `{word}` must know"
 
     def _differing(self, test: EquivalenceTest) -> Iterator[str]:
         """The types of an attribute whose values are to be equal, if they cannot be."""
@@ -143,7 +180,9 @@ class _Values:
         types = [self._type(operand) for operand in value.operands]
         if value.name in FUNCTIONS:
             return FUNCTIONS[value.name].result(types)
-        return types[0] if len(types) == 1 else arithmetic(value.name, *types) or UNKNOWN
+        if len(types) == 1:
+            return computed(types[0])
+        return arithmetic(value.name, *types) or UNKNOWN
 
     def _of(self, aggregate: Aggregate) -> DataType:
         """What an aggregate is over."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from typing import Any
 
@@ -12,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sase
-from sase.binding.schema import EventType
-from sase.errors import SchemaError
 
 FEW, MANY = [1, 2, 1, 1], [1, 2**40, 1, 1]
 KINDS = [
@@ -118,72 +115,3 @@ def test_tables_of_types_with_different_kinds_pushed_one_by_one() -> None:
     assert [(row["a"], row["b"]) for row in matcher.push({"B": broken}).rows.to_pylist()] == [
         (1, 2)
     ]
-
-
-@pytest.mark.parametrize("again", [False, True], ids=["", "restored"])
-def test_a_stream_keeps_the_kind_of_a_column(again: bool) -> None:
-    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [k] WITHIN 9", sase.Schema())
-    matcher = plan.open()
-    matcher.push(pa.table({"ts": [0], "type": ["A"], "k": [0]}))
-    if again:
-        matcher = plan.restore(matcher.snapshot())
-    with pytest.raises(SchemaError, match=r"`k` is a string here, .* had it as an integer"):
-        matcher.push(pa.table({"ts": [1], "type": ["B"], "k": ["x"]}))
-    # Which was not taken, and neither does what was refused count.
-    assert len(matcher.push(pa.table({"ts": [1], "type": ["B"], "k": [0.0]})).rows) == 1
-
-
-@pytest.mark.parametrize(
-    ("where", "why"),
-    [
-        ("a.k = 'x'", "`a.k` is an integer and `'x'` is a string"),
-        ("a.k = b.m", "`a.k` is an integer and `b.m` is a string"),
-        ("b.m < 3", "`b.m` is a string and `3` is an integer"),
-        ("a.f = 1", "`a.f` is a boolean and `1` is an integer"),
-        ("a.k BETWEEN 1 AND 'x'", "`a.k` is an integer and `'x'` is a string"),
-        ("a.k IN (1, 'x')", "`a.k` is an integer and `'x'` is a string"),
-        ("a.k LIKE 'x%'", "LIKE is for texts, and `a.k` is an integer"),
-        ("a.k + b.m > 0", "`a.k` is an integer and `b.m` is a string: `+` does not take that"),
-        ("-a.m > 0", "`a.m` is a string: `-` does not take that"),
-        ("length(a.k) > 1", "`a.k` is an integer: `length` does not take that"),
-        ("least(a.k, b.m) > 0", "`least` does not take that"),
-        ("abs(a.k + 1) = 'x'", "`abs(a.k + 1)` is an integer and `'x'` is a string"),
-        ("[k = 'x']", "`a.k` is an integer and `'x'` is a string"),
-        ("b.ts - a.ts < 5 minutes", "an integer and `5 minutes` is an interval"),
-        ("a.k > 0 AND (a.k < 5 OR a.m = 1)", "`a.m` is a string and `1` is an integer"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused_when_events_show_it(where: str, why: str) -> None:
-    """The query is compiled without knowing the columns, and means nothing for these."""
-    plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 9", sase.Schema())
-    columns = {"k": [1, 2], "m": ["x", "y"], "f": [True, False]}
-    events = pa.table({"ts": [0, 1], "type": ["A", "B"], **columns})
-    with pytest.raises(SchemaError, match=re.escape(why)):
-        plan.run(events)
-    with pytest.raises(SchemaError, match=re.escape(why)):
-        plan.open().push(events)
-
-
-@pytest.mark.parametrize(
-    "where",
-    ["sum(a[].m) > 1", "a[i].k > a[i-1].m", "b.m > max(a[].k)"],
-)
-def test_nor_over_series(where: str) -> None:
-    plan = sase.compile(f"EVENT SEQ(A+ a[], B b) WHERE {where} WITHIN 9", sase.Schema())
-    with pytest.raises(SchemaError, match="without knowing what columns hold"):
-        plan.run(pa.table({"ts": [0, 1], "type": ["A", "B"], "k": [1, 2], "m": ["x", "y"]}))
-
-
-def test_columns_of_types_that_are_of_several_kinds() -> None:
-    types = (EventType("A"), EventType("B"))
-    events = {"A": pa.table({"ts": [0], "k": [1]}), "B": pa.table({"ts": [1], "k": ["x"]})}
-    schema = sase.Schema(types=types)
-    for where in ("[k]", "a.k = b.k"):
-        plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 9", schema)
-        with pytest.raises(SchemaError, match="`a.k` is an integer and `b.k` is a string"):
-            plan.run(events)
-    plan = sase.compile("EVENT SEQ(ANY(A, B) a) WHERE a.k = 1", schema)
-    with pytest.raises(SchemaError, match="`a.k` is an integer in one type and a string in"):
-        plan.run(events)
-    apart = sase.compile("EVENT SEQ(A a, B b) WHERE a.k = 1 AND b.k = 'x' WITHIN 9", schema)
-    assert len(apart.run(events).rows) == 1

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.binding import Schema
-from sase.binding.types import INTEGER, DataType, Kind
+from sase.binding.types import INTEGER, DataType, Kind, merged
 from sase.engine.events.event_types import (
     Typed,
     no_types,
@@ -72,7 +72,7 @@ class Loader:
         self._resolved: tuple[list[object], Resolved] | None = None
         # What the columns of all inputs held, and what else there is to say against that.
         self._check = check
-        self._known: Known = {}
+        self.known: Known = {}
         self.quick: Quick | None = None
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
@@ -86,12 +86,12 @@ class Loader:
         """What the columns held, as plain values."""
         return [
             [type_name, name, found.kind.value, found.resolution, found.scale]
-            for (type_name, name), found in self._known.items()
+            for (type_name, name), found in self.known.items()
         ]
 
     def restore(self, saved: list[Any]) -> None:
         """Go on from what was saved."""
-        self._known = {
+        self.known = {
             (type_name, name): DataType(Kind(kind), resolution, scale)
             for type_name, name, kind, resolution, scale in saved
         }
@@ -148,7 +148,7 @@ class Loader:
         if self._classify is not None:
             types, type_names = self._classify(loaded)
             loaded = replace(loaded, types=types, type_names=type_names)
-        self._known |= self._found(resolved)
+        self._know(self._found(resolved))
         return loaded
 
     def _resolve(self, inputs: Inputs) -> Resolved:
@@ -163,13 +163,19 @@ class Loader:
     def _check_types(self, found: Known) -> None:
         """Refuse columns that hold what is in no order with what came before under their name."""
         for key, data_type in found.items():
-            before = self._known.get(key, data_type)
+            before = self.known.get(key, data_type)
             if not before.compares_with(data_type):
                 raise SchemaError(
                     f"`{key[1]}` is {data_type.described()} here, and the events before had it as"
                     f" {before.described()}: cast the column"
                 )
-        self._check(self._known | found)
+        self._check(self.known | found)
+
+    def _know(self, found: Known) -> None:
+        """Remember what columns held: numbers of several kinds are what holds them all."""
+        both = {key: merged([self.known.get(key, each), each]) for key, each in found.items()}
+        if not both.items() <= self.known.items():
+            self.known = self.known | both
 
     def _found(self, resolved: Resolved) -> Known:
         """What the columns of an input hold."""

@@ -63,6 +63,15 @@ def scatter_level(events: Ints, ends: Ints, lengths: IntRows, level: int, out: O
         at += lengths[level, number]
 
 
+@kernel
+def gather_ranges(given: Ints, begins: Ints, sizes: Ints, out: OutInts) -> None:
+    """The numbers of ranges, one after the other."""
+    to = 0
+    for number in range(begins.shape[0]):
+        copy(given, begins[number], out, to, sizes[number])
+        to += sizes[number]
+
+
 @part
 def rebuilt(machine: Machine, cells: OutIntRows, matches: Matches, number: int) -> int:
     """Bind a match in nodes of its own: its last node."""

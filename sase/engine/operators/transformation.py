@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +60,18 @@ class Results:
         if isinstance(positions, Bindings):
             return replace(self, positions=positions.mapped(change))
         return replace(self, positions=change(positions))
+
+    @classmethod
+    def merged(cls, parts: Sequence[Results], order: Numbers) -> Results:
+        """Several as one, in an order of all."""
+        first = parts[0].positions
+        whole: Numbers | Bindings
+        if isinstance(first, Bindings):
+            whole = Bindings.joined([part.bindings for part in parts], first.shape[0])
+        else:
+            whole = np.concatenate([part.matrix for part in parts], axis=1)
+        values = zip(*(part.values for part in parts), strict=True)
+        return cls(whole, tuple(map(np.concatenate, values))).at(order)
 
     def __len__(self) -> int:
         return int(self.positions.shape[1])

@@ -1,0 +1,174 @@
+"""Queries compiled without knowing what columns hold, and events that hold it."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.binding.schema import EventType
+from sase.errors import SchemaError
+
+EVENTS = pa.table(
+    {
+        "ts": [0, 1],
+        "type": ["A", "B"],
+        "k": [1, 1],
+        "s": ["y", "x"],
+        "f": [True, False],
+        "d": [Decimal("1.25"), Decimal("2.50")],
+        "m": pa.array([5, 6], pa.timestamp("ms")),
+        "day": pa.array([5, 6], pa.date32()),
+    }
+)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["", "restored"])
+def test_a_stream_keeps_the_kind_of_a_column(again: bool) -> None:
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [k] WITHIN 9", sase.Schema())
+    matcher = plan.open()
+    matcher.push(pa.table({"ts": [0], "type": ["A"], "k": [0]}))
+    if again:
+        matcher = plan.restore(matcher.snapshot())
+    with pytest.raises(SchemaError, match=r"`k` is a string here, .* had it as an integer"):
+        matcher.push(pa.table({"ts": [1], "type": ["B"], "k": ["x"]}))
+    # Which was not taken, and neither does what was refused count.
+    assert len(matcher.push(pa.table({"ts": [1], "type": ["B"], "k": [0.0]})).rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("a.k = 'x'", "`a.k` is an integer and `'x'` is a string"),
+        ("a.k = b.m", "`a.k` is an integer and `b.m` is a string"),
+        ("b.m < 3", "`b.m` is a string and `3` is an integer"),
+        ("a.f = 1", "`a.f` is a boolean and `1` is an integer"),
+        ("a.k BETWEEN 1 AND 'x'", "`a.k` is an integer and `'x'` is a string"),
+        ("a.k IN (1, 'x')", "`a.k` is an integer and `'x'` is a string"),
+        ("a.k LIKE 'x%'", "LIKE is for texts, and `a.k` is an integer"),
+        ("a.k + b.m > 0", "`a.k` is an integer and `b.m` is a string: `+` does not take that"),
+        ("-a.m > 0", "`a.m` is a string: `-` does not take that"),
+        ("length(a.k) > 1", "`a.k` is an integer: `length` does not take that"),
+        ("least(a.k, b.m) > 0", "`least` does not take that"),
+        ("abs(a.k + 1) = 'x'", "`abs(a.k + 1)` is an integer and `'x'` is a string"),
+        ("[k = 'x']", "`a.k` is an integer and `'x'` is a string"),
+        ("b.ts - a.ts < 5 minutes", "an integer and `5 minutes` is an interval"),
+        ("a.k > 0 AND (a.k < 5 OR a.m = 1)", "`a.m` is a string and `1` is an integer"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_when_events_show_it(where: str, why: str) -> None:
+    """The query is compiled without knowing the columns, and means nothing for these."""
+    plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 9", sase.Schema())
+    columns = {"k": [1, 2], "m": ["x", "y"], "f": [True, False]}
+    events = pa.table({"ts": [0, 1], "type": ["A", "B"], **columns})
+    with pytest.raises(SchemaError, match=re.escape(why)):
+        plan.run(events)
+    with pytest.raises(SchemaError, match=re.escape(why)):
+        plan.open().push(events)
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["sum(a[].m) > 1", "a[i].k > a[i-1].m", "b.m > max(a[].k)"],
+)
+def test_nor_over_series(where: str) -> None:
+    plan = sase.compile(f"EVENT SEQ(A+ a[], B b) WHERE {where} WITHIN 9", sase.Schema())
+    with pytest.raises(SchemaError, match="without knowing what columns hold"):
+        plan.run(pa.table({"ts": [0, 1], "type": ["A", "B"], "k": [1, 2], "m": ["x", "y"]}))
+
+
+def test_columns_of_types_that_are_of_several_kinds() -> None:
+    types = (EventType("A"), EventType("B"))
+    events = {"A": pa.table({"ts": [0], "k": [1]}), "B": pa.table({"ts": [1], "k": ["x"]})}
+    schema = sase.Schema(types=types)
+    for where in ("[k]", "a.k = b.k"):
+        plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 9", schema)
+        with pytest.raises(SchemaError, match="`a.k` is an integer and `b.k` is a string"):
+            plan.run(events)
+    plan = sase.compile("EVENT SEQ(ANY(A, B) a) WHERE a.k = 1", schema)
+    with pytest.raises(SchemaError, match="`a.k` is an integer in one type and a string in"):
+        plan.run(events)
+    apart = sase.compile("EVENT SEQ(A a, B b) WHERE a.k = 1 AND b.k = 'x' WITHIN 9", schema)
+    assert len(apart.run(events).rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("a.s < b.s", "`a.s` is a string, which `<` must know"),
+        ("a.s BETWEEN b.s AND b.s", "`a.s` is a string, which `BETWEEN` must know"),
+        ("least(a.s, b.s) = 'x'", "`a.s` is a string, which `least` must know"),
+        ("b.m - a.m < 5 minutes", "`b.m` is a timestamp(ms), which `-` must know"),
+    ],
+)
+def test_what_must_be_known_when_a_query_is_compiled(where: str, why: str) -> None:
+    """Texts are in another order than their codes, and times are added otherwise than numbers."""
+    query = f"EVENT SEQ(A a, B b) WHERE {where}"
+    with pytest.raises(SchemaError, match=re.escape(why)):
+        sase.compile(query, sase.Schema()).run(EVENTS)
+    sase.compile(query, EVENTS).run(EVENTS)
+    with pytest.raises(SchemaError, match="`max` must know"):
+        sase.compile("EVENT SEQ(A+ a[], B b) WHERE max(a[].s) = 'x' WITHIN 9", sase.Schema()).run(
+            EVENTS
+        )
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "a.s < 'z'",
+        "a.s BETWEEN b.s AND 'z'",
+        "b.m > a.m",
+        "b.day > a.m",
+        "a.day + 1 day > b.m",
+        "a.k < a.d AND a.d < b.d",
+        "a.f != b.f",
+        "a.s LIKE 'y%'",
+        "lower(b.s) < a.s",
+    ],
+)
+def test_what_needs_no_types_is_found_without(where: str) -> None:
+    query = f"EVENT SEQ(A a, B b) WHERE {where}"
+    known, unknown = (sase.compile(query, given).run(EVENTS) for given in (EVENTS, sase.Schema()))
+    assert len(known) == 1
+    assert unknown.to_pylist() == known.to_pylist()
+
+
+RETURNED = """a.s AS s, b.k AS k, coalesce(a.s, b.s) AS c, lower(b.s) AS l, a.f AS f, b.d AS d,
+    a.m AS m, b.day AS day, a.k / 2 AS h, -a.d AS n, least(a.k, b.d) AS least, b.m + 1 day AS t,
+    abs(a.d) AS abs, a.k + b.d AS sum, a.day + 2 days AS later"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_returned_has_the_types_of_the_columns(threads: int) -> None:
+    query = f"EVENT SEQ(A a, B b) WHERE [k] RETURN {RETURNED}"
+    known, unknown = (
+        sase.compile(query, given).run(EVENTS, threads=threads).to_arrow()
+        for given in (EVENTS, sase.Schema())
+    )
+    assert unknown.equals(known)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["", "restored"])
+def test_also_of_events_that_are_pushed(again: bool) -> None:
+    query = f"EVENT SEQ(A a, B b) WHERE [k] RETURN {RETURNED}"
+    plan = sase.compile(query, sase.Schema())
+    matcher = plan.open()
+    matcher.push(EVENTS.slice(0, 1))
+    if again:
+        matcher = plan.restore(matcher.snapshot())
+    found = matcher.push(EVENTS.slice(1)).to_arrow()
+    assert found.equals(sase.match(query, EVENTS).to_arrow())
+
+
+def test_numbers_of_several_pushes_are_shown_as_what_holds_them() -> None:
+    matcher = sase.compile("EVENT SEQ(A a, B b) RETURN a.k AS x, b.k AS y", sase.Schema()).open()
+    found = []
+    for ts, (name, k) in enumerate([("A", 1), ("B", 2), ("A", 2.5), ("B", 7)]):
+        found += matcher.push(pa.table({"ts": [ts], "type": [name], "k": [k]})).to_pylist()
+    values = [(row["x"], row["y"]) for row in found]
+    assert values == [(1, 2), (2.5, 7.0), (1.0, 7.0)]
+    assert [type(x) for x, _ in values] == [int, float, float]
