@@ -42,17 +42,33 @@ class Search(Generic[T]):
             for found in self._find():
                 if self._stop.is_set():
                     return
-                self._out.put((found,))
-            self._out.put(None)
+                self._put((found,))
+            self._put(None)
         except BaseException as problem:
-            self._out.put(problem)
+            self._put(problem)
 
-    def found(self) -> Iterator[T]:
-        """What is found, waiting for it; what went wrong goes wrong here."""
-        while (delivery := self._out.get()) is not None:
+    def _put(self, delivery: tuple[T] | BaseException | None) -> None:
+        """Hand over, once there is room; whoever stops this makes some, for one."""
+        if not self._stop.is_set():
+            self._out.put(delivery)
+
+    def found(self, meanwhile: Callable[[], bool] = lambda: False) -> Iterator[T]:
+        """What is found, waiting for it; what went wrong goes wrong here.
+
+        As long as there is nothing, something is done `meanwhile`, unless there is no more to do.
+        """
+        while (delivery := self._next(meanwhile)) is not None:
             if isinstance(delivery, BaseException):
                 raise delivery
             yield delivery[0]
+
+    def _next(self, meanwhile: Callable[[], bool]) -> tuple[T] | BaseException | None:
+        while True:
+            try:
+                return self._out.get_nowait()
+            except Empty:
+                if not meanwhile():
+                    return self._out.get()
 
     def stop(self) -> None:
         """Nobody wants more: a thread that waits for room has it now."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -110,7 +110,7 @@ def search_in_threads(
     threads: int,
     watch: Callable[[int], object],
 ) -> Generator[Part, None, Report]:
-    """The matches of all slices, in order; no more slices are under way than threads.
+    """The matches of all slices, in order; this thread is one of so many.
 
     A matcher that finds nothing itself has the plan, and takes over what those of slices noted.
     """
@@ -157,41 +157,116 @@ def without_limit(plan: EnginePlan, *, by_key: bool = False) -> tuple[EnginePlan
     return replace(plan, operators=operators), top.limit
 
 
+class _Task:
+    """The search of a slice: in a thread of the pool, or step by step in the one that asks for it.
+
+    What is found before it is asked for waits, so much of it at most.
+    """
+
+    def __init__(self, plan: EnginePlan, events: Events, part: Slice) -> None:
+        self._by_first = plan.split.by_first
+        self._part, self._matcher = part, Matcher(plan, streaming=False, begin=part.first)
+        self._events = events.between(part.first, part.last)
+        # Made ready here, one after the other: threads that do it take turns, and wait.
+        if self._matcher._sweep is not None:
+            self._matcher._sweep.prepare(self._events)
+        self._search = Search(self._find, MOST_WAITING)
+        self._future: Future[None] | None = None
+        self._own: Iterator[_Delivery] | None = None
+        self._waiting: deque[_Delivery] = deque()
+        self._problem: Exception | None = None
+
+    def submit(self, pool: Pool) -> None:
+        """Have a thread search."""
+        self._future = pool.submit(self._search.run)
+
+    def claim(self) -> bool:
+        """Whether it is for this thread to search, since no other one has begun."""
+        if self._own is None and (self._future is None or self._future.cancel()):
+            self._own = self._find()
+        return self._own is not None
+
+    def step(self) -> bool:
+        """Search on in this thread; false if there is no more to find, or enough waits."""
+        assert self._own is not None
+        if self._problem is not None or len(self._waiting) >= MOST_WAITING:
+            return False
+        try:
+            delivery = next(self._own, None)
+        except Exception as problem:  # which is that of a later slice, and goes wrong there
+            self._problem = problem
+            return False
+        if delivery is not None:
+            self._waiting.append(delivery)
+        return delivery is not None
+
+    def found(self, meanwhile: Callable[[], bool]) -> Iterator[_Delivery]:
+        """What is found; at last its matcher, with nothing."""
+        if not self.claim():
+            yield from self._search.found(meanwhile)
+            return
+        assert self._own is not None
+        while self._waiting:
+            yield self._waiting.popleft()
+        if self._problem is not None:
+            raise self._problem
+        yield from self._own
+
+    def stop(self) -> None:
+        """Nobody wants more."""
+        self._search.stop()
+
+    def _find(self) -> Iterator[_Delivery]:
+        matcher = self._matcher
+        for results in _owned(matcher.results(self._events), self._part, by_first=self._by_first):
+            yield matcher, results
+        yield matcher, None
+
+
 class _Searches:
-    """The searches of slices, of which a few run ahead of what is asked for, and wait."""
+    """The searches of slices, of which a few run ahead of what is asked for.
+
+    The thread that asks is one of those that search: where it slept, two others would share a core.
+    """
 
     def __init__(self, plan: EnginePlan, events: Events, slices: list[Slice], threads: int) -> None:
         self._plan, self._events, self._threads = plan, events, threads
-        self._left = iter(slices)
-        self._waiting: deque[Search[_Delivery]] = deque()
-        self._pool = Pool(threads)
+        self._left = deque(slices)
+        self._tasks: deque[_Task] = deque()
+        # The one that this thread searches while it waits for the first.
+        self._ahead: _Task | None = None
+        self._pool = Pool(threads - 1)
 
     def __enter__(self) -> _Searches:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        while self._waiting:  # which hold what holds them
-            self._waiting.popleft().stop()
+        while self._tasks:  # which hold what holds them
+            self._tasks.popleft().stop()
+        self._ahead = None
         self._pool.__exit__(*problem)
 
     def next(self) -> Iterator[_Delivery]:
         """What is found in the next slice; at last its matcher, with nothing."""
-        while len(self._waiting) <= self._threads and (part := next(self._left, None)) is not None:
-            # Made ready here, one after the other: threads that do it take turns, and wait.
-            matcher = Matcher(self._plan, streaming=False, begin=part.first)
-            events = self._events.between(part.first, part.last)
-            if matcher._sweep is not None:
-                matcher._sweep.prepare(events)
-            search = Search(partial(self._find, matcher, events, part), MOST_WAITING)
-            self._waiting.append(search)
-            self._pool.submit(search.run)
-        yield from self._waiting[0].found()
-        self._waiting.popleft()
+        own = None if self._tasks else self._left.popleft()
+        while self._left and len(self._tasks) < self._threads:
+            task = self._opened(self._left.popleft())
+            task.submit(self._pool)
+            self._tasks.append(task)
+        if own is not None:  # which is begun when the others have something to do
+            self._tasks.appendleft(self._opened(own))
+        yield from self._tasks[0].found(self._meanwhile)
+        self._tasks.popleft()
 
-    def _find(self, matcher: Matcher, events: Events, part: Slice) -> Iterator[_Delivery]:
-        for results in _owned(matcher.results(events), part, by_first=self._plan.split.by_first):
-            yield matcher, results
-        yield matcher, None
+    def _opened(self, part: Slice) -> _Task:
+        return _Task(self._plan, self._events, part)
+
+    def _meanwhile(self) -> bool:
+        """Search on in a later slice that no other thread has begun, if there is one."""
+        later = list(self._tasks)[1:]
+        if self._ahead not in later:
+            self._ahead = next((task for task in later if task.claim()), None)
+        return self._ahead is not None and self._ahead.step()
 
 
 def _owned(found: Iterator[Results], part: Slice, *, by_first: bool) -> Iterator[Results]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 import threading
-from collections.abc import Callable, Generator
+import time
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -55,11 +56,12 @@ def told(matches: sase.Matches) -> Any:
 
 @pytest.mark.parametrize("query", [*SLICED, *KEYED])
 @pytest.mark.parametrize("recipe", ["basic", "optimized"])
-@pytest.mark.parametrize("enough", [threads.ENOUGH, 40])
+@pytest.mark.parametrize(("enough", "waiting"), [(threads.ENOUGH, 64), (40, 64), (40, 1)])
 def test_threads_change_nothing(
-    query: str, recipe: str, enough: int, monkeypatch: pytest.MonkeyPatch
+    query: str, recipe: str, enough: int, waiting: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threads, "ENOUGH", enough)
+    monkeypatch.setattr(threads, "MOST_WAITING", waiting)
     plan = sase.compile(query, EVENTS, plan=recipe)
     alone = plan.run(EVENTS, threads=1)
     assert len(alone) > 0
@@ -131,11 +133,44 @@ def test_an_error_in_a_thread_is_an_error(query: str, monkeypatch: pytest.Monkey
     assert threading.active_count() == before
 
 
-def test_a_search_that_waits_for_room_ends_when_nobody_wants_more() -> None:
-    search = Search(itertools.count, room=1)
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_what_goes_wrong_in_a_later_slice_goes_wrong_in_its_turn(
+    is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever thread has searched it, and however far ahead of others."""
+    monkeypatch.setattr(threads, "ENOUGH", 40)
+    results = Matcher.results
+
+    def failing(self: Matcher, events: Any) -> Any:
+        first = int(events.ts[0])
+        if is_slow and threading.current_thread() is not threading.main_thread():
+            time.sleep(0.02)  # the other one goes ahead
+        if first > 150:
+            raise MemoryError("no more")
+        yield from results(self, events)
+
+    plan = sase.compile("EVENT SEQ(A a, C c) WITHIN 2", EVENTS)
+    last = [row["c"] for row in plan.run(EVENTS, threads=1).rows.to_pylist()]
+    monkeypatch.setattr(Matcher, "results", failing)
+    found = []
+    with pytest.raises(MemoryError, match="no more"):
+        for part in plan.run(EVENTS, threads=2).found():
+            found += part.rows()["c"].to_pylist()
+    assert 100 < len(found) < len(last)
+    assert found == last[: len(found)]
+    assert found[-1] >= 450
+
+
+@pytest.mark.parametrize("find", [itertools.count, lambda: iter(range(5))])
+def test_a_search_that_waits_for_room_ends_when_nobody_wants_more(
+    find: Callable[[], Iterator[int]],
+) -> None:
+    search = Search(find, room=1)
     thread = threading.Thread(target=search.run, daemon=True)
     thread.start()
     assert list(itertools.islice(search.found(), 3)) == [0, 1, 2]
+    while find is not itertools.count and not search._out.full():
+        time.sleep(0.001)  # then the last but one waits for room
     search.stop()
     thread.join(10)
     assert not thread.is_alive()
