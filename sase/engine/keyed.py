@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +44,7 @@ def search_by_key(
     yield Found(whole.shape, history)
     # Events without a key are in no match with others: any part will do.
     of_part = np.maximum(whole.codes(events, plan.split.keys[0]), 0) % threads
-    parts = [
-        _Part(unlimited, events, np.flatnonzero(of_part == number)) for number in range(threads)
-    ]
-    with _searching(parts):
+    with _searching(unlimited, events, of_part, threads) as parts:
         for results, last in _merged([_Stream(part, whole.shape) for part in parts]):
             if left is not None:
                 results = results.between(0, left)
@@ -69,20 +65,43 @@ class _Part:
     def __init__(self, plan: EnginePlan, events: Events, positions: Numbers) -> None:
         self.matcher = Matcher(plan, streaming=False)
         self.positions = positions
-        self.search = Search(partial(self.matcher.results, events.at(positions)), MOST_WAITING)
+        self._events = events.at(positions)
+        self._search: Search[Results] | None = None
+
+    def submit(self, pool: Pool) -> None:
+        """Have a thread search ahead; else whoever asks does."""
+        self._search = Search(self._find, MOST_WAITING)
+        pool.submit(self._search.run)
+
+    def found(self) -> Iterator[Results]:
+        """What is found."""
+        return self._find() if self._search is None else self._search.found()
+
+    def stop(self) -> None:
+        """Nobody wants more."""
+        if self._search is not None:
+            self._search.stop()
+
+    def _find(self) -> Iterator[Results]:
+        return self.matcher.results(self._events)
 
 
 @contextmanager
-def _searching(parts: list[_Part]) -> Iterator[None]:
-    """A thread for each part; in the end none is left."""
-    with Pool(len(parts)) as pool:
-        for part in parts:
-            pool.submit(part.search.run)
+def _searching(
+    plan: EnginePlan, events: Events, of_part: Numbers, threads: int
+) -> Iterator[list[_Part]]:
+    """A part for each thread, of which this one is the first; in the end no other is left."""
+    parts: list[_Part] = []
+    with Pool(max(threads - 1, 1)) as pool:
         try:
-            yield
+            for number in reversed(range(threads)):
+                parts.insert(0, _Part(plan, events, np.flatnonzero(of_part == number)))
+                if number:
+                    parts[0].submit(pool)
+            yield parts
         finally:
             for part in parts:
-                part.search.stop()
+                part.stop()
 
 
 class _Stream:
@@ -90,7 +109,7 @@ class _Stream:
 
     def __init__(self, part: _Part, shape: Shape) -> None:
         self._part, self._shape = part, shape
-        self._found = part.search.found()
+        self._found = part.found()
         # The code of each text of the part as the shape has it.
         self._codes: Numbers = np.empty(0, np.int64)
         self._results: Results | None = None
