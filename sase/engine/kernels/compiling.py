@@ -33,7 +33,14 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 from numpy.typing import NDArray
 
-from sase.engine.kernels.linking import ROOM, PartCompiler, address_in, called_at, told_at
+from sase.engine.kernels.linking import (
+    ROOM,
+    KernelCompiler,
+    PartCompiler,
+    address_in,
+    called_at,
+    told_at,
+)
 
 try:
     import fcntl
@@ -90,7 +97,7 @@ def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
     """
     if numba.config.DISABLE_JIT:
         return function
-    compiled: Any = _jitted(function, no_cfunc_wrapper=True)
+    compiled: Any = _jitted(function, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)
     with _cache_folder():
         compiled._cache = _Kept(function)
     _announce_compilation()

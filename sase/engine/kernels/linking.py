@@ -5,11 +5,15 @@ all of that is done again in each kernel that it becomes part of. Here parts are
 they are linked, and no further. What is large and seldom needed is no part at all: kernels call it
 by its address, which they are handed, and it is compiled by those who need it. The arrays that only
 it reads are told to it in the same way, since one that is handed on costs seven words at each call.
+
+An index counts from the beginning. Numba asks of each whether it is negative, as those that count
+from the end are; without that loops take up to a quarter less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba import _dynfunc, types
@@ -36,8 +40,37 @@ class _Linked(JITCodeLibrary):  # type: ignore[misc]
         return 0
 
 
+def _from_the_beginning(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    """An index into an array, in the place of what counts negative ones from the end."""
+    return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+
+
+@contextmanager
+def _counted_from_the_beginning() -> Iterator[None]:
+    """Have indexes taken as they are; only one thread of a process compiles at a time."""
+    from numba.np import arrayobj  # which is not loaded where all kernels are kept
+
+    usual = arrayobj.fix_integer_index
+    arrayobj.fix_integer_index = _from_the_beginning
+    try:
+        yield
+    finally:
+        arrayobj.fix_integer_index = usual
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _LinkedLowering(NativeLowering):  # type: ignore[misc]
+class _KernelLowering(NativeLowering):  # type: ignore[misc]
+    """Lowering with indexes that count from the beginning."""
+
+    _name = "kernel_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        with _counted_from_the_beginning():
+            return bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LinkedLowering(_KernelLowering):
     """Lowering without an address: callers find the function by an object that stands for it."""
 
     _name = "linked_lowering"
@@ -59,18 +92,26 @@ class _LinkedLowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
-class PartCompiler(CompilerBase):  # type: ignore[misc]
+class KernelCompiler(CompilerBase):  # type: ignore[misc]
     """Numba's own passes, but for the last."""
 
+    lowering: type[NativeLowering] = _KernelLowering
+
     def define_pipelines(self) -> list[Any]:
-        """The one there is: parts have no object mode to fall back to."""
+        """The one there is: there is no object mode to fall back to."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [
-            (_LinkedLowering if each is NativeLowering else each, told)
+            (self.lowering if each is NativeLowering else each, told)
             for each, told in passes.passes
         ]
         passes.finalize()
         return [passes]
+
+
+class PartCompiler(KernelCompiler):
+    """The same for what is linked into kernels."""
+
+    lowering = _LinkedLowering
 
 
 def called_at(arguments: tuple[Any, ...], result: Any) -> Callable[..., Any]:

@@ -191,8 +191,7 @@ def go_on(
         return False
     level, own = cells[node, LEVEL], False
     inside = node != ROOT and pattern.kleene[level] == 1
-    most = pattern.most[level]
-    can_take = inside and (most < 0 or cells[node, LENGTH] < most)
+    can_take = inside and (pattern.most[level] < 0 or cells[node, LENGTH] < pattern.most[level])
     at = level if can_take and (incoming.takes[i] >> level) & 1 else level + 1
     if at > level and node != ROOT and not may_proceed(machine, pattern, cells, node):
         return False
@@ -333,8 +332,8 @@ def advance_runs(
         is_watched = rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
         is_needed = key >= 0 and is_watched
         # With fresh nodes it goes on where it was full: there may be no other runs any more.
-        is_met = state[FRESH] > 0 or runs.heads[key] != NOTHING
-        if is_needed and (is_met or incoming.begins[i] & rules.first):
+        is_met = is_needed and (state[FRESH] > 0 or runs.heads[key] != NOTHING)
+        if is_met or (is_needed and incoming.begins[i] & rules.first):
             if state[FRESH] == 0:
                 needed = (runs.counts[key] + 1) * levels
                 room = cells.shape[0] - state[USED] + state[SPARE]

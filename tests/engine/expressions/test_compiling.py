@@ -38,6 +38,15 @@ def total(pair: Pair, more: Ints, out: OutInts) -> int:
 @kernel
 def half(number: int) -> float:
     return number / twice(1)
+
+@part
+def within(numbers: Ints, place: int) -> int:
+    return numbers[place]
+
+@kernel
+def at(numbers: Ints, place: int) -> int:
+    assert numbers[place] == within(numbers, place)
+    return numbers[place]
 """
 PROGRAM = """
 import numpy as np
@@ -65,6 +74,15 @@ from sase.engine.kernels.example import Pair, frozen, total
 numbers = np.arange(3)
 try:
     total(Pair(frozen(numbers), frozen(numbers)), numbers, np.zeros(4, np.int64))
+except IndexError as error:
+    print(error)
+"""
+
+AT = """
+import numpy as np
+from sase.engine.kernels.example import at
+try:
+    print(at(np.arange(4)[1:], {place}))
 except IndexError as error:
     print(error)
 """
@@ -160,6 +178,13 @@ def test_bounds_checks_are_kept_apart(package: Path) -> None:
 def test_bounds_are_checked_on_demand(package: Path) -> None:
     for _ in ("compiled", "loaded"):
         assert run(package, BEYOND, NUMBA_BOUNDSCHECK="1")[0] == "index is out of bounds\n"
+
+
+def test_an_index_counts_from_the_beginning(package: Path) -> None:
+    """A negative one is none, whatever it is to Numba by itself."""
+    assert run(package, AT.format(place=2))[0] == "3\n"
+    assert run(package, AT.format(place=-1))[0] == "0\n"
+    assert run(package, AT.format(place=-1), NUMBA_BOUNDSCHECK="1")[0] == "index is out of bounds\n"
 
 
 def test_a_package_that_cannot_be_written_is_kept_with_the_user(package: Path) -> None:

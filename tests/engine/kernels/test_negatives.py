@@ -67,7 +67,7 @@ STEPS = st.lists(
 )
 
 
-@given(STEPS, st.sampled_from([EARLIEST, -5, 0, LATEST - 250]), st.integers(1, 3))
+@given(STEPS, st.sampled_from([EARLIEST, -5, 0, LATEST - 700]), st.integers(1, 3))
 def test_the_last_with_less(steps: list[Any], begin: int, pace: int) -> None:
     """As a linear search finds it, whatever was dropped, in room that is used again and again."""
     index, alive = empty(16, 2), list[Event]()

@@ -14,15 +14,17 @@ from tests.long import LONG
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
 FILES = ["test_engine_is_naive.py", "test_long_streams.py"]
+PLAIN = [FILES[0], "../operators/test_alone.py", "../series/test_engine_is_naive.py"]
 # All kernels are compiled anew for it, which takes minutes; tests of kernels alone always do it.
 CHECKED = [("NUMBA_BOUNDSCHECK", FILES)] if LONG else []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("variable", "files"), [("NUMBA_DISABLE_JIT", FILES[:1]), *CHECKED])
+@pytest.mark.parametrize(("variable", "files"), [("NUMBA_DISABLE_JIT", PLAIN), *CHECKED])
 def test_in_other_modes(variable: str, files: list[str]) -> None:
     """The profile `debug` has few examples."""
     options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=debug"]
+    options += ["-p", "tests.engine.checked_indexes"] if variable == "NUMBA_DISABLE_JIT" else []
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *(str(FOLDER / name) for name in files)],
         env={**os.environ, variable: "1"}, cwd=ROOT, capture_output=True, text=True, check=False,
