@@ -22,6 +22,11 @@ def available_memory() -> int:
     return max(min(each for each in known if each is not None), LEAST)
 
 
+def is_too_much(size: int) -> bool:
+    """Whether so many bytes are more than half of what can be taken; what is little is not asked."""
+    return size > LEAST // 2 and size > available_memory() // 2
+
+
 @cache
 def keep_freed_memory() -> None:
     """Let memory that blocks give back stay with the process, up to twice the largest piece.

@@ -11,7 +11,7 @@ from sase.engine.bindings import Bindings
 from sase.engine.block import Block
 from sase.engine.kernels import runs as of
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
-from sase.engine.memory import available_memory
+from sase.engine.memory import is_too_much
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
 from sase.engine.operators.evaluation import Evaluation, beginnings
 from sase.errors import BudgetError
@@ -113,7 +113,7 @@ class RunEvaluationState(Evaluation):
         self._runs = runs._replace(cells=cells, fresh=fresh)
 
     def _check_memory(self, needed: int) -> None:
-        if needed > available_memory() // 2:
+        if is_too_much(needed):
             is_any = self._rules.strategy == of.ANY
             raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
 
