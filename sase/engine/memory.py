@@ -23,7 +23,7 @@ def available_memory() -> int:
 
 
 def is_too_much(size: int) -> bool:
-    """Whether so many bytes are more than half of what can be taken; what is little is not asked."""
+    """Whether bytes are more than half of what can be taken, which is not asked of few."""
     return size > LEAST // 2 and size > available_memory() // 2
 
 
