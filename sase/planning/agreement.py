@@ -35,7 +35,7 @@ from sase.planning.nodes import Operator, Transformation, the
 from sase.planning.reading import within
 
 Definitions = tuple[tuple[str, Condition], ...]
-# What the columns of events hold, by name, and by type where those of several types differ.
+# What the columns of events hold, by name, and by type where each type has a table.
 Known = Mapping[tuple[str | None, str], DataType]
 
 # Kinds whose order, or on which arithmetic, is another one than that of numbers.

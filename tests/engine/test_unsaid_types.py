@@ -137,6 +137,28 @@ def test_what_needs_no_types_is_found_without(where: str) -> None:
     assert unknown.to_pylist() == known.to_pylist()
 
 
+def test_a_type_without_events_says_nothing() -> None:
+    """Nothing is asked of its columns as long as there are none."""
+    query = "EVENT SEQ(A a, B+ b[]) WHERE max(b[].s) > 'x' OR a.s < b[1].s WITHIN 9"
+    first, none = [{"ts": 0, "s": "w"}], list[dict[str, object]]()
+    assert len(sase.match(query, {"A": first, "B": none})) == 0
+    plan = sase.compile(query, {"A": first, "B": none})
+    matcher = plan.open()
+    matcher.push({"A": first, "B": none})
+    with pytest.raises(SchemaError, match="`max` must know"):
+        matcher.push({"A": none, "B": [{"ts": 1, "s": "y"}]})
+
+
+def test_a_column_keeps_its_kind_in_one_table_and_several() -> None:
+    plan = sase.compile(
+        "EVENT SEQ(A a, B b) WHERE [k]", sase.Schema(types=(EventType("A"), EventType("B")))
+    )
+    matcher = plan.open()
+    matcher.push(pa.table({"ts": [0], "type": ["A"], "k": [0]}))
+    with pytest.raises(SchemaError, match="`k` is a string here"):
+        matcher.push({"A": pa.table({"ts": [1], "k": ["x"]})})
+
+
 RETURNED = """a.s AS s, b.k AS k, coalesce(a.s, b.s) AS c, lower(b.s) AS l, a.f AS f, b.d AS d,
     a.m AS m, b.day AS day, a.k / 2 AS h, -a.d AS n, least(a.k, b.d) AS least, b.m + 1 day AS t,
     abs(a.d) AS abs, a.k + b.d AS sum, a.day + 2 days AS later"""

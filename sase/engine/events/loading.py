@@ -162,13 +162,14 @@ class Loader:
 
     def _check_types(self, found: Known) -> None:
         """Refuse columns that hold what is in no order with what came before under their name."""
-        for key, data_type in found.items():
-            before = self.known.get(key, data_type)
-            if not before.compares_with(data_type):
-                raise SchemaError(
-                    f"`{key[1]}` is {data_type.described()} here, and the events before had it as"
-                    f" {before.described()}: cast the column"
-                )
+        for (type_name, name), data_type in found.items():
+            for (other, same), before in self.known.items():
+                is_same = same == name and (None in (type_name, other) or type_name == other)
+                if is_same and not before.compares_with(data_type):
+                    raise SchemaError(
+                        f"`{name}` is {data_type.described()} here, and the events before had it as"
+                        f" {before.described()}: cast the column"
+                    )
         self._check(self.known | found)
 
     def _know(self, found: Known) -> None:

@@ -14,7 +14,7 @@ from sase.engine.events.roles import missing, require
 from sase.engine.events.times import compiled_time, resolution_of
 from sase.errors import SchemaError
 
-# What columns hold, by name, and by type where those of several types differ.
+# What columns hold, by name, and by type where each type has a table.
 Known = dict[tuple[str | None, str], DataType]
 Targets = Mapping[int, DataType]  # by the number of the table, for those that have the column
 
@@ -39,16 +39,7 @@ class Resolved:
     time: DataType
     resolution_ns: int | None
     columns: tuple[Wanted, ...]
-
-    @property
-    def known(self) -> Known:
-        """What the columns hold that hold any values, by type where it goes by that."""
-        return {
-            (type_name, column.name): column.type
-            for column in self.columns
-            for type_name in column.type_names or (None,)
-            if column.type != UNKNOWN
-        }
+    known: Known  # of those that hold any values
 
 
 def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
@@ -65,14 +56,20 @@ def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
         {name: index for name in read if (index := table.index(name)) is not None}
         for table in inputs.tables
     )
-    wanted = (_wanted(inputs, name, schema) for name in names if name != schema.time)
+    targets = {name: _targets(inputs, name, schema) for name in names if name != schema.time}
+    wanted = (_wanted(inputs, name, found) for name, found in targets.items())
     columns = tuple(column for found in wanted for column in found)
-    return Resolved(indexes, time, resolution_of(time, schema), columns)
+    known = {
+        (inputs.tables[number].type_name, name): data_type
+        for name, found in targets.items()
+        for number, data_type in found.items()
+        if data_type != UNKNOWN
+    }
+    return Resolved(indexes, time, resolution_of(time, schema), columns, known)
 
 
-def _wanted(inputs: Inputs, name: str, schema: Schema) -> list[Wanted]:
+def _wanted(inputs: Inputs, name: str, targets: Targets) -> list[Wanted]:
     """A column of a name for each kind of values that the tables have under it."""
-    targets = _targets(inputs, name, schema)
     groups = _by_kind(targets)
     if len(groups) == 1:
         within = None if len(targets) == len(inputs.tables) else frozenset(targets)
