@@ -132,7 +132,7 @@ def test_too_many_matches_are_no_end(capsys: pytest.CaptureFixture[str]) -> None
 def test_too_many_runs_are_none_either(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run_evaluation, "available_memory", lambda: 1 << 20)
+    monkeypatch.setattr(run_evaluation, "is_too_much", lambda size: size > 1 << 19)
     rows = [{"ts": ts, "type": "A"} for ts in range(24)] + [{"ts": 24, "type": "B"}]
     pyarrow.parquet.write_table(pa.Table.from_pylist(rows), "events.parquet")
     assert compare("-q", "EVENT SEQ(A+ a[], B b)", "--plan", "nfab") == 0

@@ -69,8 +69,8 @@ FAULTS = [
     ),
     Fault(
         "null-key-kept",
-        "sase/engine/coding.py",
-        "known = valid if known is None else known & valid",
+        "sase/engine/keys.py",
+        "known = reduce(np.logical_and, masks) if masks else None",
         "known = None",
     ),
     Fault(
