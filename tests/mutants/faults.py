@@ -74,6 +74,24 @@ FAULTS = [
         "known = None",
     ),
     Fault(
+        "kinds-of-keys-alike",
+        "sase/engine/keys.py",
+        "if is_plain(lane) and lane.tag == self._tags[place]:",
+        "if is_plain(lane):",
+    ),
+    Fault(
+        "rows-of-other-types-kept",
+        "sase/engine/matcher.py",
+        "self._front.at.events - self._forgotten",
+        "self._front.at.numbers - self._forgotten",
+    ),
+    Fault(
+        "order-of-unsaid-texts",
+        "sase/planning/agreement.py",
+        'if operator not in ("=", "!="):',
+        "if False:",
+    ),
+    Fault(
         "negative-null-forbids", NEGATIVES, "(found != code or code == NOTHING)", "found != code"
     ),
     Fault("negative-at-the-edge", NEGATIVES, "at & mask] >= bound\n", "at & mask] > bound\n"),
