@@ -55,7 +55,8 @@ def _declarations(
     types = schema.type_names if component.types is None else component.types
     for name in types or ("",):
         attributes = schema.attributes(name)
-        yield UNKNOWN if attributes is None else attributes.get(attribute)
+        open_type = schema.common.get(attribute, UNKNOWN)
+        yield open_type if attributes is None else attributes.get(attribute)
 
 
 def _refuse_undeclared(test: ast.EqualAttribute, scope: Scope) -> None:

@@ -242,15 +242,16 @@ def declared(
 ) -> tuple[DataType, frozenset[str] | None]:
     """The type of an attribute, and which types of the component do not declare it."""
     schema = scope.schema
+    common = schema.common.get(name.text)
     types = schema.type_names if component.types is None else component.types
     if types is None:
         wide = schema.attributes("")
         if wide is None:
-            return UNKNOWN, None
+            return (UNKNOWN, None) if common is None else (common, frozenset())
         types = ("",)  # every type declares the columns of one wide table
     known = {type_name: schema.attributes(type_name) for type_name in types}
     found = [
-        UNKNOWN if attributes is None else attributes[name.text]
+        (common or UNKNOWN) if attributes is None else attributes[name.text]
         for attributes in known.values()
         if attributes is None or name.text in attributes
     ]

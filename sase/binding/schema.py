@@ -43,6 +43,8 @@ class Schema:
     _wide: Mapping[str, DataType] | None = field(init=False, repr=False, compare=False)
     _declared: dict[str, Mapping[str, DataType]] = field(init=False, repr=False, compare=False)
     time_type: DataType = field(init=False, repr=False, compare=False)
+    # The columns that every event has, whatever else its type declares.
+    common: Mapping[str, DataType] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.time_unit is not None and self.time_unit.lower() not in UNITS:
@@ -52,6 +54,7 @@ class Schema:
         derive("_by_name", {event_type.name: event_type for event_type in self.types or ()})
         derive("time_type", self._time_type())
         common = dict(self._common())
+        derive("common", common)
         derive("_wide", None if self.columns is None else {**dict(self.columns), **common})
         derive(
             "_declared",

@@ -194,3 +194,14 @@ def test_numbers_of_several_pushes_are_shown_as_what_holds_them() -> None:
     values = [(row["x"], row["y"]) for row in found]
     assert values == [(1, 2), (2.5, 7.0), (1.0, 7.0)]
     assert [type(x) for x, _ in values] == [int, float, float]
+
+
+@pytest.mark.parametrize("unit", ["seconds", "milliseconds"])
+def test_time_and_type_are_known_of_every_event(unit: str) -> None:
+    """Whatever else a type declares: an interval beside the time is as many raw units."""
+    rows = [{"ts": ts, "type": "AB"[ts % 2]} for ts in range(8)]
+    query = f"EVENT SEQ(A a, B b) WHERE b.ts - a.ts < 3 {unit} AND a.type < b.type"
+    unknown = sase.compile(query, sase.Schema(time_unit=unit)).run(rows)
+    assert unknown.to_pylist() == sase.match(query, rows, time_unit=unit).to_pylist()
+    assert len(unknown) == 4
+    assert len(sase.match(query, {"A": rows[:1], "B": []}, time_unit=unit)) == 0
