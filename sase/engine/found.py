@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, BoundWindow, Column, Expression
+from sase.binding.types import UNKNOWN
 from sase.engine.bindings import Bindings
+from sase.engine.events.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.history import History
 from sase.engine.operators.negation import detected
@@ -162,9 +164,12 @@ class Found:
         """The same as results show it."""
         schema = self.shape.schema
         given = self.history.type_of(schema.time, None)
+        known = schema.time_type
+        if known == UNKNOWN and given is not None:
+            known = data_type(given)
         names = ("ts_start", "ts_end", "detected_at")
         return {
-            name: time_array(times, schema.time_type, given)
+            name: time_array(times, known, given)
             for name, times in zip(names, self.moments(positions), strict=True)
         }
 

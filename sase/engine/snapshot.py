@@ -25,6 +25,11 @@ def snapshot(matcher: Matcher) -> bytes:
         raise SaseError("this matcher is finished: there is nothing to go on from")
     if matcher._is_undelivered:
         raise SaseError("matches of the last push are not read yet: read them from the stream")
+    if not matcher._context.coding.streaming:
+        raise SaseError(
+            "this matcher was opened for events that are all there is: open one for a stream, with"
+            "  plan.open()  , to take snapshots of it"
+        )
     # Less is left to save then; what comes out is the same.
     matcher._forget()
     context = matcher._context

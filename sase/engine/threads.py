@@ -131,7 +131,9 @@ def search_in_threads(
                     left -= len(results)
                 if len(results):
                     watch(int(results.last[-1]))
-                    yield Found(matcher.shape, history, (results,))
+                    # Whose texts have codes of their own; it has loaded nothing itself.
+                    shape = replace(whole.shape, texts=matcher.shape.texts)
+                    yield Found(shape, history, (results,))
                 if left == 0:
                     break
             searched = part.end

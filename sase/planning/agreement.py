@@ -41,6 +41,9 @@ Known = Mapping[tuple[str | None, str], DataType]
 # Kinds whose order, or on which arithmetic, is another one than that of numbers.
 TEXTS, TIMES = frozenset((Kind.STRING,)), frozenset((Kind.TIMESTAMP, Kind.INTERVAL))
 
+# Aggregates that are floats whatever they are over.
+OF_NUMBERS = frozenset(("avg", "stddev"))
+
 
 class Unsaid:
     """What a query leaves to the events: the types of some values in it."""
@@ -53,7 +56,11 @@ class Unsaid:
     def is_any(self) -> bool:
         """Whether some value has a type that is not known."""
         values = (Reference, Aggregate, EquivalenceTest)
-        return any(each.type == UNKNOWN for each in within(self._parts) if isinstance(each, values))
+        return any(
+            each.type == UNKNOWN or isinstance(each, Aggregate) and each.function in OF_NUMBERS
+            for each in within(self._parts)
+            if isinstance(each, values)
+        )
 
     def disagreement(self, known: Known) -> str | None:
         """What cannot be compared or computed with, as the events are; None if all can."""
@@ -155,14 +162,15 @@ class _Values:
 
     def _differing(self, test: EquivalenceTest) -> Iterator[str]:
         """The types of an attribute whose values are to be equal, if they cannot be."""
-        found: dict[str, DataType] = {}
+        found: list[tuple[str, DataType]] = []
         for component in self._components.values():
             attribute = test.attribute_of(component.index)
             if attribute is not None:
-                found[f"`{component.variable}.{attribute}`"] = self._found(component, attribute)
+                name = f"`{component.variable}.{attribute}`"
+                found += [(name, each) for each in self._candidates(component, attribute)]
         if test.value is not None:
-            found[f"`{value_text(test.value, {})}`"] = test.value.type
-        for (one, first), (other, second) in combinations(found.items(), 2):
+            found.append((f"`{value_text(test.value, {})}`", test.value.type))
+        for (one, first), (other, second) in combinations(found, 2):
             if not first.compares_with(second):
                 both = f"{one} is {first.described()} and {other} is {second.described()}"
                 yield f"{both}: they cannot be compared"
@@ -171,13 +179,19 @@ class _Values:
         return f"`{value_text(value, self._names)}` is {self._type(value).described()}"
 
     def _type(self, value: Expression) -> DataType:
+        if isinstance(value, Operation):
+            return self._result(value)
         if value.type != UNKNOWN or isinstance(value, Constant | Placeholder):
             return value.type
         if isinstance(value, Reference):
             return self._found(self._components.get(value.component), value.attribute)
-        if isinstance(value, Aggregate):
-            return AGGREGATES[value.function].result(self._of(value))
+        return AGGREGATES[value.function].result(self._of(value))
+
+    def _result(self, value: Operation) -> DataType:
+        """The type of what an operation gives; that of some of its operands may go for all."""
         types = [self._type(operand) for operand in value.operands]
+        if types == [operand.type for operand in value.operands]:
+            return value.type
         if value.name in FUNCTIONS:
             return FUNCTIONS[value.name].result(types)
         if len(types) == 1:

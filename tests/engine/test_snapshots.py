@@ -213,6 +213,13 @@ def test_a_finished_matcher_has_none() -> None:
 # ---------------------------------------------------------------- what is in it
 
 
+def test_a_matcher_of_all_events_there_are_has_none() -> None:
+    """Its codes of texts are those of one input."""
+    matcher = plan_of(next(iter(QUERIES)), "basic").open(streaming=False)
+    with pytest.raises(SaseError, match="all there is"):
+        matcher.snapshot()
+
+
 def test_events_that_are_given_up_are_not_saved() -> None:
     """Of a long push only what is in the window."""
     events = pa.table(

@@ -159,14 +159,17 @@ def test_a_column_keeps_its_kind_in_one_table_and_several() -> None:
         matcher.push({"A": pa.table({"ts": [1], "k": ["x"]})})
 
 
-RETURNED = """a.s AS s, b.k AS k, coalesce(a.s, b.s) AS c, lower(b.s) AS l, a.f AS f, b.d AS d,
+RETURNED = """coalesce(a.d, 1) AS one, greatest(b.d, 1) + 1 AS two, least(a.s, 'z') AS z,
+    a.s AS s, b.k AS k, coalesce(a.s, b.s) AS c, lower(b.s) AS l, a.f AS f, b.d AS d,
     a.m AS m, b.day AS day, a.k / 2 AS h, -a.d AS n, least(a.k, b.d) AS least, b.m + 1 day AS t,
     abs(a.d) AS abs, a.k + b.d AS sum, a.day + 2 days AS later"""
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_is_returned_has_the_types_of_the_columns(threads: int) -> None:
-    query = f"EVENT SEQ(A a, B b) WHERE [k] RETURN {RETURNED}"
+@pytest.mark.parametrize("window", ["", "WITHIN 1 EVENTS INCLUSIVE"])
+def test_what_is_returned_has_the_types_of_the_columns(threads: int, window: str) -> None:
+    """Whether parts are cut by key, or by time."""
+    query = f"EVENT SEQ(A a, B b) WHERE [k] {window} RETURN {RETURNED}"
     known, unknown = (
         sase.compile(query, given).run(EVENTS, threads=threads).to_arrow()
         for given in (EVENTS, sase.Schema())
@@ -205,3 +208,35 @@ def test_time_and_type_are_known_of_every_event(unit: str) -> None:
     assert unknown.to_pylist() == sase.match(query, rows, time_unit=unit).to_pylist()
     assert len(unknown) == 4
     assert len(sase.match(query, {"A": rows[:1], "B": []}, time_unit=unit)) == 0
+
+
+def test_averages_are_of_numbers() -> None:
+    """Also where nothing else in the query has a type that is not known."""
+    for query in (
+        "EVENT SEQ(A a, B+ b[]) WITHIN 9 RETURN avg(b[].s) AS x",
+        "EVENT SEQ(A a, B+ b[]) WHERE stddev(b[..i].s) >= 0 WITHIN 9 RETURN 1 AS x",
+    ):
+        with pytest.raises(SchemaError, match="does not take a string"):
+            sase.compile(query, sase.Schema()).run(EVENTS)
+    means = "EVENT SEQ(A a, B+ b[]) WITHIN 9 RETURN avg(b[].d) AS x"
+    assert [row["x"] for row in sase.compile(means, sase.Schema()).run(EVENTS)] == [2.5]
+
+
+@pytest.mark.parametrize("pattern", ["A a, ANY y", "A a, ANY(B, C) y", "A a, !ANY(B, C), C c"])
+def test_the_types_of_one_component_must_agree_too(pattern: str) -> None:
+    schema = sase.Schema(types=(EventType("A"), EventType("B"), EventType("C")))
+    events = {
+        "A": pa.table({"ts": [0], "k": [1]}),
+        "B": pa.table({"ts": [1, 2, 3], "k": ["x", "y", "z"]}),
+        "C": pa.table({"ts": [9], "k": [1]}),
+    }
+    with pytest.raises(SchemaError, match="they cannot be compared"):
+        sase.compile(f"EVENT SEQ({pattern}) WHERE [k]", schema).run(events)
+
+
+def test_times_are_shown_as_they_were_given() -> None:
+    times = pa.array([5, 6], pa.timestamp("ms", "UTC"))
+    events = pa.table({"ts": times, "type": ["A", "B"]})
+    query = "EVENT SEQ(A a, B b) RETURN b.ts AS ts"
+    unknown = sase.compile(query, sase.Schema()).run(events).to_arrow()
+    assert unknown.equals(sase.match(query, events).to_arrow())
