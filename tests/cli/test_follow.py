@@ -55,6 +55,7 @@ class Run:
             self.process.send_signal(number)
         out, err = self.process.communicate(timeout=60)
         assert "Traceback" not in err
+        assert self.process.returncode != -signal.SIGABRT, err
         return self.process.returncode, out, err
 
 
