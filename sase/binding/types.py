@@ -24,6 +24,7 @@ class Kind(Enum):
 
 
 NUMBERS = frozenset((Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL))
+TIMES = frozenset((Kind.TIMESTAMP, Kind.INTERVAL))
 # Kinds that say nothing against being used with any other.
 WILD = frozenset((Kind.UNKNOWN, Kind.NULL))
 

@@ -22,6 +22,7 @@ from sase.binding.types import (
     INTERVAL,
     NULL,
     NUMBERS,
+    TIMES,
     TIMESTAMP,
     UNKNOWN,
     DataType,
@@ -73,7 +74,6 @@ def _checked_range(literal: Expression, scope: Scope) -> Expression:
     return literal
 
 
-_TIMES = (Kind.TIMESTAMP, Kind.INTERVAL)
 # Terms of one sum or product: it becomes as many operations, each inside the next.
 MOST_TERMS = 100
 
@@ -87,7 +87,7 @@ def _operation(
     values = [operand.value for operand in operands if isinstance(operand, Constant)]
     if len(values) < len(operands):
         return Operation(data_type, name, operands, span=node.span)
-    folded = fold_operation(name, values, bounded=data_type.kind not in _TIMES)
+    folded = fold_operation(name, values, bounded=data_type.kind not in TIMES)
     if folded is None and all(value is not None for value in values):
         scope.problems.warning(
             "constant-is-null",
@@ -172,7 +172,7 @@ def arithmetic(operator: str, left: DataType, right: DataType) -> DataType | Non
     kinds = (left.kind, right.kind)
     if Kind.UNKNOWN in kinds and not {Kind.STRING, Kind.BOOLEAN, Kind.OTHER} & set(kinds):
         return UNKNOWN
-    if Kind.NULL in kinds and {*kinds} <= {*NUMBERS, *_TIMES, Kind.NULL}:
+    if Kind.NULL in kinds and {*kinds} <= {*NUMBERS, *TIMES, Kind.NULL}:
         return NULL  # it goes through every operator
     if left.is_number and right.is_number:
         if operator == "/":

@@ -72,7 +72,7 @@ class Bindings:
     @cached_property
     def begins(self) -> Numbers:
         """Where each match begins."""
-        return np.append(np.zeros(1, np.int64), self.ends)[: len(self.ends)]
+        return begins_of(self.ends)
 
     @property
     def first(self) -> Numbers:
@@ -204,9 +204,14 @@ def as_bindings(found: Numbers | Bindings) -> Bindings:
     )
 
 
+def begins_of(ends: Numbers) -> Numbers:
+    """Where ranges begin that follow each other."""
+    return np.append(np.zeros(1, np.int64), ends)[: len(ends)]
+
+
 def ranges(given: Numbers, ends: Numbers, places: slice | NDArray[np.bool_ | np.int64]) -> Numbers:
     """Numbers of which some are one range, and so on up to the last end: the ranges at places."""
-    begins = np.append(np.zeros(1, np.int64), ends)[: len(ends)]
+    begins = begins_of(ends)
     if isinstance(places, slice) and places.step is None:
         first, last, _ = places.indices(len(ends))
         return given[begins[first] : ends[last - 1]] if first < last else given[:0]

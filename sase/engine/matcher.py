@@ -212,8 +212,9 @@ class Matcher:
 
     def _loaded(self, inputs: Inputs, threads: int = 1) -> Events:
         """Events as the engine reads them; results are shown as what their columns hold."""
-        events = self._loader.load(inputs, threads)
-        self.shape = self.shape.knowing(self._loader.known)
+        before, events = self._loader.known, self._loader.load(inputs, threads)
+        if self._loader.known is not before:
+            self.shape = self.shape.knowing(self._loader.known)
         return events
 
     def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
@@ -330,12 +331,11 @@ class Matcher:
         end = at.numbers if self._keeps else at.events
         horizon = min((each for each in known if each is not None), default=end)
         self._context.coding.recycle(horizon)
-        oldest = at.events if horizon == end else horizon
+        self._oldest = at.events if horizon == end else horizon
         if self._keeps:
             if horizon < end:
-                oldest = int(store.numbers("position")[horizon & store.mask])
+                self._oldest = int(store.numbers("position")[horizon & store.mask])
             store.free(horizon)
-        self._oldest = oldest
 
     def _through(self, step: str, argument: Block | Clock) -> Iterator[Results]:
         """What comes out of the last operator."""

@@ -29,7 +29,7 @@ from sase.binding.bound import (
 )
 from sase.binding.functions import AGGREGATES, FUNCTIONS
 from sase.binding.text import value_text
-from sase.binding.types import INTERVAL, STRING, UNKNOWN, DataType, Kind, merged
+from sase.binding.types import INTERVAL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
 from sase.binding.values import arithmetic, computed
 from sase.planning.nodes import Operator, Transformation, the
 from sase.planning.reading import within
@@ -38,8 +38,8 @@ Definitions = tuple[tuple[str, Condition], ...]
 # What the columns of events hold, by name, and by type where each type has a table.
 Known = Mapping[tuple[str | None, str], DataType]
 
-# Kinds whose order, or on which arithmetic, is another one than that of numbers.
-TEXTS, TIMES = frozenset((Kind.STRING,)), frozenset((Kind.TIMESTAMP, Kind.INTERVAL))
+# The kind whose order is another one than that of numbers; arithmetic is on times.
+TEXTS = frozenset((Kind.STRING,))
 
 # Aggregates that are floats whatever they are over.
 OF_NUMBERS = frozenset(("avg", "stddev"))

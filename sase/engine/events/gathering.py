@@ -34,12 +34,13 @@ def unifiable(parts: list[pa.Array]) -> list[pa.Array]:
     if not any(pa.types.is_dictionary(part.type) and part.dictionary.null_count for part in parts):
         return parts
     again = [part.dictionary_decode().dictionary_encode() for part in parts]
-    return [
-        pa.DictionaryArray.from_arrays(
-            each.indices.cast(part.type.index_type), each.dictionary, ordered=part.type.ordered
-        )
-        for each, part in zip(again, parts, strict=True)
-    ]
+    return [indexed(each, part.type) for each, part in zip(again, parts, strict=True)]
+
+
+def indexed(coded: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.DictionaryArray:
+    """A dictionary with indexes of another type, and ordered if that is."""
+    indexes = coded.indices.cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indexes, coded.dictionary, ordered=kind.ordered)
 
 
 def alike(chunks: list[pa.Array]) -> list[pa.Array]:

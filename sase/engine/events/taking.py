@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sase.engine.events.gathering import indexed
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.stream import Int64s
 
@@ -143,12 +144,7 @@ def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _one(column)
     try:
         coded = column.cast(kind.value_type).dictionary_encode()
-        chunks = [
-            pa.DictionaryArray.from_arrays(
-                chunk.indices.cast(kind.index_type), chunk.dictionary, ordered=kind.ordered
-            )
-            for chunk in coded.chunks
-        ]
+        chunks = [indexed(chunk, kind) for chunk in coded.chunks]
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return column  # of values that Arrow does not encode, or more than the indexes count
     return _one(pa.chunked_array(chunks, kind))

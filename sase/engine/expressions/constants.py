@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sase.binding.bound import Constant, Expression, Placeholder, Scalar
-from sase.binding.types import DataType, Kind
+from sase.binding.types import TIMES, DataType, Kind
 from sase.engine.expressions.layout import LoweringError
 from sase.engine.expressions.strings import Interner
 from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER, LEAST, MOST, NOTHING, NULL, Value
 
-TIMES = frozenset((Kind.TIMESTAMP, Kind.INTERVAL))
 # Digits behind the point of a second; days are brought to seconds.
 RESOLUTIONS = {"d": 0, "s": 0, "ms": 3, "us": 6, "ns": 9}
 NANOSECOND = 9

@@ -32,8 +32,8 @@ from sase.binding.bound import (
     Reference,
     Truth,
 )
-from sase.binding.types import Kind
-from sase.engine.expressions.constants import NANOSECOND, TIMES
+from sase.binding.types import TIMES, Kind
+from sase.engine.expressions.constants import NANOSECOND
 from sase.engine.expressions.lanes import Lane, Mask
 from sase.engine.expressions.layout import Need
 from sase.engine.expressions.strings import RANK, Interner, Table

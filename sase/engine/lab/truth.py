@@ -32,9 +32,9 @@ from sase.binding.bound import (
 )
 from sase.binding.folding import INT64_MAX, INT64_MIN, fold_comparison, fold_operation
 from sase.binding.parts import references
-from sase.binding.types import Kind
+from sase.binding.types import TIMES, Kind
 from sase.engine.events import Events
-from sase.engine.expressions.constants import NANOSECOND, TIMES, literal
+from sase.engine.expressions.constants import NANOSECOND, literal
 from sase.engine.expressions.strings import like
 from sase.engine.kernels.operations import EXACT
 from sase.engine.why.candidates import Attributes, of_types

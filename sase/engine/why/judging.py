@@ -15,9 +15,9 @@ from sase.binding import BoundQuery, Schema
 from sase.binding.bound import Aggregate, Condition, Part, Reference
 from sase.binding.parts import references
 from sase.binding.text import value_text
-from sase.binding.types import DataType, Kind
+from sase.binding.types import TIMES, DataType, Kind
 from sase.engine.events import Events
-from sase.engine.expressions.constants import NANOSECOND, TIMES
+from sase.engine.expressions.constants import NANOSECOND
 from sase.engine.history import History
 from sase.engine.kernels.operations import EXACT
 from sase.engine.kernels.stacks import NOTHING

@@ -19,8 +19,7 @@ from sase.binding.bound import (
     Membership,
     WindowKind,
 )
-from sase.binding.types import NUMBERS
-from sase.engine.expressions.constants import TIMES
+from sase.binding.types import NUMBERS, TIMES
 from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER
 from sase.engine.why.candidates import Attributes
 from sase.lang.units import NANOSECONDS

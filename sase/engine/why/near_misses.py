@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sase.binding import BoundQuery
 from sase.binding.bound import Column, Condition, Reference, WindowKind
 from sase.binding.parts import references
+from sase.binding.types import TIMES
 from sase.binding.types import Kind as ValueKind
 from sase.engine.bindings import Bindings
-from sase.engine.expressions.constants import TIMES
 from sase.engine.kernels.stacks import NOTHING
 from sase.engine.operators.contract import size_of, span_of
 from sase.engine.operators.transformation import Results

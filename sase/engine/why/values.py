@@ -23,9 +23,8 @@ from sase.binding.bound import (
     Reference,
 )
 from sase.binding.parts import references
-from sase.binding.types import DataType, Kind
+from sase.binding.types import TIMES, DataType, Kind
 from sase.engine.expressions import Lane
-from sase.engine.expressions.constants import TIMES
 from sase.engine.kernels.operations import EXACT, FLOAT
 from sase.nearest import nearest
 
