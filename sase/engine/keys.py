@@ -45,6 +45,7 @@ class KeyCodes:
         self._digits: Numbers | None = None
         self._table: KeyTable | None = None
         self.size = 1  # all codes are less
+        self._most = 0  # codes of a table in use: where there are more some are given up
 
     def of(self, lanes: Sequence[Lane], numbers: Numbers) -> Numbers:
         """The codes of keys, given as their values; `NOTHING` where one of these is NULL."""
@@ -76,8 +77,6 @@ class KeyCodes:
                 return codes
             self._hash(len(rows), numbers)
         self._encode(rows, numbers, codes)
-        assert self._table is not None
-        self.size = len(self._table.used)
         return codes
 
     @property
@@ -123,20 +122,32 @@ class KeyCodes:
     def recycle(self, horizon: int) -> None:
         """Give up the codes of keys that no event from this one on has, once they are many."""
         table = self._table
-        if table is not None and _used(table) > len(table.used) // 2:
-            table = self._rebuild(table, len(table.used), horizon)
-            if _used(table) > len(table.used) // 4:
-                table = self._rebuild(table, 2 * len(table.used), horizon)
-            self._table, self.size = table, len(table.used)
+        if table is None or _used(table) <= self._most:
+            return
+        in_use = np.flatnonzero(table.used >= max(horizon, 0))
+        wanted, now = _power(max(4 * len(in_use), ROOM)), len(table.used)
+        self._most = _most_used(wanted)
+        room = min(max(wanted, _power(int(in_use.max(initial=0)) + 1)), 2 * now)
+        if room == now:
+            table.slots.fill(NOTHING)
+            recycle(table, horizon, table)
+        else:
+            self._table, self.size = self._rebuild(table, room, horizon), room
 
     def saved(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
-        table = None if self._table is None else self._table._asdict()
-        return {"tags": self._tags, "digits": self._digits, "table": table, "size": self.size}
+        return {
+            "tags": self._tags,
+            "digits": self._digits,
+            "table": None if self._table is None else self._table._asdict(),
+            "size": self.size,
+            "most": self._most,
+        }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from a state that was saved."""
-        self._tags, self._digits, self.size = saved["tags"], saved["digits"], saved["size"]
+        self._tags, self._digits = saved["tags"], saved["digits"]
+        self.size, self._most = saved["size"], saved["most"]
         self._table = None if saved["table"] is None else KeyTable(**saved["table"])
 
     def _rows(self, place: int, lane: Lane, numbers: Numbers) -> list[Numbers]:
@@ -173,6 +184,8 @@ class KeyCodes:
         """Go over to a table: the codes that were given out stay what they are."""
         given = np.arange(0 if self._digits is None else self.size, dtype=np.int64)
         self._table = _empty(max(ROOM, 2 * len(given)), rows)
+        self.size = len(self._table.used)
+        self._most = _most_used(self.size)
         if self._digits is not None:
             keys = [
                 (given >> shift & ((1 << bits) - 1)) + least
@@ -188,7 +201,9 @@ class KeyCodes:
             start = encode(keys, numbers, self._table, start, codes)
             if start == len(codes):
                 return
-            self._table = self._rebuild(self._table, 2 * len(self._table.used), 0)
+            self.size = 2 * len(self._table.used)
+            self._most = _most_used(self.size)
+            self._table = self._rebuild(self._table, self.size, 0)
 
     @staticmethod
     def _rebuild(old: KeyTable, room: int, horizon: int) -> KeyTable:
@@ -200,6 +215,15 @@ class KeyCodes:
 
 def _used(table: KeyTable) -> int:
     return int(table.sizes[0] - table.sizes[1])
+
+
+def _most_used(room: int) -> int:
+    return room * 3 // 4
+
+
+def _power(least: int) -> int:
+    """The first power of two that is not less."""
+    return 1 << (least - 1).bit_length()
 
 
 def _bits(least: int, most: int) -> int:

@@ -107,10 +107,16 @@ def is_key(rows: IntRows, place: int, table: KeyTable, code: int) -> bool:
 def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
     """Bring the keys that were used from an event on into an empty table; free the other codes.
 
-    Arrays by code are those of the old table, or longer.
+    Arrays by code have room for all that are still used, and may be those of the old table. Free
+    codes are given out again from the least on, and those behind the last in use are as if they
+    never were: those in use are soon the least, and a table of which few are needed can be small.
     """
-    table.sizes[0], table.sizes[1] = old.sizes[0], 0
-    for code in range(old.sizes[0]):
+    count = old.sizes[0]
+    while count > 0 and old.used[count - 1] < horizon:
+        count -= 1
+    table.sizes[0], table.sizes[1] = count, 0
+    for behind in range(count):
+        code = count - 1 - behind
         used = old.used[code]
         table.used[code] = used
         if used < horizon:
