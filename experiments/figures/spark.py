@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sase
-from experiments.cells import Q1, WINDOW
+from experiments.cells import D1, Q1, WINDOW
 from experiments.core.checks import Check, ahead, near, slope
 from experiments.core.experiment import (
     Experiment,
@@ -24,8 +24,10 @@ from experiments.core.experiment import (
     Plot,
     Point,
     Size,
+    Verdict,
     Way,
 )
+from experiments.core.results import Results
 from experiments.core.ways import Make
 from experiments.process_tree import cpu_seconds, peak_of_workers
 from sase.generate import uniform_reader
@@ -33,7 +35,10 @@ from sase.generate import uniform_reader
 PLACE = Path("build/spark")
 DOMAINS = (1_000, 20, 1_000)
 READ, LOCAL, JOIN = "read into an empty mapInArrow", "sase.match", "self join in buckets"
+COUNT, ROWS = "files, counted by the tasks", "files, rows counted"
+FEW_KEYS = "Q1, 100 keys, counted"
 STRATEGIES = ("files", "key", "slice")
+EVEN, UNEVEN = "even", "half in one key"
 # So that a hot key has not thousands of times as many matches: what is compared is the search.
 FEW = " AND a.attr3 + c.attr3 = b.attr3"
 
@@ -69,6 +74,18 @@ def replayed(strategy: str, path: Callable[[], Path], window: int = WINDOW, more
         import sase.spark
 
         return _written(sase.spark.match(query, frame, strategy=strategy))
+
+    return _way(run, path)
+
+
+def counted(path: Callable[[], Path], *, output: str) -> Make:
+    """A replay of Q1 from files whose matches are counted, by the tasks or as rows."""
+
+    def run(frame: Any) -> int:
+        import sase.spark
+
+        found = sase.spark.match(Q1.text, frame, strategy="files", output=output)
+        return found if isinstance(found, int) else found.count()
 
     return _way(run, path)
 
@@ -132,6 +149,10 @@ def strategies(size: Size) -> Iterator[Point]:
     yield Point("Q1", {READ: _way(_read, path)}, events=events)
     ways = {strategy: replayed(strategy, path) for strategy in STRATEGIES}
     yield Point("Q1", ways | {LOCAL: _local(path), JOIN: _way(_join, path)}, events=events)
+    short = size.of(D1.events, 100_000, 5_000)
+    path = uniform(short, D1.domains[0])
+    ways = {COUNT: counted(path, output="count"), ROWS: counted(path, output="structs")}
+    yield Point(FEW_KEYS, ways | {JOIN: _way(_join, path)}, events=short)
 
 
 def over_events(size: Size) -> Iterator[Point]:
@@ -159,9 +180,9 @@ def skew(size: Size) -> Iterator[Point]:
     events = size.of(10_000_000, 100_000, 5_000)
     even, uneven = uniform(events, DOMAINS[0]), hot(events, DOMAINS[0])
     short = {"window": 100, "more": FEW}
-    yield Point("even", {"key": replayed("key", even, **short)}, events=events)  # type: ignore[arg-type]
+    yield Point(EVEN, {"key": replayed("key", even, **short)}, events=events)  # type: ignore[arg-type]
     ways = {each: replayed(each, uneven, **short) for each in ("key", "key_and_slice")}  # type: ignore[arg-type]
-    yield Point("half in one key", ways, events=events)
+    yield Point(UNEVEN, ways, events=events)
 
 
 # ---------------------------------------------------------------- events as files
@@ -237,6 +258,20 @@ def _less(one: str, other: str) -> Check:
     return ahead(other, one, y="cpu_s")
 
 
+def _slowed(most: float) -> Check:
+    """That half of the events in one key, which is sliced, make a job at most so much slower."""
+
+    def check(results: Results) -> Verdict:
+        even, uneven = (
+            results.at(way, x, "wall_s") for way, x in (("key", EVEN), ("key_and_slice", UNEVEN))
+        )
+        if even is None or uneven is None:
+            return Verdict(None, "not measured")
+        return Verdict(uneven <= most * even, f"{uneven:.2f} s beside {even:.2f} s")
+
+    return check
+
+
 CPU = "s of CPU, JVM and workers"
 EXPERIMENTS = (
     _experiment(
@@ -249,6 +284,7 @@ EXPERIMENTS = (
         Finding("from files: less CPU than the read", _less("files", READ)),
         Finding("from files: less CPU than the self join", _less("files", JOIN)),
         Finding("by key: less CPU than the self join", _less("key", JOIN)),
+        Finding("counted: at least 3 times as fast as the self join", ahead(COUNT, JOIN, 3.0)),
     ),
     _experiment(
         "events",
@@ -273,6 +309,7 @@ EXPERIMENTS = (
         "a hot key should cost no more than an even stream by `key_and_slice`.",
         skew,
         Plot("cpu_s", CPU, "", bars=True),
+        Finding("cut in slices a hot key costs at most 1.3 times as long", _slowed(1.3)),
         Finding(
             "with a hot key, key and slice cost alike (within 1.5)",
             near("key_and_slice", "key", 1.5, y="cpu_s"),

@@ -120,7 +120,10 @@ def slices_by_events(
     return Slices(tuple(bounds), tuple(begins), tuple(bounds))
 
 
-def slice_parts(time: Column, slices: Slices, first: int) -> Column:
-    """The numbers of the slices, from the first on, that need a row of some raw time."""
+def slice_parts(time: Column, slices: Slices, first: int) -> tuple[Column, Column]:
+    """The first and the last of the slices that need a row of some raw time, by their numbers.
+
+    The first slice of all has the number `first`.
+    """
     whole = sf.lit(first)
-    return sf.sequence(rank(time, slices.ends) + whole, rank(time, slices.begins) + whole)
+    return rank(time, slices.ends) + whole, rank(time, slices.begins) + whole

@@ -202,10 +202,11 @@ class _Cutter:
         if not hot:
             return Cut(choice, keys, self.parts, told=told)
         events = self._keyed(keys).filter(sf.col(f"`{KEY}`").isin(*hot))
-        # About as large as the parts of all keys would be.
+        # All about as large as the parts of all keys would be.
         parts = self.asked or max(round(share * self.parts), 2)
+        whole = self.asked or max(round((1 - share) * self.parts), 1)
         slices, more = replace(self, parts=parts).slices(events, files)
-        return Cut(choice, keys, self.parts, slices, hot, (*told, *more))
+        return Cut(choice, keys, whole, slices, hot, (*told, *more))
 
     def _keyed(self, keys: tuple[EquivalenceTest, ...], share: float = 1.0) -> DataFrame:
         """The keys and the raw times of the events that may be in a match, or of a share of all."""

@@ -189,15 +189,17 @@ class Replay:
         return sf.explode(self._parts(frame))
 
     def _parts(self, frame: Frame) -> Column:
-        """All parts that a row belongs to, where there are slices."""
+        """All parts that a row belongs to, where there are slices; mostly that is one."""
         cut, rows = self.cut, self._rows
         assert cut.slices is not None
-        sliced = slice_parts(rows.time(frame), cut.slices, cut.whole)
-        if not cut.keys:
-            return sliced
-        key = rows.key(frame, cut.keys)
-        alone = sf.array(sf.pmod(key, sf.lit(cut.whole)).cast("int"))
-        return sf.when(key.isin(*cut.hot), sliced).otherwise(alone)
+        first, last = slice_parts(rows.time(frame), cut.slices, cut.whole)
+        one, has_several = first, first < last
+        if cut.keys:
+            key = rows.key(frame, cut.keys)
+            is_hot = key.isin(*cut.hot)
+            one = sf.when(is_hot, first).otherwise(sf.pmod(key, sf.lit(cut.whole)).cast("int"))
+            has_several = is_hot & has_several
+        return sf.when(has_several, sf.sequence(first, last)).otherwise(sf.array(one))
 
 
 COUNT_SCHEMA = st.StructType([st.StructField("matches", st.StringType())])
