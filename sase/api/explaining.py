@@ -70,8 +70,10 @@ def explain(
         if analyze:
             raise PlanError("analyze=True runs the query: give it events")
         notes = () if schema is not None else (ASSUMED,)
-        given = schema or assumed_schema(query, **columns)
-        known = compiled(query, given, **columns, **rest, assumes=schema is None)
+        if schema is None:
+            known = compiled(query, assumed_schema(query, **columns), **rest, assumes=True)
+        else:
+            known = compiled(query, schema, **columns, **rest)
         statistics = statistics_in(stats)
         made = known.optimized(statistics, off)
         form = _form(known, made, statistics, output)

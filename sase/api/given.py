@@ -21,8 +21,9 @@ _OUTPUTS = (*_LISTED, "compressed", "count")
 
 
 def schema_of(given: object, *, mends: bool, **keywords: Any) -> Schema:
-    """The schema of events, or the one that is given."""
+    """The schema of events, or the one that is given, which then says all of itself."""
     if isinstance(given, Schema):
+        _check_said(given, **keywords)
         return given
     from sase.engine.events import describe
     from sase.engine.files import Files
@@ -34,6 +35,25 @@ def schema_of(given: object, *, mends: bool, **keywords: Any) -> Schema:
     if inputs.of_files:
         keywords |= named(inputs.tables[0].names, **keywords)
     return describe(inputs, mends=mends, **keywords)
+
+
+def _check_said(
+    schema: Schema, *, time: str = TIME, type: str | None = TYPE, types: Any = None, **rest: Any
+) -> None:
+    """Refuse keywords that a schema beside them does not say, too: they would have no effect."""
+    usual = {"time": TIME, "type": TYPE, "seq": None, "time_unit": None}
+    for name, value in {"time": time, "type": type, **rest}.items():
+        said = getattr(schema, name)
+        if value not in (usual[name], said):
+            raise PlanError(
+                f"{name}={value!r} is not what the Schema says, which is {name}={said!r}: say it"
+                " there, and leave it out here"
+            )
+    if types is not None:
+        raise PlanError(
+            "types= says which events of a table are of which type, and a Schema says that by its"
+            " own `types` or `definitions`: leave types= out, or give events in place of the Schema"
+        )
 
 
 def named(
