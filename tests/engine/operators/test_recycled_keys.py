@@ -24,6 +24,9 @@ QUERIES = {
     "a start in positions": "EVENT SEQ(!(N n), A a) WHERE [s] WITHIN {} EVENTS INCLUSIVE",
     "a middle": "EVENT SEQ(A a, !(N n), B b) WHERE [id] WITHIN {}",
     "an end": "EVENT SEQ(A a, !(N n)) WHERE [id, s] WITHIN {}",
+    "a series": "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match {{ [id] }} WITHIN {}",
+    "any series": "EVENT SEQ(A a, B+ b[]) WHERE skip_till_any_match {{ [id] }} WITHIN {}",
+    "a series without": "EVENT SEQ(A+ a[], !(N n), B b) WHERE [id] WITHIN {}",
 }
 SOME = settings(
     max_examples=max(settings().max_examples // 2, 1), suppress_health_check=[HealthCheck.too_slow]
@@ -36,7 +39,7 @@ def streams(draw: st.DrawFn) -> list[tuple[str, int]]:
     """Types and keys: a key is a new one, or one of the last few; some begin with what forbids."""
     last = draw(st.sampled_from([0, 0, 3, 6]))
     found = [("N", number) for number in range(last)]
-    for _ in range(draw(st.integers(1, 30))):
+    for _ in range(draw(st.sampled_from([3, 10, 30, 90]))):
         back = draw(st.sampled_from([0, 0, 1, 1, 1, 2, 5]))
         last += back == 0
         found.append((draw(st.sampled_from("AABBN")), max(last - max(back - 1, 0), 0)))
