@@ -12,6 +12,7 @@ from sase.api.given import DEFAULT_PLAN, TIME, TYPE, check_output, readable
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.types import UNKNOWN
 from sase.errors import PlanError
+from sase.planning.collapsing import FEW_AGREE
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.value import ExplainedForm, Measured
@@ -91,7 +92,10 @@ def explain(
 def _form(
     known: Compiled, made: Optimized, statistics: Statistics | None, output: str
 ) -> ExplainedForm:
-    return explained_form(output, known.basic, made.plan, statistics)
+    form = explained_form(output, known.basic, made.plan, statistics)
+    if output == "count" and not form.reasons and not known.may_explode:
+        return replace(form, reasons=(FEW_AGREE,))
+    return form
 
 
 ASSUMED = "no events and no schema: every type is taken to have what the query names"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sase.api.compiling import Compiled
 from sase.api.running import run
-from sase.errors import PlanError
+from sase.errors import BudgetError, PlanError
 from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query
 from sase.lang.printer import to_text
-from sase.planning.collapsing import collapsed
+from sase.planning.collapsing import FEW, FEW_AGREE, collapsed
 from sase.planning.nodes import Transformation, the
 from sase.planning.optimizer import Optimized
 
@@ -57,11 +58,29 @@ def counted(
     known: Compiled, events: object, *, max_matches: int | None = None, **settings: Any
 ) -> MatchCount:
     """The number of matches."""
+    most = ANY_NUMBER if max_matches is None else max_matches
+    if _may_be_few(known, events):
+        few = _searched(known, events, settings, (FEW_AGREE,), for_set=False)
+        with suppress(BudgetError):
+            return _told(few, few.count(min(most, FEW)))
+    source = _source(known, events, settings, for_set=False)
+    return _told(source, source.count(most))
+
+
+def _may_be_few(known: Compiled, events: object) -> bool:
+    """Whether matches that can be counted as paths may be found sooner one by one."""
+    from sase.engine.running import is_too_large
+
+    form = collapsed(known.basic)
+    if known.may_explode or form.reasons:
+        return False
+    return not is_too_large(known.plan(Optimized.of(form.plan)).engine, events)
+
+
+def _told(source: Source, count: int) -> MatchCount:
     from sase.engine.forms import MatchCount
     from sase.engine.forms.compressed_matches import notes
 
-    source = _source(known, events, settings, for_set=False)
-    count = source.count(ANY_NUMBER if max_matches is None else max_matches)
     report = source.report
     report = replace(report, notes=(*report.notes, *notes(source.reasons)))
     return MatchCount.of(count, report, is_counted=not source.reasons)
@@ -69,7 +88,7 @@ def counted(
 
 def _source(known: Compiled, events: object, settings: Settings, *, for_set: bool) -> Source:
     """A graph where the query allows it, and else a search."""
-    from sase.engine.forms import Counted, Listed
+    from sase.engine.forms import Counted
     from sase.engine.running import held, is_too_large
 
     form = collapsed(known.basic)
@@ -83,6 +102,15 @@ def _source(known: Compiled, events: object, settings: Settings, *, for_set: boo
     if whole is not None:
         return Counted(plan, *whole)
     reasons = form.reasons or ("the events are too many to be held",)
+    return _searched(known, events, settings, reasons, for_set=for_set)
+
+
+def _searched(
+    known: Compiled, events: object, settings: Settings, reasons: tuple[str, ...], *, for_set: bool
+) -> Source:
+    """A search, which looks at matches one by one."""
+    from sase.engine.forms import Listed
+
     # Matches of a set show their events, which several threads do not hand over.
     threads = 1 if for_set else settings.get("threads")
     matches = run(known, events, max_matches=ANY_NUMBER, **{**settings, "threads": threads})

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
+from sase.api import forms
 from sase.engine.forms import MatchCount
 from sase.engine.forms.collapsed_table import count_column
 from sase.engine.report import Report
@@ -152,6 +153,19 @@ def test_the_number_is_an_integer(query: str) -> None:
     assert count.is_counted == (query == RISING)
     assert count.report.rows == len(FEW) or "LIMIT" in query
     assert bool(count.report.notes) != count.is_counted
+
+
+@pytest.mark.parametrize("few", [1, 2, 1 << 23])
+def test_what_a_key_keeps_few_is_counted_one_by_one(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless it is more than is counted sooner so: then as paths."""
+    monkeypatch.setattr(forms, "FEW", few)
+    query = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9"
+    count = sase.match(query, FEW, output="count")
+    assert count == len(listed(query)) > 2
+    assert count.is_counted == (few < count)
+    assert bool(count.report.notes) == (few >= count)
 
 
 def test_too_many_to_be_looked_at() -> None:
