@@ -138,6 +138,12 @@ FAULTS = [
         "if used <= horizon + 3:",
     ),
     Fault(
+        "codes-cut-early",
+        "sase/engine/kernels/keys.py",
+        "old.used[count - 1] < horizon:",
+        "old.used[count - 1] <= horizon + 3:",
+    ),
+    Fault(
         "intersection-skipped",
         MULTI,
         "        if found:\n            return True\n",
