@@ -85,11 +85,13 @@ def test_it_finds_and_counts_what_blocks_do(
     random = Random(seed)
     events = stream(random, 400, random.choice([0, 0.2]))
     sizes = Options(
-        block=random.choice([1, 5, 64]), chunk=random.choice([1, 3, 64]),
+        block=random.choice([1, 5, 64, 200]), chunk=random.choice([1, 3, 64]),
         stack=random.choice([1, 4, 64]), analyze=random.random() < 0.5,
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
-    monkeypatch.setattr(sweep, "MOST", random.choice([1, 50, 1000]))
+    # What is dropped early is not counted as forbidden: as many are dropped as after a block.
+    most = 1000 if sizes.block > 5 else random.choice([1, 50, 1000])
+    monkeypatch.setattr(sweep, "MOST", most)
     with unswept():
         expected = found(plan, events, threads=1)
     assert swept == []
@@ -98,6 +100,23 @@ def test_it_finds_and_counts_what_blocks_do(
     assert swept == [(400, 400)]
     assert found(plan, events, threads=3)[0] == expected[0]
     assert all(reached == count for count, reached in swept)
+
+
+@pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32()])
+@pytest.mark.parametrize("kinds", ["A", "H", "ABCH", "ACF", "ACEG", "ABCDEFGH", "", "X"])
+def test_types_of_any_codes(kinds: str, index: pa.DataType, swept: list[tuple[int, int]]) -> None:
+    """In some ranges or many, and also where one of the query's types never occurs."""
+    random = Random(len(kinds))
+    codes = pa.array([random.randrange(8) for _ in range(500)], index)
+    types = pa.DictionaryArray.from_arrays(codes, pa.array([*"ABCDEFGH"]))
+    events = pa.table({"ts": range(500), "type": types})
+    among = f"ANY({', '.join(kinds)})" if kinds else "ANY"
+    plan = sase.compile(f"EVENT SEQ({among} a, {among} b) WITHIN 9", events.schema)
+    with unswept():
+        expected = plan.run(events, threads=1).rows
+    assert plan.run(events, threads=1).rows == expected
+    assert swept == [(500, 500)]
+    assert (len(expected) > 40) == (kinds != "X")
 
 
 @pytest.mark.parametrize("seed", range(8))

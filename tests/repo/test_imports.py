@@ -36,7 +36,7 @@ PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
 HOMES = {
     "lark": ("sase.lang",),
     "networkx": ("sase.planning",),
-    "llvmlite": ("sase.engine.kernels.clock",),
+    "llvmlite": ("sase.engine.kernels.clock", "sase.engine.kernels.instructions"),
     "numba": ("sase.engine.kernels",),
     "numpy": ("sase.engine", "sase.generate", "sase.spark"),
     "pyarrow": (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import config, types
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
@@ -44,5 +46,63 @@ def _highest(context: Any, bits: Any) -> tuple[Signature, Callable[..., Any]]:
     return types.int64(types.int64), code
 
 
+def _low_bit(bits: int) -> int:
+    """The place of the lowest bit that is set, of an integer that is not zero."""
+    return int(bits & -bits).bit_length() - 1
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _lowest(context: Any, bits: Any) -> tuple[Signature, Callable[..., Any]]:
+    def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+        return builder.cttz(values[0], context.get_constant(types.boolean, True))
+
+    return types.int64(types.int64), code
+
+
+# So many numbers are looked at side by side, since an integer has a bit for each.
+LANES = 64
+
+
+def _between(bits: int) -> Callable[[int, int, int], int]:
+    """What says which of the numbers at an address, as a bit each, lie between two that fit.
+
+    They may be signed, and both ends are in.
+    """
+    if config.DISABLE_JIT:
+        return lambda address, least, most: _simply_between(bits, address, least, most)
+    lane = ir.IntType(bits)
+    lanes, first = ir.VectorType(lane, LANES), ir.VectorType(ir.IntType(32), LANES)
+
+    def every(builder: Any, number: Any) -> Any:
+        """A number in each lane."""
+        empty, place = ir.Constant(lanes, ir.Undefined), ir.Constant(ir.IntType(32), 0)
+        one = builder.insert_element(empty, builder.trunc(number, lane), place)
+        return builder.shuffle_vector(one, empty, ir.Constant(first, [0] * LANES))
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def between(
+        context: Any, address: Any, least: Any, most: Any
+    ) -> tuple[Signature, Callable[..., Any]]:
+        def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+            address, least, most = values
+            numbers = builder.load(builder.inttoptr(address, lanes.as_pointer()), align=1)
+            above = builder.sub(numbers, every(builder, least))
+            inside = builder.icmp_unsigned("<=", above, every(builder, builder.sub(most, least)))
+            found = builder.bitcast(inside, ir.IntType(LANES))
+            return found if sys.byteorder == "little" else builder.bitreverse(found)
+
+        return types.int64(types.int64, types.int64, types.int64), code
+
+    return between  # type: ignore[no-any-return]
+
+
+def _simply_between(bits: int, address: int, least: int, most: int) -> int:
+    numbers = (getattr(ctypes, f"c_uint{bits}") * LANES).from_address(int(address))
+    inside = [(each - int(least)) % 2**bits <= int(most) - int(least) for each in numbers]
+    return sum(1 << place for place, is_in in enumerate(inside) if is_in)
+
+
+between_bytes, between_shorts = _between(8), _between(16)
+low_bit = _low_bit if config.DISABLE_JIT else _lowest
 word_at = _word_at if config.DISABLE_JIT else _load_word
 top_bit = _top_bit if config.DISABLE_JIT else _highest

@@ -15,6 +15,7 @@ from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
 from sase.engine.kernels.compiling import Ints, spliced
+from sase.engine.kernels.instructions import between_bytes, between_shorts
 
 # What stands in an `ArrowArray`, eight bytes each; behind these how to release it.
 LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
@@ -78,6 +79,17 @@ def number(address: int, form: int, row: int) -> int:
     if form == 5:
         return _uint32(address)
     return _int64(address)
+
+
+@spliced
+def between(address: int, form: int, least: int, most: int) -> int:
+    """Which of so many numbers as there are `LANES` lie between two: a bit for each.
+
+    Numbers have one or two bytes, in which both ends fit.
+    """
+    if form >> 1 == 0:
+        return between_bytes(address, least, most)
+    return between_shorts(address, least, most)
 
 
 @spliced

@@ -13,8 +13,9 @@ from sase.engine.kernels.arrivals import PLACE, STATE, TIME
 from sase.engine.kernels.checks import Tally
 from sase.engine.kernels.clock import NO_CLOCK, nanoseconds
 from sase.engine.kernels.compiling import Ints, OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.instructions import LANES, low_bit
 from sase.engine.kernels.keys import excess
-from sase.engine.kernels.memory import number
+from sase.engine.kernels.memory import between, number
 from sase.engine.kernels.stacks import (
     COUNT,
     TAIL,
@@ -36,6 +37,8 @@ TIMES, TYPES, KEYS = range(3)
 FORM, ADDRESS = range(2)
 # What is lacking for going on, where it is not room for some number of events.
 NOTHING_LACKS, CODES = 0, -1
+# Ranges are sought of types of at most two bytes, of so many codes; so many are too many.
+MOST_FORM, MOST_CODES, TOO_MANY = 3, 1 << 10, 4
 # Of which parts nanoseconds are counted, and behind them up to when.
 FRONT, SCAN, CONSTRUCTION, SINCE = range(4)
 
@@ -76,6 +79,18 @@ class Reading(NamedTuple):
     ties: Ints
 
 
+class Ranges(NamedTuple):
+    """Codes from the first to the last of up to three ranges, and how many ranges there are."""
+
+    known: int
+    least: int
+    most: int
+    other: int
+    end: int
+    third: int
+    last: int
+
+
 class Counting(NamedTuple):
     """What is counted for ANALYZE: choices that were ended, instances alive, and nanoseconds.
 
@@ -98,13 +113,47 @@ class Swept(NamedTuple):
 
 
 @spliced
+def ranges_of(states: Ints, form: int) -> Ranges:
+    """The ranges of codes that have a state, as far as types of a form can have them."""
+    known = least = most = other = end = third = last = 0
+    if form > MOST_FORM or states.shape[0] > MOST_CODES:
+        return Ranges(TOO_MANY, least, most, other, end, third, last)
+    is_signed = 1 - (form & 1)
+    above = 1 << ((8 << (form >> 1)) - is_signed)
+    for code in range(-is_signed, min(states.shape[0] - 1, above)):
+        if states[code + 1] != 0:
+            if known == 0 or code > most + 1:
+                known += 1
+                third, last, other, end, least = other, end, least, most, code
+            most = code
+    return Ranges(known, least, most, other, end, third, last)
+
+
+@spliced
 def admitted(types: int, form: int, states: Ints, room: OutIntRows, size: int) -> int:
     """Write the places of the events whose type has a state; how many they are.
 
-    Every event is written and most are overwritten: there must be room for one more.
+    Of most types there are ranges: many events are looked at side by side, and only those that
+    have a state one by one. Else every event is written and most are overwritten: there must be
+    room for one more.
     """
-    count = 0
-    for place in range(size):
+    count = done = 0
+    ranges = ranges_of(states, form)
+    if ranges.known < TOO_MANY:
+        done = size - size % LANES
+        for first in range(0, done, LANES):
+            address, bits = types + (first << (form >> 1)), 0
+            if ranges.known > 0:
+                bits = between(address, form, ranges.least, ranges.most)
+            if ranges.known > 1:
+                bits |= between(address, form, ranges.other, ranges.end)
+            if ranges.known > 2:
+                bits |= between(address, form, ranges.third, ranges.last)
+            while bits != 0:
+                room[PLACE, count] = first + low_bit(bits)
+                bits &= bits - 1
+                count += 1
+    for place in range(done, size):
         room[PLACE, count] = place
         count += states[number(types, form, place) + 1] != 0
     return count

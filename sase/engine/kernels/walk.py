@@ -17,6 +17,7 @@ from sase.engine.kernels.compiling import OutIntRows, OutInts, distant, kernel, 
 from sase.engine.kernels.stacks import (
     BELOW,
     COUNT,
+    EARLIEST,
     FLOOR,
     MEASURE,
     PRECEDED,
@@ -33,13 +34,15 @@ from sase.engine.kernels.stacks import (
 FRESH = -1
 # What `levels` holds of each level: its choice, and how many instances were looked at.
 CHOICE, VISITED = range(2)
+# Which negative components are pushed: none, some that may forbid a start, or those of gaps alone.
+NO_FLOORS, FLOORS, FLOORS_OF_GAPS = range(3)
 
 
 class Walk(NamedTuple):
     """Where a walk stands: [final instance, level], and the choice at every level.
 
-    `bounds` are what the window spans, whether negative components are pushed, what the window of
-    a negated start spans, and the earliest measure in that one.
+    `bounds` are what the window spans, which negative components are pushed, what the window of a
+    negated start spans, and the earliest measure in that one.
     """
 
     at: OutInts
@@ -59,16 +62,29 @@ def next_choice(stacks: Stacks, walk: Walk, level: int) -> int:
 
 
 @spliced
-def write_all(stacks: Stacks, walk: Walk, bound: int, out: OutIntRows, written: int) -> int:
+def write_all(
+    stacks: Stacks, walk: Walk, bound: int, tally: Tally | None, out: OutIntRows, written: int
+) -> int:
     """Write the sequences that begin with any event that may; how many are written then.
 
-    All levels but the first have been chosen, and nothing but the window is asked of that.
+    All levels but the first have been chosen, and nothing is asked of that but that the window
+    reaches so far, and no negative component forbids it.
     """
     cells, choice, begin = stacks.cells, walk.levels[CHOICE], written
     mask, tail, at = cells.shape[1] - 1, stacks.ends[TAIL, 0], choice[0]
-    while written < out.shape[1] and at >= tail and cells[0, at & mask, REACH] >= bound:
-        out[0, written] = cells[0, at & mask, ROW]
-        at = cells[0, at & mask, BELOW]
+    floor = EARLIEST
+    if walk.bounds[1] != NO_FLOORS:
+        floor = cells[1, choice[1] & mask, FLOOR]
+    while written < out.shape[1] and at >= tail:
+        cell = cells[0, at & mask]
+        if cell[REACH] < bound:
+            break
+        if cell[TIE] < floor:
+            if tally is not None:
+                tally.levels[0] += 1
+            break
+        out[0, written] = cell[ROW]
+        at = cell[BELOW]
         written += 1
     for level in range(1, cells.shape[0]):
         row = cells[level, choice[level] & mask, ROW]
@@ -102,8 +118,8 @@ def _constructed(
     """
     cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
     last, mask = cells.shape[0] - 1, cells.shape[1] - 1
-    span, has_floors, count = walk.bounds[0], walk.bounds[1] == 1, stacks.ends[COUNT, last]
-    room = out.shape[1]
+    span, has_floors, count = walk.bounds[0], walk.bounds[1] != NO_FLOORS, stacks.ends[COUNT, last]
+    room, asks_first = out.shape[1], checks is not None or walk.bounds[1] == FLOORS
     number, level = walk.at[0], walk.at[1]
     while number < count and written < room:
         final = number & mask
@@ -111,8 +127,8 @@ def _constructed(
         if level == FRESH:
             level, choice[last] = last, number
         while level <= last and written < room:
-            if level == 0 and checks is None and last > 0 and not has_floors:
-                written = write_all(stacks, walk, bound, out, written)
+            if level == 0 and last > 0 and not asks_first:
+                written = write_all(stacks, walk, bound, tally, out, written)
                 if written < room:
                     level = next_choice(stacks, walk, 1)
                 continue

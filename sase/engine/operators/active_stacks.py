@@ -40,7 +40,10 @@ from sase.engine.kernels.sweeping import (
     sweep_counted,
 )
 from sase.engine.kernels.walk import (
+    FLOORS,
+    FLOORS_OF_GAPS,
     FRESH,
+    NO_FLOORS,
     VISITED,
     Walk,
     construct,
@@ -306,4 +309,8 @@ def _bounds(above: SequenceConstruction) -> list[int]:
     """What the walk is bounded by: see `Walk`."""
     span = span_of(above.window)
     inclusive = above.window is not None and above.window.inclusive
-    return [span, int(bool(above.negations)), span, EARLIEST + (not inclusive)]
+    floors = NO_FLOORS
+    if above.negations:
+        is_start = any(negation.before == 0 for negation in above.negations)
+        floors = FLOORS if is_start else FLOORS_OF_GAPS
+    return [span, floors, span, EARLIEST + (not inclusive)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sase.engine.events.exported import Described
 from sase.engine.kernels import memory
+from sase.engine.kernels.instructions import LANES, low_bit
 from sase.engine.kernels.memory import CHILDREN, DICTIONARY, form_of
 
 NUMBERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
@@ -90,3 +91,32 @@ def test_nothing_is_held_any_more() -> None:
         assert pa.total_allocated_bytes() > before
         described.let_go()
         assert pa.total_allocated_bytes() == before
+
+
+@numba.njit  # type: ignore[misc, unused-ignore]
+def lies_between(numbers: Any, form: int, least: int, most: int, out: Any) -> int:
+    """Which numbers lie between two, by place, as far as that is asked of many at once."""
+    count = 0
+    for first in range(0, len(numbers) - LANES + 1, LANES):
+        bits = memory.between(numbers.ctypes.data + (first << (form >> 1)), form, least, most)
+        while bits != 0:
+            out[count] = first + low_bit(bits)
+            bits &= bits - 1
+            count += 1
+    return count
+
+
+@given(st.sampled_from(NUMBERS[:4]), st.integers(0, 2**32), st.data())
+def test_numbers_between_two(name: str, seed: int, data: st.DataObject) -> None:
+    """Wherever they begin in memory, also up to the least and the greatest there are."""
+    dtype = np.dtype(name)
+    ends = np.iinfo(dtype)
+    least, most = sorted(data.draw(st.tuples(*[st.integers(ends.min, ends.max)] * 2)))
+    drawn = np.random.default_rng(seed).integers(ends.min, ends.max, 131, dtype, endpoint=True)
+    drawn[[0, 65, 70]], drawn[[63, 64, 71]] = least, most
+    numbers = drawn[data.draw(st.integers(0, 3)) :]
+    out = np.empty(len(numbers), np.int64)
+    form = form_of(8 * dtype.itemsize, is_signed=dtype.kind == "i")
+    count = lies_between(numbers, form, least, most, out)
+    every = numbers[:128].astype(np.int64)
+    assert out[:count].tolist() == np.flatnonzero((every >= least) & (every <= most)).tolist()
