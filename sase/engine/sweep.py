@@ -8,7 +8,7 @@ operators, so that any events may go either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import WindowKind
 from sase.binding.types import Kind
-from sase.engine.block import Clock, Key, Numbers
+from sase.engine.block import Clock, Key, Numbers, Tests
 from sase.engine.coding import PlanCoding
 from sase.engine.events import Events
 from sase.engine.kernels.arrivals import PLACE, TIME
@@ -110,6 +110,9 @@ class Plain(NamedTuple):
 class Sweep:
     """Takes a matcher through events that are loaded."""
 
+    # Events may be gone through in any other way before, and from any of them on.
+    is_whole = False
+
     def __init__(self, matcher: Matcher, plain: Plain) -> None:
         self._matcher, self._plain = matcher, plain
         self._codes = plain.codes
@@ -184,28 +187,18 @@ class Sweep:
 
     def _arrays(self, events: Events) -> list[NDArray[Any]] | None:
         """Times, types and the numbers of keys, if all these are whole numbers."""
-        found: list[NDArray[Any]] = [events.ts, events.types]
-        for test in self._plain.key.tests:
-            column = events.columns.get(test.attribute)
-            if column is None or column.valid is not None:
-                return None
-            is_coded = column.dictionary is not None
-            if is_coded and self._plain.coding.streaming:  # where dictionaries come and go
-                return None
-            if not is_coded and column.type.kind is not Kind.INTEGER:
-                return None
-            found.append(column.values)
-        return [np.ascontiguousarray(array) for array in found]
+        keys = numbers_of_keys(
+            events, self._plain.key.tests, streaming=self._plain.coding.streaming
+        )
+        return (
+            None if keys is None else [*map(np.ascontiguousarray, (events.ts, events.types)), *keys]
+        )
 
     def _reading(self, events: Events, arrays: list[NDArray[Any]]) -> Reading:
         """How the kernel reads them, with the codes of keys as they are known."""
-        columns = [
-            (form_of(8 * array.itemsize, is_signed=array.dtype.kind == "i"), array.ctypes.data)
-            for array in arrays
-        ]
         digits = self._codes.digits
         return Reading(
-            np.array(columns, np.int64),
+            forms_of(arrays),
             self._matcher._front.states_of(events.type_names),
             NO_DIGITS if digits is None else digits,
             frozen(NO_TIES if events.tie is None else events.tie),
@@ -236,3 +229,30 @@ class Sweep:
             if self._codes.fit(np.stack([key[is_admitted] for key in keys]), len(events)):
                 return True
         return False
+
+
+def numbers_of_keys(
+    events: Events, tests: Tests, *, streaming: bool = False
+) -> list[NDArray[Any]] | None:
+    """The numbers of keys, if all are whole numbers, or texts of one dictionary."""
+    found: list[NDArray[Any]] = []
+    for test in tests:
+        column = events.columns.get(test.attribute)
+        if column is None or column.valid is not None:
+            return None
+        is_coded = column.dictionary is not None
+        if is_coded and streaming:  # where dictionaries come and go
+            return None
+        if not is_coded and column.type.kind is not Kind.INTEGER:
+            return None
+        found.append(np.ascontiguousarray(column.values))
+    return found
+
+
+def forms_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """How whole numbers are stored, and where: as kernels take it."""
+    columns = [
+        (form_of(8 * array.itemsize, is_signed=array.dtype.kind == "i"), array.ctypes.data)
+        for array in arrays
+    ]
+    return np.array(columns, np.int64).reshape(-1, 2)

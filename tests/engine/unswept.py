@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from sase.engine.line_sweep import LineSweep
 from sase.engine.sweep import Sweep
 
 
@@ -14,5 +15,6 @@ from sase.engine.sweep import Sweep
 def unswept() -> Iterator[None]:
     """No plan is swept."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Sweep, "of", lambda matcher: None)
+        for sweep in (Sweep, LineSweep):
+            patched.setattr(sweep, "of", lambda matcher: None)
         yield

@@ -18,6 +18,7 @@ STACKS, WALK = "sase/engine/kernels/stacks.py", "sase/engine/kernels/walk.py"
 NEGATIVES, CHECKS = "sase/engine/kernels/negatives.py", "sase/engine/kernels/checks.py"
 RUNTIME, MULTI = "sase/engine/kernels/runtime_stack.py", "sase/engine/kernels/multi_stacks.py"
 OPERATORS = "sase/engine/operators"
+SWEPT_LINES = "sase/engine/kernels/swept_lines.py"
 SWEEP, SWEEPING = "sase/engine/sweep.py", "sase/engine/kernels/sweeping.py"
 
 FAULTS = [
@@ -212,6 +213,13 @@ FAULTS = [
     Fault("swept-range-too-long", SWEEPING, "code > most + 1", "code > most + 2"),
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
+    Fault("bar-of-the-wrong-side", SWEPT_LINES, "toward = -1 if", "toward = 1 if"),
+    Fault("bar-without-the-window", SWEPT_LINES, "int(known[FIRST] < bound) |", "0 |"),
+    Fault("bar-where-lines-leave", SWEPT_LINES, "== NEXT_MATCH and is_barred", "!= 9 and is_barred"),
+    Fault("line-in-its-old-place", SWEPT_LINES, "elif not stays:", "elif ahead != event.key - 9:"),
+    Fault("rank-counted-again", SWEPT_LINES, "known[RANK], counts[EVENT] = rank, i", "counts[EVENT] = i"),
+    Fault("met-not-renewed", SWEPT_LINES, "and asked.renews == 1", "and asked.renews == 2"),
+    Fault("series-too-short", SWEPT_LINES, ">= asked.least", ">= asked.least - 1"),
     Fault("swept-code-too-large", SWEEPING, "beyond |= excess(key, least, bits)", "beyond |= 0"),
     Fault("swept-ties-apart", SWEEPING, "tie + ties[begin + room[PLACE, place]]", "tie + place"),
     Fault("swept-out-early", SWEEPING, "sought, begin))", "sought, begin + length))"),

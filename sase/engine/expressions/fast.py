@@ -119,7 +119,7 @@ class _Fast:
             ):
                 lane = self.lane(read)
                 assert lane.tag == INTEGER
-                rest = replace(lane, values=np.fmod(lane.values, by))
+                rest = replace(lane, values=_remainders(lane.values, by))
                 return self.known(read, self.of_lane(rest, sign, given))
         return self.other(condition)
 
@@ -192,6 +192,22 @@ class _Fast:
                 sign, bound = _bound("=", value.value, is_time, lane.tag)
                 kept += [bound] if sign == "=" else []
         return np.isin(lane.values, np.array(kept, lane.values.dtype))
+
+
+def _remainders(values: Anything, by: int) -> Anything:
+    """What int64 leave when they are divided, with their sign: `np.fmod`, many times faster.
+
+    NumPy divides by a constant without dividing if it is to round down, and best what is narrow.
+    """
+    least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if max(-least, most, by) < 2**31:
+        values = values.astype(np.int32)
+    rest = values // values.dtype.type(by)
+    rest *= by
+    np.subtract(values, rest, out=rest)
+    if least < 0:
+        rest[(values < 0) & (rest != 0)] -= by
+    return rest
 
 
 @lru_cache(maxsize=1024)

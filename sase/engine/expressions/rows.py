@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import Condition
+from sase.binding.bound import Condition, Operation
 from sase.engine.expressions.fast import fast_truth, is_fast
 from sase.engine.expressions.lanes import Lane, Mask, columns_of
 from sase.engine.expressions.layout import Layout, Need, columns_needed
-from sase.engine.expressions.lowering import lower, make_stack
+from sase.engine.expressions.lowering import Lowered, lower, make_stack
 from sase.engine.expressions.strings import Interner
 from sase.engine.kernels.program import Stack, evaluate_rows
 
@@ -34,10 +35,23 @@ class RowTest:
         self.columns = columns_needed([condition])
         places = {need: place for place, need in enumerate(self.columns)}
         positions = {component: 0 for component, _ in self.columns}
-        layout = Layout(places, type_codes, interner, positions, strangers, stranger)
-        self.lowered = lower(condition, layout)
+        self._layout = Layout(places, type_codes, interner, positions, strangers, stranger)
         self.is_fast = is_fast(condition) and bool(self.columns) and not strangers
-        self.stack: Stack = make_stack(self.lowered.depth)
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The program, which most conditions do without."""
+        return lower(self.condition, self._layout)
+
+    @cached_property
+    def stack(self) -> Stack:
+        """Where the program works, and notes what left int64."""
+        return make_stack(self.lowered.depth)
+
+    @property
+    def arithmetic(self) -> dict[int, Operation]:
+        """What may leave int64: nothing that NumPy evaluates."""
+        return {} if self.is_fast else dict(self.lowered.arithmetic)
 
     def truth(self, lanes: Mapping[Need, Lane], types: NDArray[np.int16]) -> Mask:
         """The truth for every row of a block."""
@@ -47,8 +61,9 @@ class RowTest:
 
     def by_program(self, lanes: Mapping[Need, Lane], types: NDArray[np.int16]) -> Mask:
         """The truth for every row of a block, by the program."""
+        program = self.lowered.program  # which may ask for tables
         read = [lanes[need] for need in self.columns]
         out = np.empty(len(types), np.bool_)
         columns = columns_of(read, types, self.interner.tables())
-        evaluate_rows(self.lowered.program, columns, self.stack, out)
+        evaluate_rows(program, columns, self.stack, out)
         return out

@@ -180,7 +180,7 @@ def passed(
         if rules.prunes == 1 and line[START] < bound:
             return NOTHING
         other = line[MET_VALUE]
-        side = (value > other) - (value < other)
+        side = int(value > other) - int(value < other)
         if gate.kind == FLOAT:
             side = order_simply((FLOAT, value), (FLOAT, int(other)))
         if (gate.accepted >> (side + 1)) & 1 == 1:

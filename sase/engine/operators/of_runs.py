@@ -13,6 +13,7 @@ from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.postponed_evaluation import PostponedEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.engine.operators.swept_evaluation import SweptEvaluationState
 from sase.planning.nodes import Evaluation, RunEvaluation
 
 
@@ -28,6 +29,7 @@ def opened_runs(node: RunEvaluation, context: Context, *, shown: bool) -> Operat
         case Evaluation.MERGED:
             return MergedEvaluationState(node, context)
         case _ if node.never_forks:
-            return LineEvaluationState(node, context, shown=shown)
+            lines = LineEvaluationState if context.coding.streaming else SweptEvaluationState
+            return lines(node, context, shown=shown)
         case _:
             return RunEvaluationState(node, context)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import EquivalenceTest
+from sase.binding.bound import EquivalenceTest, Part
 from sase.engine.expressions import lower_terms, make_stack
 from sase.engine.expressions.plain import NOT_PLAIN, Plain, plain
 from sase.engine.expressions.series import Term, Words, laid_out, words_read
@@ -18,9 +18,11 @@ from sase.engine.kernels.judging import decide, learn, put_judge
 from sase.engine.kernels.nodes import (
     CHECKS,
     COUNT,
+    EVENT_BEFORE,
     FINISH,
     FIRST_EVENT,
     HEAD,
+    KNOWN_EVENT,
     LAST_EVENT,
     LEAST,
     LEVEL,
@@ -119,6 +121,8 @@ class SeriesProgram:
         # Whether any condition ranges over the events of a series, and whether any needs a program.
         self.ranges = any(each.loops for each in fills)
         self.asks = any(_asks(each, other) for each, other in zip(ordered, compared, strict=True))
+        # The moments of all conditions.
+        self.moments_asked = [each.moment for each in ordered]
         learns = any(kind > COUNT for _, kind, *_ in words.changes)
         self._gates = [
             (term.moment, int(tables[0, CHECKS]) + number)
@@ -153,6 +157,12 @@ class SeriesProgram:
         """The orders that a plain comparison accepts, and the attribute of the new event."""
         accepted, column = self._tables[row, PLAIN : PLAIN + 2].tolist()
         return accepted, list(self._context.store.attributes)[column]
+
+    def meets(self, row: int) -> Part | None:
+        """Of which event of its series a further one is compared by the same attribute, if so."""
+        _, column, source, _, other, _ = self._tables[row, PLAIN:].tolist()
+        parts = {EVENT_BEFORE: Part.PREVIOUS, KNOWN_EVENT: Part.FIRST}
+        return parts.get(source) if column == other else None
 
     def cells(self, nodes: int) -> Numbers:
         """Room for nodes, of which the first is the root."""

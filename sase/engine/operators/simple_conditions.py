@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Numbers
@@ -25,13 +26,19 @@ class SimpleConditions:
         self._names = [context.text_of(test.condition) for _, test in self._tests]
         self._rejected = [0] * len(self._tests)
         self._overflows = [
-            context.watch(dict(test.lowered.arithmetic), test.stack) for _, test in self._tests
+            context.watch(test.arithmetic, test.stack) if test.arithmetic else None
+            for _, test in self._tests
         ]
 
     @property
     def are_none(self) -> bool:
         """Whether every event fulfils them."""
         return not self._tests
+
+    @property
+    def may_overflow(self) -> bool:
+        """Whether it matters which events they are evaluated for, since arithmetic is noted."""
+        return any(each is not None for each in self._overflows)
 
     def states(self, block: Block) -> Numbers:
         """The states of the block's events, without the components whose conditions fail."""
@@ -57,7 +64,17 @@ class SimpleConditions:
                 rejected = int(np.count_nonzero(fails))
                 place_of = _place_in(block, rows)
             self._rejected[number] += rejected
-            self._overflows[number].collect(place_of)
+            overflows = self._overflows[number]
+            if overflows is not None:
+                overflows.collect(place_of)
+        return states
+
+    def bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The same of states of all events of a block in bytes; nothing is counted."""
+        for bit, test in self._tests:
+            lanes = {need: block.lane(need[1]) for need in test.columns}
+            every = np.negative(test.truth(lanes, block.types).view(np.uint8))  # 0 or all bits
+            states = states & (every | np.uint8(0xFF ^ 1 << bit))
         return states
 
     @property

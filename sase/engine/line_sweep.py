@@ -1,0 +1,120 @@
+"""The short way of events that are loaded to the matches of lines that ask little of them.
+
+Such are series of which a further event is compared with the one before it, or with none: rising
+prices, or all events of a kind up to another one. The conditions on single events are decided for
+many of them before, and one kernel goes from the columns to the matches. It keeps lines in a way of
+its own, so that a run goes this way as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.block import Block, Clock, Stretch
+from sase.engine.events import Events
+from sase.engine.operators.swept_evaluation import SweptEvaluationState
+from sase.engine.operators.transformation import Results, TransformationState
+from sase.engine.sweep import NO_DIGITS, forms_of, numbers_of_keys
+
+if TYPE_CHECKING:
+    from sase.engine.matcher import Matcher
+
+# There is a bit for each level in a byte.
+MOST_LEVELS = 8
+
+
+class LineSweep:
+    """Takes a matcher through events that are loaded, which are all there are."""
+
+    is_whole = True
+
+    def __init__(
+        self, matcher: Matcher, evaluation: SweptEvaluationState, top: TransformationState
+    ) -> None:
+        self._matcher, self._evaluation, self._top = matcher, evaluation, top
+        self._codes = matcher._context.coding.codes_of(evaluation.key)
+        # The numbers of keys, once it is known that events can be swept.
+        self._arrays: list[NDArray[Any]] | None = None
+
+    @classmethod
+    def of(cls, matcher: Matcher) -> LineSweep | None:
+        """That of a matcher, if its plan has lines that ask little of events, and no more."""
+        plan, context, (evaluation, *above) = matcher._plan, matcher._context, matcher._operators
+        if not isinstance(evaluation, SweptEvaluationState) or len(above) != 1:
+            return None
+        (top,), tests, declare = above, evaluation.key.tests, matcher._types.declare
+        assert isinstance(top, TransformationState)
+        asks_more = (
+            matcher._stopwatch is not None or plan.options.analyze
+            or context.levels > MOST_LEVELS or plan.returned.limit is not None
+            or (plan.ranked and set(plan.ranked) != set(tests)) or not evaluation.asks_little
+        )  # fmt: skip
+        if asks_more or any(t.attributes or declare(t.attribute) is not None for t in tests):
+            return None
+        return cls(matcher, evaluation, top)
+
+    def prepare(self, events: Events) -> None:
+        """Make ready for events what takes this thread only, and no kernel."""
+        self._begins(events)
+
+    def over(self, events: Events) -> Generator[Results, None, int]:
+        """The results of all events, or of none: how many were gone through."""
+        if not self._begins(events):
+            return 0
+        assert self._arrays is not None
+        matcher, evaluation, at = self._matcher, self._evaluation, self._matcher._front.at
+        columns, digits = forms_of(self._arrays), self._codes.digits
+        # The first is of events without a type, whose code is -1.
+        by_code = np.roll(matcher._front.states_of(events.type_names).astype(np.uint8), -1)
+        position, size = at.events, matcher._plan.options.block
+        for begin in range(0, len(events), size):
+            block = self._block(events, begin, min(begin + size, len(events)), position)
+            states = _by_type(by_code, events.types[block.rows])
+            found = evaluation.sweep(
+                block, states, columns, NO_DIGITS if digits is None else digits
+            )
+            yield from self._top.results(found)
+            at.events = at.numbers = position + block.stretch.end
+            matcher._notes.note_types(events, block.rows)
+            evaluation.advance(Clock(int(block.ts[-1]), at.events), iter(()))
+            matcher._watch(at.events)
+            matcher._forget_now_and_then()
+        yield from self._top.results(evaluation.rest())
+        return len(events)
+
+    def _begins(self, events: Events) -> bool:
+        """Whether these events are swept: there are codes of all keys, and whole columns."""
+        if self._arrays is None and len(events) and not events.by_type:
+            tests = self._evaluation.key.tests
+            arrays = numbers_of_keys(events, tests)
+            if arrays is None or (arrays and not self._fit(arrays, len(events))):
+                return False
+            keys = self._matcher._context.coding.size(self._evaluation.key)
+            is_ranked = bool(self._matcher._plan.ranked)
+            if self._evaluation.begin(self._block(events, 0, 1, 0), keys, is_ranked=is_ranked):
+                self._arrays = arrays
+        return self._arrays is not None
+
+    def _fit(self, arrays: list[NDArray[Any]], events: int) -> bool:
+        """Whether codes can be made of all keys themselves."""
+        ranges = np.array([(each.min(), each.max()) for each in arrays], np.int64)
+        return self._codes.is_open and self._codes.fit(ranges, events)
+
+    def _block(self, events: Events, begin: int, end: int, position: int) -> Block:
+        """All events of a piece, which are asked for their types and attributes alone."""
+        # One number as an array, which is not repeated in memory.
+        number, coding = np.broadcast_to(np.int64(0), end - begin), self._matcher._context.coding
+        stretch = Stretch(events, begin, end, position, self._matcher._front.at.ties)
+        return Block(stretch, number, number, events.ts[begin:end], number, number, coding)
+
+
+def _by_type(by_code: NDArray[np.uint8], types: NDArray[Any]) -> NDArray[np.uint8]:
+    """What events have by the code of their type, of which there may be but one."""
+    if len(by_code) == 2 and types.min() == 0:
+        return np.full(len(types), by_code[0])
+    found: NDArray[np.uint8] = by_code[types]
+    return found

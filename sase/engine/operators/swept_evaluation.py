@@ -1,0 +1,195 @@
+"""(NFAb) Lines of which little is asked, which a kernel takes from columns to their matches.
+
+Lines go this way only where all events are there: a matcher that is pushed goes on block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import Part, WindowKind
+from sase.engine.bindings import Bindings
+from sase.engine.block import Block, Key, Numbers
+from sase.engine.expressions import Lane
+from sase.engine.kernels import runs
+from sase.engine.kernels import swept_lines as of
+from sase.engine.kernels.compiling import frozen
+from sase.engine.kernels.operations import FLOAT, INTEGER, NULL
+from sase.engine.kernels.stacks import EARLIEST, NOTHING
+from sase.engine.operators.contract import Counters, bound_of
+from sase.engine.operators.line_evaluation import LineEvaluationState
+
+# The lines and the places of the heap that there is room for at first, and the events that results
+# have room for, for each match: each chunk of them is shown by itself.
+LINES, HEAP, EVENTS_A_MATCH = 256, 1 << 13, 32
+MEASURES = {
+    WindowKind.TIME: of.BY_TIME,
+    WindowKind.EVENTS: of.BY_PLACE,
+    WindowKind.PARTITION_EVENTS: of.BY_RANK,
+}
+COUNTED = {
+    runs.MADE: of.MADE, runs.LIVE: of.LIVE, runs.MOST_LIVE: of.MOST_LIVE,
+    runs.EXPIRED: of.EXPIRED, runs.STEPS: of.STEPS,
+}  # fmt: skip
+NO_VALUES = np.zeros(0, np.int64)
+
+
+class SweptEvaluationState(LineEvaluationState):
+    """A running evaluation of lines, whose events are swept or come block by block: all of them."""
+
+    _asked: of.Asked | None = None
+    _swept: of.Swept
+
+    @property
+    def key(self) -> Key:
+        """The key by which lines are kept apart."""
+        return self._key
+
+    @property
+    def asks_little(self) -> bool:
+        """Whether events are asked at most how a further one of the series compares.
+
+        That is with the first one or the one before it, by the same attribute.
+        """
+        if not self._is_shown or self.node.nothing is not None:
+            return False
+        if self._always.may_overflow or self._first.may_overflow:
+            return False
+        asked, gate = self._program.moments_asked, self._form.gate
+        is_met = gate != NOTHING and self._program.meets(gate) is not None
+        return not asked or (len(asked) == 1 and is_met)
+
+    def begin(self, first: Block, keys: int, *, is_ranked: bool) -> bool:
+        """Sweep events with codes of keys below a number, if what they are compared by allows it.
+
+        That is so where it is a number of one kind, of each event.
+        """
+        lane = self._compared(first)
+        kind = NULL if lane is None else lane.tag
+        if lane is not None and (lane.valid is not None or kind not in (INTEGER, FLOAT)):
+            return False
+        counts, known = np.zeros(of.COUNTS, np.int64), np.zeros((keys, of.KEY_FIELDS), np.int64)
+        counts[of.FREE], known[:, of.HEAD], known[:, of.FIRST] = NOTHING, NOTHING, of.LATEST
+        self._swept = of.Swept(
+            np.empty((LINES, of.FIELDS), np.int64),
+            known,
+            np.empty(HEAP, np.int64),
+            np.full(of.PLACES, NOTHING, np.int64),
+            counts,
+        )
+        room = np.empty(EVENTS_A_MATCH * self._output.singles.shape[1], np.int64)
+        self._output = self._output._replace(events=room)
+        self._asked = self._all_asked(int(kind), is_ranked=is_ranked)
+        return True
+
+    def sweep(
+        self, block: Block, states: NDArray[np.uint8], columns: Numbers, digits: Numbers
+    ) -> Iterator[Bindings]:
+        """Take in all events of a piece, and give what they complete when there is no more room.
+
+        Of the `columns` of keys `digits` make codes.
+        """
+        assert self._asked is not None
+        stream = self._stream(block, states, columns, digits)
+        self._swept.counts[of.EVENT] = 0
+        while True:
+            why = of.sweep_lines(self._asked, stream, self._swept, self._output)
+            if why == runs.DONE:
+                return
+            if why == runs.FULL and self._output.sizes[0]:
+                yield from self._results()
+            else:
+                self._enlarge(why)
+
+    def rest(self) -> Iterator[Bindings]:
+        """What was not given yet."""
+        return self._results()
+
+    def horizon(self) -> int | None:
+        """None of what was swept: all events are there."""
+        if self._asked is None:
+            return super().horizon()
+        bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
+        of.expire_swept(self._asked, self._swept, bound, self._clock.position)
+        return None
+
+    def counters(self) -> Counters:
+        """The same, whichever way events came."""
+        if self._asked is not None:
+            for place, swept in COUNTED.items():
+                self._runs.state[place] = self._swept.counts[swept]
+        return super().counters()
+
+    def _all_asked(self, kind: int, *, is_ranked: bool) -> of.Asked:
+        rules, window, series, gate = self._rules, self._window, self._series, self._form.gate
+        has_series, accepted, is_next = series < self._levels, 0, False
+        if gate != NOTHING:
+            accepted, _ = self._program.asked(gate)
+            is_next = self._program.meets(gate) is Part.PREVIOUS
+        return of.Asked(
+            rules.strategy,
+            rules.span,
+            of.BY_TIME if window is None else MEASURES[window.kind],
+            int(is_ranked),
+            self._levels,
+            series,
+            int(self._pattern.least[series]) if has_series else 1,
+            int(self._pattern.most[series]) if has_series else NOTHING,
+            accepted,
+            kind,
+            int(is_next),
+        )
+
+    def _stream(
+        self, block: Block, states: NDArray[np.uint8], columns: Numbers, digits: Numbers
+    ) -> of.Stream:
+        """The events as the kernel reads them."""
+        self._seen += int(np.count_nonzero(states))
+        takes = self._always.bits(block, states)
+        lane, tie, stretch = self._compared(block), block.events.tie, block.stretch
+        codes = np.empty(len(block), np.int64)
+        of.code(columns, digits, stretch.begin, codes)
+        return of.Stream(
+            frozen(self._first.bits(block, takes)),
+            frozen(takes),
+            frozen(NO_VALUES if lane is None else _bits(lane)),
+            frozen(block.events.ts),
+            frozen(NO_VALUES if tie is None else tie),
+            codes,
+            stretch.begin,
+            stretch.position + stretch.begin,
+            stretch.tie,
+        )
+
+    def _compared(self, block: Block) -> Lane | None:
+        """The attribute that is compared, if one is."""
+        gate = self._form.gate
+        return None if gate == NOTHING else block.lane(self._program.asked(gate)[1])
+
+    def _enlarge(self, why: int) -> None:
+        """Make room for twice as much of what there was too little for."""
+        if why == runs.FULL:
+            output = self._output
+            singles, events = 2 * output.singles.shape[1], 2 * len(output.events)
+            self._check_memory(8 * (self._levels * singles + events))
+            self._output = output._replace(
+                singles=np.empty((self._levels, singles), np.int64),
+                events=np.empty(events, np.int64),
+                ends=np.empty(singles, np.int64),
+            )
+            return
+        name = "lines" if why == of.NO_LINE else "heap"
+        array = getattr(self._swept, name)
+        self._check_memory(2 * array.nbytes)
+        larger = np.empty((2 * len(array), *array.shape[1:]), np.int64)
+        larger[: len(array)] = array
+        self._swept = self._swept._replace(**{name: larger})
+
+
+def _bits(lane: Lane) -> Numbers:
+    if lane.values.dtype == np.float64:
+        return lane.values.view(np.int64)
+    return np.asarray(lane.values, np.int64)
