@@ -19,12 +19,14 @@ from sase.planning.nodes import Transformation, the
 from sase.planning.optimizer import Optimized
 
 if TYPE_CHECKING:
-    from sase.engine.forms import CompressedMatches, MatchCount
+    from sase.engine.forms import CompressedMatches, Counted, MatchCount
     from sase.engine.forms.compressed_matches import Source
 
 # What `run` takes beside a compiled query and events: any number of matches is fine.
 Settings = Mapping[str, Any]
 ANY_NUMBER = 2**63
+# So many events are collected to count the matches that HAVING is asked of.
+MOST_AMONG = 1 << 16
 
 
 def compressed(
@@ -98,23 +100,31 @@ def _source(known: Compiled, events: object, settings: Settings, *, for_set: boo
             'output="compressed" holds the events, and these files are too large for that:'
             ' output="count" reads them in pieces'
         )
-    whole = None if form.reasons else held(plan, events)
-    if whole is not None:
+    whole = held(plan, events) if form.lacks_having or not form.reasons else None
+    if whole is not None and not form.reasons:
         return Counted(plan, *whole)
+    # That HAVING is asked of too many matches is worth to know where there are few events.
+    among = None if whole is None or len(whole[1]) > MOST_AMONG else Counted(plan, *whole)
     reasons = form.reasons or ("the events are too many to be held",)
-    return _searched(known, events, settings, reasons, for_set=for_set)
+    return _searched(known, events, settings, reasons, for_set=for_set, among=among)
 
 
 def _searched(
-    known: Compiled, events: object, settings: Settings, reasons: tuple[str, ...], *, for_set: bool
+    known: Compiled,
+    events: object,
+    settings: Settings,
+    reasons: tuple[str, ...],
+    *,
+    for_set: bool,
+    among: Counted | None = None,
 ) -> Source:
-    """A search, which looks at matches one by one."""
+    """A search, which looks at matches one by one, of those `among` which HAVING chooses."""
     from sase.engine.forms import Listed
 
     # Matches of a set show their events, which several threads do not hand over.
     threads = 1 if for_set else settings.get("threads")
     matches = run(known, events, max_matches=ANY_NUMBER, **{**settings, "threads": threads})
-    return Listed(matches, reasons, holds=for_set)
+    return Listed(matches, reasons, holds=for_set, among=among)
 
 
 def _with_having(query: str, condition: str) -> str:

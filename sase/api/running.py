@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 # A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
 # many events, and of fewer than the least a sample says little.
 EVENTS_PER_SAMPLED, LEAST_SAMPLE, MOST_SAMPLE = 5_000, 2_000, 20_000
-# Without a key a query may find any number of matches, which is worth knowing of so many events.
-MANY = 1_000
+# Without a key a query may find any number of matches, which is worth knowing of so many events; of
+# series of any length that may be listed much fewer are many.
+MANY, MANY_IN_SERIES, BY_FAR = 1_000, 24, 1_000
 
 
 def run(
@@ -47,7 +48,10 @@ def run(
                 return plan
             statistics = known.measured(loaded, sample)
             best = known.optimized(statistics)
-        warning = foreseen(best.plan, statistics, max_matches, available_memory() // 2)
+        # Of a few events little can be foreseen but what is too much by far.
+        margin = 1 if len(loaded) >= MANY else BY_FAR
+        memory = available_memory() // 2
+        warning = foreseen(best.plan, statistics, max_matches, memory, margin)
         if warning is not None:
             warn(BudgetWarning(warning), stacklevel=4)
         return plan if best is made else known.plan(best).engine
@@ -66,4 +70,5 @@ def sample_that_pays(known: Compiled, events: int) -> int:
     sample = min(events // EVENTS_PER_SAMPLED, MOST_SAMPLE)
     if sample >= LEAST_SAMPLE:
         return sample
-    return LEAST_SAMPLE if events >= MANY and known.may_explode else 0
+    many = MANY_IN_SERIES if known.has_runs else MANY
+    return LEAST_SAMPLE if events >= many and known.may_explode else 0

@@ -92,9 +92,9 @@ class Found:
         return [component.variable for component in self.shape.components]
 
     @property
-    def width(self) -> int:
-        """The bytes that a match takes before anything is made of it."""
-        return 8 * len(self.shape.components) + 16 * len(self.shape.columns or ())
+    def nbytes(self) -> int:
+        """The bytes that the matches take before anything is made of them."""
+        return sum(each.nbytes for each in self.results)
 
     def pieces(self) -> Iterator[Found]:
         """The same in pieces of a bounded size, none of them small without need."""
@@ -246,17 +246,21 @@ class Made:
 
     shape: Shape
     names: list[str]
-    width: int
     made: pa.Table
     from_rows: pa.Table
 
     @classmethod
     def of(cls, found: Found) -> Made:
         """Make them now."""
-        return cls(found.shape, found.names, found.width, found.table(), found.rows())
+        return cls(found.shape, found.names, found.table(), found.rows())
 
     def __len__(self) -> int:
         return int(self.made.num_rows)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the results take."""
+        return int(self.made.nbytes + self.from_rows.nbytes)
 
     def pieces(self) -> Iterator[Made]:
         """The same in one piece."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import date
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,12 +34,9 @@ from sase.engine.report import Report, together
 from sase.engine.stopwatch import Stopwatch
 from sase.engine.store import Store
 from sase.engine.straight import Straight
-from sase.engine.sweep import Sweep
+from sase.engine.sweep import short_way
 from sase.errors import SaseError
 from sase.planning.nodes import chain
-
-if TYPE_CHECKING:
-    from sase.engine.line_sweep import LineSweep
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 END = 2**63 - 1
@@ -108,9 +105,7 @@ class Matcher:
         self._is_undelivered = self._is_finished = False
         # What the operators of others counted, which searched other events.
         self._others: tuple[Counted, ...] = ()
-        self._sweep: Sweep | LineSweep | None = (
-            Sweep.of(self) if plan.runs is None else self._sweep_of_lines()
-        )
+        self._sweep = short_way(self)
         self._straight = Straight.of(self) if streaming else None
 
     # ------------------------------------------------------------ what callers use
@@ -280,12 +275,6 @@ class Matcher:
         return tuple(zip(["Front", *self._names], self._stopwatch.spent, strict=True))
 
     # ------------------------------------------------------------ the loop
-
-    def _sweep_of_lines(self) -> LineSweep | None:
-        """That of a plan with series, whose kernels no other plan needs to load."""
-        from sase.engine.line_sweep import LineSweep
-
-        return LineSweep.of(self)
 
     def _go_on(self, arrived: list[Arrived]) -> Iterator[Results]:
         """The results of rows that have come into order, and of the time that has passed."""

@@ -190,7 +190,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     def _found(self, most: int | None) -> Iterator[Part]:
         """The parts one after the other; at most so many matches, −1 for what memory can hold."""
-        count, within = 0, ""
+        count, held, allowed, within = 0, 0, 0, ""
         search = self._search()
         while True:
             try:
@@ -198,8 +198,13 @@ class Matches(Sequence[dict[str, Any]]):
             except StopIteration as end:
                 self._last_report = end.value
                 return
-            if most == -1 and (count + len(part)) * part.width > LEAST // 2:
-                most = available_memory() // 2 // part.width
+            size = part.nbytes
+            if most == -1 and held + size > LEAST // 2:
+                # Half of what there was before anything was held.
+                allowed = allowed or (available_memory() + held) // 2
+                if held + size > allowed:
+                    most = count + len(part) * (allowed - held) // size
+            held += size
             if most is not None and most != -1:
                 left = most - count
                 if 0 < left <= len(part):

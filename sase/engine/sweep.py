@@ -33,6 +33,7 @@ from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results, TransformationState
 
 if TYPE_CHECKING:
+    from sase.engine.line_sweep import LineSweep
     from sase.engine.matcher import Matcher
 
 # So many events are gone through at a time, and at most so many by one call.
@@ -229,6 +230,15 @@ class Sweep:
             if self._codes.fit(np.stack([key[is_admitted] for key in keys]), len(events)):
                 return True
         return False
+
+
+def short_way(matcher: Matcher) -> Sweep | LineSweep | None:
+    """What takes loaded events through a plan without blocks, if it is so plain."""
+    if matcher._plan.runs is None:
+        return Sweep.of(matcher)
+    from sase.engine.line_sweep import LineSweep  # with kernels that no other plan needs
+
+    return LineSweep.of(matcher)
 
 
 def numbers_of_keys(

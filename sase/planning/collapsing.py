@@ -32,10 +32,14 @@ FEW_AGREE = f"that is faster for up to {FEW:,} of them, and a key keeps them few
 
 @dataclass(frozen=True)
 class Collapsed:
-    """A plan that collects events instead of matches, and why that would not be enough."""
+    """A plan that collects events instead of matches, and why that would not be enough.
+
+    Where it `lacks_having` alone, the matches that HAVING is asked of can be counted all the same.
+    """
 
     plan: Operator
     reasons: tuple[str, ...]
+    lacks_having: bool = False
 
 
 def collapsed(basic: Operator) -> Collapsed:
@@ -47,12 +51,13 @@ def collapsed(basic: Operator) -> Collapsed:
     reasons = list(paths.reasons)
     having = [each for each in _operands(top.having) if not paths.bounds.take(each)]
     reasons += [f"HAVING {apart(each, names)}" for each in having]
+    more = []
     if find(plan, Negation) is not None:
-        reasons.append("a negative component looks at whole matches")
+        more.append("a negative component looks at whole matches")
     if top.limit is not None:
-        reasons.append("LIMIT takes the first matches only")
+        more.append("LIMIT takes the first matches only")
     if top.apart is not None:
-        reasons.append("matches that do not overlap depend on each other")
+        more.append("matches that do not overlap depend on each other")
     runs = replace(
         runs,
         components=paths.bounds.components,
@@ -61,7 +66,7 @@ def collapsed(basic: Operator) -> Collapsed:
         evaluation=Evaluation.COLLAPSED,
     )
     plan = exchanged(plan, runs, replace(top, having=_joined(having)))
-    return Collapsed(plan, tuple(reasons))
+    return Collapsed(plan, (*reasons, *more), bool(having) and not paths.reasons and not more)
 
 
 def _prepared(basic: Operator) -> Operator:

@@ -20,6 +20,8 @@ from sase.planning.statistics import Statistics
 _EACH = "each"
 # More state than this a plan does not take if another one takes less: runs may be more than fit.
 MOST_BYTES = 1 << 30
+# Unless that one takes longer than anyone waits: an hour.
+LONGEST = 3600 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +103,20 @@ def _made(
     plans = [each.after(usual, statistics, off).plan for each in begun]
     known |= {plan: cost_of(plan, statistics) for plan in plans if plan not in known}
     costs = [known[plan] for plan in plans]
-    # Time is nothing where the state does not fit.
-    judged = [(cost.bytes > MOST_BYTES, cost.nanoseconds) for cost in costs]
-    best = judged.index(min(judged))
+    best = _best(costs)
     made = tuple(
         Alternative(_applied(each.steps[len(trace.steps) :]), cost, place == best)
         for place, (each, cost) in enumerate(zip(begun, costs, strict=True))
     )
     return begun[best], made
+
+
+def _best(costs: Sequence[Cost]) -> int:
+    """The one that takes the least time, of those whose state fits if one of them ends at all."""
+    fits = [cost.bytes <= MOST_BYTES for cost in costs]
+    ends = any(f and cost.nanoseconds <= LONGEST for f, cost in zip(fits, costs, strict=True))
+    judged = [(ends and not f, cost.nanoseconds) for f, cost in zip(fits, costs, strict=True)]
+    return judged.index(min(judged))
 
 
 def _applied(steps: Iterable[Step]) -> tuple[Call, ...]:

@@ -26,11 +26,16 @@ from sase.planning.statistics import Statistics
 _EVENT, _COLUMN = 8, 16
 
 
-def foreseen(plan: Operator, statistics: Statistics, most: int | None, memory: int) -> str | None:
-    """What to say of a run that is expected to find more than `most`, or than memory can hold."""
+def foreseen(
+    plan: Operator, statistics: Statistics, most: int | None, memory: int, margin: int = 1
+) -> str | None:
+    """What to say of a run that is expected to find more than `most`, or than memory can hold.
+
+    What memory can hold it must be expected to exceed by a margin.
+    """
     cost = cost_of(plan, statistics)
     expected = cost.results
-    if expected <= (memory // bytes_of_a_match(plan, cost) if most is None else most):
+    if expected <= (margin * memory // bytes_of_a_match(plan, cost) if most is None else most):
         return None
     too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
     if find(plan, SequenceScan) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from typing import Any
 
 import pyarrow as pa
@@ -82,6 +83,43 @@ def test_what_memory_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert "read them one batch after the other with to_reader()" in message
     assert sase.match(PAIRS, EVENTS).to_reader().read_all().num_rows == count
+
+
+def test_what_memory_can_hold_of_long_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each event of a series counts, and few events are enough to foresee that it is too much."""
+    monkeypatch.setattr(matches_module, "LEAST", 0)
+    monkeypatch.setattr(matches_module, "available_memory", lambda: 8_000_000)
+    events = [{"ts": n, "type": "A"} for n in range(60)]
+    message = r'matches, which is what memory can hold.*output="compressed"'
+    with pytest.warns(BudgetWarning, match='output="compressed"'):
+        matches = sase.match("EVENT A+ a[]", events)
+        with pytest.raises(BudgetError, match=message) as caught:
+            len(matches)
+    # 8 numbers and more for each of them.
+    allowed = int(str(caught.value).split()[4].replace(",", ""))
+    assert 4_000_000 / (8 * 20) < allowed < 4_000_000 / (8 * 4)
+
+
+def test_a_search_that_finds_nothing_can_be_interrupted() -> None:
+    """A walk back through 2 to the power of 60 candidates lets go now and then."""
+
+    class Stop(Exception):
+        pass
+
+    def stop(*signal: object) -> None:
+        raise Stop
+
+    events = [{"ts": n, "type": "A", "v": n} for n in range(60)]
+    query = "EVENT A+ a[] WHERE skip_till_any_match { max(a[].v) < 0 }"
+    before = signal.signal(signal.SIGALRM, stop)
+    plan = sase.compile(query, events, plan="postponed")
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1.5)
+        with pytest.raises(Stop):
+            len(plan.run(events))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_run_is_warned_of_by_statistics_that_are_given() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 
@@ -13,7 +14,7 @@ from sase.api import forms
 from sase.engine.forms import MatchCount
 from sase.engine.forms.collapsed_table import count_column
 from sase.engine.report import Report
-from sase.errors import BudgetError, PlanError
+from sase.errors import BudgetError, BudgetWarning, PlanError
 
 # Any of these can be in a match of a series, or not.
 MANY = [{"ts": n, "type": "A", "v": n, "f": n / 4, "s": f"x{n % 3}"} for n in range(60)]
@@ -72,8 +73,38 @@ def test_a_list_of_them_is_refused_and_the_remedy_named(is_set: bool) -> None:
         if is_set
         else sase.match(SERIES, MANY, **keywords)
     )
-    with pytest.raises(BudgetError, match=r'more than 1,000 matches.*output="compressed"'):
+    with (
+        pytest.raises(BudgetError, match=r'more than 1,000 matches.*output="compressed"'),
+        nullcontext() if is_set else pytest.warns(BudgetWarning, match='output="compressed"'),
+    ):
         len(matches)
+
+
+def test_what_having_is_asked_of_too_often_is_refused_and_estimated() -> None:
+    """All matches before HAVING must be looked at: how many these are is known before."""
+    long = compressed(SERIES, MANY).where("max(a[].v) > 40")
+    message = f"^{2**60 - 1} matches would have to be looked at one by one, more than 100,000,000,"
+    for asked in (long.count, long.to_arrow, lambda: long.sample(1)):
+        with pytest.raises(BudgetError, match=message + ".*estimate"):
+            asked()
+    with pytest.raises(BudgetError, match="more than 100,000,000,000, since HAVING max"):
+        sase.match(f"{SERIES} HAVING max(a[].v) > 40", MANY, output="count")
+    found = long.estimate(samples=500, seed=3)
+    assert found.low < found.count < found.high <= found.most == 2**60 - 1
+    assert found.low < 2**60 - 2**41 < found.high
+    assert found == long.estimate(samples=500, seed=3)
+
+
+def test_estimates_of_what_is_counted_and_of_what_is_not() -> None:
+    few = compressed(SERIES, MANY[:12])
+    assert few.estimate().count == few.estimate().low == few.count()
+    some = few.where("sum(a[].v) % 2 = 0")
+    found = some.estimate(samples=2_000)
+    assert found.low <= some.count() <= found.high
+    with pytest.raises(PlanError, match="cannot be estimated, since .*a.1..v"):
+        compressed(FROM_FIRST).estimate()
+    with pytest.raises(PlanError, match="0: an estimate takes at least one sample"):
+        few.estimate(samples=0)
 
 
 def test_no_remedy_where_there_is_none() -> None:

@@ -215,9 +215,16 @@ FAULTS = [
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
     Fault("bar-of-the-wrong-side", SWEPT_LINES, "toward = -1 if", "toward = 1 if"),
     Fault("bar-without-the-window", SWEPT_LINES, "int(known[FIRST] < bound) |", "0 |"),
-    Fault("bar-where-lines-leave", SWEPT_LINES, "== NEXT_MATCH and is_barred", "!= 9 and is_barred"),
+    Fault(
+        "bar-where-lines-leave", SWEPT_LINES, "== NEXT_MATCH and is_barred", "!= 9 and is_barred"
+    ),
     Fault("line-in-its-old-place", SWEPT_LINES, "elif not stays:", "elif ahead != event.key - 9:"),
-    Fault("rank-counted-again", SWEPT_LINES, "known[RANK], counts[EVENT] = rank, i", "counts[EVENT] = i"),
+    Fault(
+        "rank-counted-again",
+        SWEPT_LINES,
+        "known[RANK], counts[EVENT] = rank, i",
+        "counts[EVENT] = i",
+    ),
     Fault("met-not-renewed", SWEPT_LINES, "and asked.renews == 1", "and asked.renews == 2"),
     Fault("series-too-short", SWEPT_LINES, ">= asked.least", ">= asked.least - 1"),
     Fault("swept-code-too-large", SWEEPING, "beyond |= excess(key, least, bits)", "beyond |= 0"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sase.planning.cost import cost_of
+from sase.planning.cost import NANOSECONDS, Cost, OperatorCost, cost_of
 from sase.planning.nodes import (
     Negation,
     Selection,
@@ -16,7 +16,7 @@ from sase.planning.nodes import (
     find,
     the,
 )
-from sase.planning.optimizer import Alternative, Optimized
+from sase.planning.optimizer import MOST_BYTES, Alternative, Optimized, _best
 from sase.planning.statistics import Statistics
 from tests.planning.plans import known, made, written
 
@@ -223,3 +223,14 @@ def test_the_same_statistics_give_the_same_plan() -> None:
     first, second = made(TWO_KEYS, statistics), made(TWO_KEYS, statistics)
     assert first == second
     assert len(chain(first.plan)) == 3
+
+
+def test_what_does_not_fit_is_taken_where_nothing_else_ends() -> None:
+    def cost(seconds: float, memory: float) -> Cost:
+        results = seconds * 1e9 / NANOSECONDS["returned"]
+        return Cost((OperatorCost("any", 0, 0, (("returned", results),), memory),))
+
+    small, large = MOST_BYTES / 2, MOST_BYTES * 2
+    assert _best([cost(9, small), cost(1, large)]) == 0
+    assert _best([cost(9, small), cost(8, small), cost(1, large)]) == 1
+    assert _best([cost(1e6, small), cost(1, large), cost(2, large)]) == 1

@@ -26,6 +26,11 @@ class Estimate:
     accepted: int
 
 
+def exactly(count: int) -> Estimate:
+    """A number that is known."""
+    return Estimate(count, count, count, count, 0, 0)
+
+
 def estimated(most: int, samples: int, accepted: int) -> Estimate:
     """What so many accepted ones among so many samples of `most` matches say."""
     low, high = (most * Fraction(bound) for bound in wilson(samples, accepted))

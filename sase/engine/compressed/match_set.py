@@ -15,7 +15,7 @@ from sase.engine.compressed.aggregates import Function, Number, Values, aggregat
 from sase.engine.compressed.binding import Accepts, Binding
 from sase.engine.compressed.candidates import Candidates
 from sase.engine.compressed.ends import EndCount, EndLists
-from sase.engine.compressed.estimate import Estimate, estimated
+from sase.engine.compressed.estimate import Estimate, estimated, exactly
 from sase.engine.compressed.graph import Graph
 from sase.engine.compressed.levels import Levels
 from sase.engine.compressed.sampling import drawn
@@ -76,7 +76,7 @@ class MatchSet:
         if not self.counts_paths and self._paths:
             tried = drawn(self.graph, self._paths, samples, Random(seed))
             return estimated(self._paths, samples, sum(map(self._is_accepted, tried)))
-        return Estimate(self._paths, self._paths, self._paths, self._paths, 0, 0)
+        return exactly(self._paths)
 
     def counts_by_end(self, budget: int = BUDGET) -> Iterator[EndCount]:
         """How many matches end at each event where at least one does, by position."""

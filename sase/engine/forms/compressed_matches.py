@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sase.binding.bound import BoundComponent
 from sase.engine.compressed.aggregates import Function, Number
+from sase.engine.compressed.estimate import Estimate
 from sase.engine.forms.collapsed_table import Ends, collapsed_table
 from sase.engine.found import Found, Part
 from sase.engine.matches import Matches
@@ -40,6 +41,9 @@ class Source(Protocol):
 
     def count(self, most: int) -> int:
         """The exact number."""
+
+    def estimate(self, samples: int, seed: int) -> Estimate:
+        """The number with bounds, by samples."""
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[Found]:
         """Independent matches, each equally likely."""
@@ -109,6 +113,16 @@ class CompressedMatches:
     def count(self, budget: int | None = None) -> int:
         """The exact number of matches, of any size."""
         return self._source.count(self._budget(budget))
+
+    def estimate(self, samples: int = 1_000, seed: int = 0) -> Estimate:
+        """About how many matches there are, with bounds that hold with a confidence of 95 %.
+
+        That is exact where they can be counted. Where HAVING or `where` asks of whole matches what
+        cannot be counted with, it is by the share of samples that pass; else it is refused.
+        """
+        if samples < 1:
+            raise PlanError(f"{samples}: an estimate takes at least one sample")
+        return self._source.estimate(samples, seed)
 
     def sample(self, number: int, seed: int = 0, budget: int | None = None) -> Matches:
         """Independent matches, each equally likely, so that one may come twice."""

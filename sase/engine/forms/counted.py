@@ -9,6 +9,7 @@ import numpy as np
 
 from sase.engine.compressed import Binding, EndCount, EndLists, MatchSet
 from sase.engine.compressed.aggregates import Function, Number
+from sase.engine.compressed.estimate import Estimate, estimated, exactly
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
 from sase.engine.forms.collapsed_table import Ends, Lists, Numbers, check_size
@@ -38,6 +39,15 @@ class _Collector(Matcher):
         results = self._top.result(collected.bindings(matches))
         return Found(self.shape, self._history, (results,))
 
+    @property
+    def filters(self) -> bool:
+        """Whether HAVING asks of whole matches what cannot be counted with."""
+        return bool(self._top.filters)
+
+    def passing(self, collected: Collected, matches: list[Binding]) -> int:
+        """How many of some matches HAVING accepts."""
+        return int(self._top.accepted(collected.bindings(matches)).sum())
+
     def nothing(self) -> Found:
         """No match, of all events."""
         return Found(self.shape, self._history)
@@ -53,7 +63,10 @@ class _Collector(Matcher):
 
 
 class Counted:
-    """The matches of a plan whose evaluation is collapsed and whose matches are all paths."""
+    """The matches of a plan whose evaluation is collapsed and whose matches are all paths.
+
+    Where HAVING asks more of them, only `estimate` knows of it.
+    """
 
     reasons: tuple[str, ...] = ()
 
@@ -82,6 +95,14 @@ class Counted:
     def count(self, most: int) -> int:
         """The exact number; `most` is for those that must be looked at one by one."""
         return self.set.count()
+
+    def estimate(self, samples: int, seed: int) -> Estimate:
+        """The number of matches, by the share of samples that HAVING accepts, if there is one."""
+        total = self.count(0)
+        if not total or not self._matcher.filters:
+            return exactly(total)
+        tried = self.set.sample(samples, seed)
+        return estimated(total, samples, self._matcher.passing(self._collected, tried))
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[Found]:
         """Independent matches."""

@@ -10,27 +10,44 @@ from typing import TypeVar
 
 import numpy as np
 
+from sase.digits import digits
 from sase.engine.bindings import as_bindings
 from sase.engine.compressed.aggregates import Function, Number, listed, plain
+from sase.engine.compressed.estimate import Estimate
 from sase.engine.forms.collapsed_table import Ends, Lists, Numbers, check_size
+from sase.engine.forms.counted import Counted
 from sase.engine.found import Found, Part
 from sase.engine.matches import Matches
 from sase.engine.operators.transformation import Results
 from sase.engine.report import Report
-from sase.errors import BudgetError, SaseError
+from sase.errors import BudgetError, PlanError, SaseError
 
 P = TypeVar("P", bound=Part)
 # Matches that are held, so that they are searched for once.
 HELD = 1_000_000
+# To look at more takes hours, also where any number is allowed.
+HOPELESS = 10**11
 # Pairs that may wait to be sorted.
 MANY = 1 << 18
 
 
 class Listed:
-    """The matches of a plan that is searched anew for each question, unless they can be held."""
+    """The matches of a plan that is searched anew for each question, unless they can be held.
 
-    def __init__(self, matches: Matches, reasons: tuple[str, ...], *, holds: bool) -> None:
+    Where HAVING alone keeps them from being counted, those that it is asked of are `among`, and
+    all of these have to be looked at.
+    """
+
+    def __init__(
+        self,
+        matches: Matches,
+        reasons: tuple[str, ...],
+        *,
+        holds: bool,
+        among: Counted | None = None,
+    ) -> None:
         self._matches, self.reasons, self._holds = matches, reasons, holds
+        self._among = among
 
     @property
     def report(self) -> Report:
@@ -49,6 +66,15 @@ class Listed:
     def count(self, most: int) -> int:
         """The number of all, counted as they are found."""
         return sum(map(len, self._affordable(self._search(), most)))
+
+    def estimate(self, samples: int, seed: int) -> Estimate:
+        """The number, with bounds, by samples of the matches that HAVING is asked of."""
+        if self._among is None:
+            raise PlanError(
+                f"the number of matches cannot be estimated, since {self.reasons[0]}:  count()"
+                " looks at them one by one"
+            )
+        return self._among.estimate(samples, seed)
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[Found]:
         """Independent matches, each equally likely: chosen by rank, then found in one more pass."""
@@ -114,6 +140,13 @@ class Listed:
 
     def _affordable(self, parts: Iterator[P], most: int) -> Iterator[P]:
         """The parts, if they do not have more matches than may be looked at."""
+        asked = 0 if self._among is None else self._among.count(0)
+        if asked > min(most, HOPELESS):
+            raise BudgetError(
+                f"{digits(asked)} matches would have to be looked at one by one, more than"
+                f" {min(most, HOPELESS):,}, since {self.reasons[0]}: narrow the query, or have"
+                ' estimate() of the set, output="compressed", say about how many there are'
+            )
         seen = 0
         for part in parts:
             seen += len(part)

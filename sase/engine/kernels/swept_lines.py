@@ -2,12 +2,8 @@
 
 Lines are runs that never fork (see `lines`). Where nothing is asked of an event but its type, its
 key, conditions on it alone and one comparison with the event before it in its series, a line is
-eight numbers, and its events lie in a heap one after the other: a match is copied as it stands.
-
-    line   … SIZE 3, AT 8, ROOM 8        heap   ‖ …  8: a40 a43 a47 · · · · · ‖ 16: … ‖
-
-A place in the heap has room for 8 events or twice as many, and so on; those that are free are in a
-list for each size. All else is as in `lines`: the order of lines and of matches, and the counts.
+eight numbers, and its events lie in a heap one after the other (see `line_heap`): a match is copied
+as it stands. All else is as in `lines`: the order of lines and of matches, and the counts.
 
 Most events do nothing to the lines of their key: what is above the least of all that they are
 compared with, or what comes before the first window ends, is told by one comparison.
@@ -27,31 +23,45 @@ from sase.engine.kernels.compiling import (
     spliced,
 )
 from sase.engine.kernels.copying import copy
+from sase.engine.kernels.line_heap import (
+    AT,
+    BAR,
+    COUNT,
+    EVENT,
+    EXPIRED,
+    FIRST,
+    FREE,
+    HAS_BAR,
+    HEAD,
+    LIVE,
+    MADE,
+    MET,
+    MOST_LIVE,
+    NEXT,
+    RANK,
+    ROOM,
+    SIZE,
+    SMALLEST,
+    SPOT,
+    START,
+    STEPS,
+    TIE,
+    USED,
+    Swept,
+    add,
+    has_room,
+    lacks,
+    let_go,
+    taken_place,
+    unlink,
+)
 from sase.engine.kernels.memory import number
 from sase.engine.kernels.operations import FLOAT, order_simply
 from sase.engine.kernels.pieces import Output
-from sase.engine.kernels.runs import DONE, FULL, NEXT_MATCH, RANKED, STRICT
+from sase.engine.kernels.runs import DONE, NEXT_MATCH, RANKED, STRICT
 from sase.engine.kernels.stacks import NOTHING, oldest
 from sase.engine.kernels.sweeping import ADDRESS, FORM
 
-# A line: the next of its key, the measure of its first event, how many events it has, the tie and
-# the spot of the last one, what a further event of the series is compared with, and where in the
-# heap its events begin, with room for how many.
-NEXT, START, SIZE, TIE, SPOT, MET, AT, ROOM = range(8)
-FIELDS = 8
-# What is known of a key: its first line, how many it has and how many events it had; the least of
-# what further events of a series are compared with, or the most where they are to be less, and
-# whether there is any; the least measure of the first event of a line.
-HEAD, COUNT, RANK, BAR, HAS_BAR, FIRST = range(6)
-KEY_FIELDS = 8
-# What is counted: the event to go on with, lines used and the first free one, places of the heap
-# used, the events of all lines, and what an evaluation counts.
-EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS = range(10)
-COUNTS = 10
-# The room of the smallest place in the heap, and how many sizes there are.
-SMALLEST, PLACES = 8, 48
-# Why the kernel stops, besides at the end and where results need room: for lines, for the heap.
-NO_LINE, NO_PLACE = 3, 4
 # What windows measure.
 BY_TIME, BY_PLACE, BY_RANK = range(3)
 # The orders that are accepted, as bits: less, equal, more.
@@ -102,16 +112,6 @@ class Stream(NamedTuple):
     tie: int
 
 
-class Swept(NamedTuple):
-    """The lines, what is known of each key, the heap with what is free in it, and the counts."""
-
-    lines: OutIntRows
-    keys: OutIntRows
-    heap: OutInts
-    free: OutInts
-    counts: OutInts
-
-
 class Arrived(NamedTuple):
     """An event."""
 
@@ -123,112 +123,6 @@ class Arrived(NamedTuple):
     tie: int
     spot: int
     bound: int
-
-
-# ---------------------------------------------------------------- the heap
-
-
-@part
-def taken_place(swept: Swept, room: int) -> int:
-    """A place in the heap with some room, which there is for certain."""
-    size = place_of(room)
-    place = swept.free[size]
-    if place == NOTHING:
-        place = swept.counts[TOP]
-        swept.counts[TOP] += room
-    else:
-        swept.free[size] = swept.heap[place]
-    return int(place)
-
-
-@spliced
-def place_of(room: int) -> int:
-    """Which of the sizes of places a room is."""
-    size, least = 0, SMALLEST
-    while least < room:
-        least, size = 2 * least, size + 1
-    return size
-
-
-@spliced
-def give_place(swept: Swept, place: int, room: int) -> None:
-    """Give a place back."""
-    size = place_of(room)
-    swept.heap[place], swept.free[size] = swept.free[size], place
-
-
-@spliced
-def add(swept: Swept, row: int, event: int) -> None:
-    """An event is the last one of a line."""
-    line = swept.lines[row]
-    size = line[SIZE]
-    if size == line[ROOM]:
-        place = taken_place(swept, 2 * size)
-        copy(swept.heap, line[AT], swept.heap, place, size)
-        give_place(swept, line[AT], size)
-        line[AT], line[ROOM] = place, 2 * size
-    swept.heap[line[AT] + size] = event
-    line[SIZE] = size + 1
-    swept.counts[HELD] += 1
-
-
-@spliced
-def let_go(swept: Swept, key: int, row: int) -> None:
-    """A line is no more."""
-    line, counts = swept.lines[row], swept.counts
-    swept.keys[key, COUNT] -= 1
-    give_place(swept, line[AT], line[ROOM])
-    counts[HELD] -= line[SIZE]
-    counts[LIVE] -= 1
-    line[NEXT], counts[FREE] = counts[FREE], row
-
-
-@spliced
-def unlink(swept: Swept, key: int, ahead: int, after: int) -> None:
-    """What comes behind a line, or first, is another one."""
-    if ahead == NOTHING:
-        swept.keys[key, HEAD] = after
-    else:
-        swept.lines[ahead, NEXT] = after
-
-
-# ---------------------------------------------------------------- room
-
-
-@spliced
-def has_room(swept: Swept, output: Output, begins: int, writes: int) -> bool:
-    """Whether there is room for all that an event may need if all lines are of its key."""
-    counts, sizes = swept.counts, output.sizes
-    held, live = counts[HELD], counts[LIVE]
-    if swept.heap.shape[0] - counts[TOP] < 2 * held + SMALLEST:
-        return False
-    if begins & 1 and counts[FREE] == NOTHING and counts[USED] == swept.lines.shape[0]:
-        return False
-    if writes == 0:
-        return True
-    is_enough = output.ends.shape[0] - sizes[0] > live
-    return bool(is_enough and output.events.shape[0] - sizes[1] > held + live)
-
-
-@part
-def lacks(swept: Swept, output: Output, key: int, begins: int, writes: int) -> int:
-    """What there is no room for that the lines of a key may need by an event, or `DONE`."""
-    counts, sizes = swept.counts, output.sizes
-    if begins & 1 and counts[FREE] == NOTHING and counts[USED] == swept.lines.shape[0]:
-        return NO_LINE
-    live, held, grown, row = swept.keys[key, COUNT], 0, SMALLEST, swept.keys[key, HEAD]
-    while row != NOTHING:
-        line = swept.lines[row]
-        held += line[SIZE]
-        if line[SIZE] == line[ROOM]:
-            grown += 2 * line[SIZE]
-        row = line[NEXT]
-    if swept.heap.shape[0] - counts[TOP] < grown:
-        return NO_PLACE
-    is_enough = output.ends.shape[0] - sizes[0] > live
-    if writes == 0 or (is_enough and output.events.shape[0] - sizes[1] > held + live):
-        return DONE
-    return FULL
 
 
 # ---------------------------------------------------------------- moves

@@ -50,6 +50,9 @@ from sase.engine.kernels.series import bind, fits, is_match, may_pass, may_proce
 from sase.engine.kernels.stacks import NOTHING, oldest
 from sase.engine.kernels.writing import Written
 
+# After so many instances a walk pauses, though nothing is full: an interrupt is heard then.
+PAUSED, PATIENCE = 3, 1 << 20
+
 # ---------------------------------------------------------------- the walk
 
 
@@ -257,6 +260,8 @@ def walked(
         state[VISITED] += 1
         if cells[number & mask, ORDER] != cells[step[INSTANCE] & mask, ORDER]:
             went_on(early, pattern, bounds, collapsed, number, bound)
+        if state[VISITED] % PATIENCE == 0:
+            return PAUSED
     return DONE
 
 

@@ -14,6 +14,7 @@ from sase.binding.bound import Part, WindowKind
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Key, Numbers
 from sase.engine.expressions import Lane
+from sase.engine.kernels import line_heap as heap
 from sase.engine.kernels import runs
 from sase.engine.kernels import swept_lines as of
 from sase.engine.kernels.compiling import frozen
@@ -31,8 +32,8 @@ MEASURES = {
     WindowKind.PARTITION_EVENTS: of.BY_RANK,
 }
 COUNTED = {
-    runs.MADE: of.MADE, runs.LIVE: of.LIVE, runs.MOST_LIVE: of.MOST_LIVE,
-    runs.EXPIRED: of.EXPIRED, runs.STEPS: of.STEPS,
+    runs.MADE: heap.MADE, runs.LIVE: heap.LIVE, runs.MOST_LIVE: heap.MOST_LIVE,
+    runs.EXPIRED: heap.EXPIRED, runs.STEPS: heap.STEPS,
 }  # fmt: skip
 NO_VALUES = np.zeros(0, np.int64)
 
@@ -41,7 +42,7 @@ class SweptEvaluationState(LineEvaluationState):
     """A running evaluation of lines, whose events are swept or come block by block: all of them."""
 
     _asked: of.Asked | None = None
-    _swept: of.Swept
+    _swept: heap.Swept
 
     @property
     def key(self) -> Key:
@@ -71,13 +72,13 @@ class SweptEvaluationState(LineEvaluationState):
         kind = NULL if lane is None else lane.tag
         if lane is not None and (lane.valid is not None or kind not in (INTEGER, FLOAT)):
             return False
-        counts, known = np.zeros(of.COUNTS, np.int64), np.zeros((keys, of.KEY_FIELDS), np.int64)
-        counts[of.FREE], known[:, of.HEAD], known[:, of.FIRST] = NOTHING, NOTHING, of.LATEST
-        self._swept = of.Swept(
-            np.empty((LINES, of.FIELDS), np.int64),
+        counts, known = np.zeros(heap.COUNTS, np.int64), np.zeros((keys, heap.KEY_FIELDS), np.int64)
+        counts[heap.FREE], known[:, heap.HEAD], known[:, heap.FIRST] = NOTHING, NOTHING, of.LATEST
+        self._swept = heap.Swept(
+            np.empty((LINES, heap.FIELDS), np.int64),
             known,
             np.empty(HEAP, np.int64),
-            np.full(of.PLACES, NOTHING, np.int64),
+            np.full(heap.PLACES, NOTHING, np.int64),
             counts,
         )
         room = np.empty(EVENTS_A_MATCH * self._output.singles.shape[1], np.int64)
@@ -94,7 +95,7 @@ class SweptEvaluationState(LineEvaluationState):
         """
         assert self._asked is not None
         stream = self._stream(block, states, columns, digits)
-        self._swept.counts[of.EVENT] = 0
+        self._swept.counts[heap.EVENT] = 0
         while True:
             why = of.sweep_lines(self._asked, stream, self._swept, self._output)
             if why == runs.DONE:
@@ -181,7 +182,7 @@ class SweptEvaluationState(LineEvaluationState):
                 ends=np.empty(singles, np.int64),
             )
             return
-        name = "lines" if why == of.NO_LINE else "heap"
+        name = "lines" if why == heap.NO_LINE else "heap"
         array = getattr(self._swept, name)
         self._check_memory(2 * array.nbytes)
         larger = np.empty((2 * len(array), *array.shape[1:]), np.int64)

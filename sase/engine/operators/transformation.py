@@ -43,6 +43,11 @@ class Results:
         return ends_of(self.positions)[1]
 
     @property
+    def nbytes(self) -> int:
+        """The bytes that they take."""
+        return int(self.positions.nbytes) + sum(value.nbytes for value in self.values)
+
+    @property
     def matrix(self) -> Numbers:
         """The positions by level, where each component binds one event."""
         assert not isinstance(self.positions, Bindings)
@@ -150,6 +155,16 @@ class TransformationState:
         return self._left is None and not (
             self._having or self._columns or self._values or self._apart
         )
+
+    @property
+    def filters(self) -> bool:
+        """Whether HAVING leaves some sequences out."""
+        return self._having is not None
+
+    def accepted(self, bindings: Bindings) -> NDArray[np.bool_]:
+        """Which of some matches HAVING accepts, where there is one."""
+        assert isinstance(self._having, SeriesHaving)
+        return self._having.passes(bindings)
 
     def results(self, below: Iterator[Any]) -> Iterator[Results]:
         """What sequences that are not to be left out are shown as."""
