@@ -34,7 +34,7 @@ from sase.engine.report import Report, together
 from sase.engine.stopwatch import Stopwatch
 from sase.engine.store import Store
 from sase.engine.straight import Straight
-from sase.engine.sweep import short_way
+from sase.engine.sweep import of_pieces, short_way
 from sase.errors import SaseError
 from sase.planning.nodes import chain
 
@@ -242,8 +242,7 @@ class Matcher:
         Pieces follow each other, and simultaneous events are in the same one.
         """
         self._is_finished = True
-        if len(pieces) > 1 and self._sweep is not None and self._sweep.is_whole:
-            self._sweep = None
+        self._sweep = of_pieces(self._sweep, len(pieces))
         for events in pieces:
             yield from self._run(events)
         yield from self._end()
@@ -263,8 +262,7 @@ class Matcher:
     @property
     def counters(self) -> Counted:
         """What each operator has counted, from the first on."""
-        operators = zip(self._names, self._operators, strict=True)
-        own = [(name, operator.counters()) for name, operator in operators]
+        own = [(n, each.counters()) for n, each in zip(self._names, self._operators, strict=True)]
         return [together(counted) for counted in zip(own, *self._others, strict=True)]
 
     @property

@@ -241,6 +241,11 @@ def short_way(matcher: Matcher) -> Sweep | LineSweep | None:
     return LineSweep.of(matcher)
 
 
+def of_pieces(sweep: Sweep | LineSweep | None, number: int) -> Sweep | LineSweep | None:
+    """What may go through so many pieces one after the other."""
+    return None if sweep is None or (number > 1 and sweep.is_whole) else sweep
+
+
 def numbers_of_keys(
     events: Events, tests: Tests, *, streaming: bool = False
 ) -> list[NDArray[Any]] | None:

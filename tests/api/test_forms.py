@@ -68,30 +68,29 @@ def islice_of_batches(matches: sase.Matches, number: int) -> list[Any]:
 @pytest.mark.parametrize("is_set", [False, True])
 def test_a_list_of_them_is_refused_and_the_remedy_named(is_set: bool) -> None:
     keywords: dict[str, Any] = {"max_matches": 1000}
-    matches = (
-        compressed(SERIES, MANY, **keywords).expand()
-        if is_set
-        else sase.match(SERIES, MANY, **keywords)
-    )
-    with (
-        pytest.raises(BudgetError, match=r'more than 1,000 matches.*output="compressed"'),
-        nullcontext() if is_set else pytest.warns(BudgetWarning, match='output="compressed"'),
-    ):
+    warned = pytest.warns(BudgetWarning, match='output="compressed"')
+    with nullcontext() if is_set else warned:
+        matches = (
+            compressed(SERIES, MANY, **keywords).expand()
+            if is_set
+            else sase.match(SERIES, MANY, **keywords)
+        )
+    with pytest.raises(BudgetError, match=r'more than 1,000 matches.*output="compressed"'):
         len(matches)
 
 
 def test_what_having_is_asked_of_too_often_is_refused_and_estimated() -> None:
     """All matches before HAVING must be looked at: how many these are is known before."""
-    long = compressed(SERIES, MANY).where("max(a[].v) > 40")
+    long = compressed(SERIES, MANY).where("max(a[].v) > 58")
     message = f"^{2**60 - 1} matches would have to be looked at one by one, more than 100,000,000,"
     for asked in (long.count, long.to_arrow, lambda: long.sample(1)):
         with pytest.raises(BudgetError, match=message + ".*estimate"):
             asked()
     with pytest.raises(BudgetError, match="more than 100,000,000,000, since HAVING max"):
-        sase.match(f"{SERIES} HAVING max(a[].v) > 40", MANY, output="count")
+        sase.match(f"{SERIES} HAVING max(a[].v) > 58", MANY, output="count")
     found = long.estimate(samples=500, seed=3)
     assert found.low < found.count < found.high <= found.most == 2**60 - 1
-    assert found.low < 2**60 - 2**41 < found.high
+    assert found.low < 2**59 < found.high  # those with the last event
     assert found == long.estimate(samples=500, seed=3)
 
 
@@ -203,7 +202,7 @@ def test_too_many_to_be_looked_at() -> None:
     query = "EVENT A+ a[] HAVING sum(a[].v) > 3"
     with pytest.raises(BudgetError, match=r"looked at one by one.*HAVING sum\(a\[\].v\) > 3"):
         compressed(query, MANY).count(budget=1000)
-    with pytest.raises(BudgetError, match="more than 500 matches"):
+    with pytest.raises(BudgetError, match="more than 500, since HAVING"):
         sase.match(query, MANY, output="count", max_matches=500)
     assert len(compressed(query, MANY).first(3)) == 3
 

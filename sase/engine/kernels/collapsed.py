@@ -25,9 +25,9 @@ FIELDS = 5
 INSTANCE, CURSOR, LOW, HIGH, LOOKED, LEVELS = range(6)
 STEP = 6
 # The fields of a way: the level of its first event, how many events of that there are, the way
-# it goes on in, and the instance; then by level the last event.
-WAY_LEVEL, WAY_LENGTH, WAY_ON, WAY_AT = range(4)
-WAY = 4
+# it goes on in, the instance and its event; then, for early conditions, by level the last event.
+WAY_LEVEL, WAY_LENGTH, WAY_ON, WAY_AT, WAY_EVENT = range(5)
+WAY = 5
 # Of the state: the event to go on with, steps of the walk, ways; instances ever, and dead ones;
 # walks, instances looked at, matches bound, and those that failed then.
 AT, DEPTH, WAYS, COUNT, TAIL, WALKS, VISITED, BOUND, FAILED = range(9)
@@ -52,8 +52,8 @@ class Collapsed(NamedTuple):
 class Bounds(NamedTuple):
     """What the window spans, at which levels a match may begin and end, and if it must be bound.
 
-    `prunes` says whether measures never fall, so that what is too old stays so. `before` are by
-    level the levels that may come before it, as bits.
+    `prunes` says whether measures never fall, so that what is too old stays so; `asks` whether
+    there are early conditions. `before` are by level the levels that may come before it, as bits.
     """
 
     span: int
@@ -61,6 +61,7 @@ class Bounds(NamedTuple):
     first: int
     last: int
     binds: int
+    asks: int
     before: OutInts
 
 

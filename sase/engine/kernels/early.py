@@ -5,7 +5,7 @@ A kernel of their own, which the walk calls by address: only some queries have a
 
 from __future__ import annotations
 
-from sase.engine.kernels.collapsed import ROW, WAY, WAY_AT, WAY_LEVEL, WAY_ON, Collapsed
+from sase.engine.kernels.collapsed import WAY, WAY_EVENT, WAY_LEVEL, WAY_ON, Collapsed
 from sase.engine.kernels.compiling import distant, kernel, part, spliced
 from sase.engine.kernels.judging import judge_at
 from sase.engine.kernels.nodes import CHECKS, FILLS, LOOPS, MOMENTS_AT, Judge, Machine, entry
@@ -62,8 +62,8 @@ def on_level(collapsed: Collapsed, level: int, place: int) -> int:
 @part
 def fill_early(judge: Judge, collapsed: Collapsed, condition: int, place: int) -> None:
     """Put the events that a program reads where it reads them."""
-    cells, ways, mask = collapsed.cells, collapsed.ways, collapsed.cells.shape[0] - 1
-    chosen = cells[ways[place, WAY_AT] & mask, ROW]
+    ways = collapsed.ways
+    chosen = ways[place, WAY_EVENT]
     judge.rows[0] = chosen & judge.mask
     check = judge.tables[judge.tables[0, CHECKS] + condition]
     for number in range(check[3], check[4]):
@@ -71,11 +71,11 @@ def fill_early(judge: Judge, collapsed: Collapsed, condition: int, place: int) -
         source, which = row[0], row[1]
         event = chosen
         if source == BEHIND:
-            event = cells[ways[ways[place, WAY_ON], WAY_AT] & mask, ROW]
+            event = ways[ways[place, WAY_ON], WAY_EVENT]
         elif source == LAST_OF:
             event = ways[place, WAY + which]
         elif source == LOOP:
-            event = cells[ways[judge.cursors[which], WAY_AT] & mask, ROW]
+            event = ways[judge.cursors[which], WAY_EVENT]
         judge.rows[row[4]] = event & judge.mask
 
 

@@ -32,6 +32,7 @@ from sase.engine.kernels.collapsed import (
     WALKS,
     WAY,
     WAY_AT,
+    WAY_EVENT,
     WAY_LENGTH,
     WAY_LEVEL,
     WAY_ON,
@@ -43,6 +44,7 @@ from sase.engine.kernels.collapsed import (
 )
 from sase.engine.kernels.compiling import kernel, part, spliced
 from sase.engine.kernels.early import ENTER, EXTEND, allowed
+from sase.engine.kernels.instructions import low_bit
 from sase.engine.kernels.nodes import BEGIN, LEVEL, MOMENTS, ROOT, TAKE, Machine, Pattern
 from sase.engine.kernels.plain import hold_besides, may_bind
 from sase.engine.kernels.runs import CROWDED, DONE, FULL, Incoming
@@ -79,9 +81,9 @@ def begun(
         if (bounds.last >> level) & 1 and ((cell[BEGINS] | cell[TAKES]) >> level) & 1:
             way = collapsed.ways[state[WAYS]]
             way[WAY_LEVEL], way[WAY_LENGTH], way[WAY_ON] = level, 1, NOTHING
-            way[WAY_AT] = number
+            way[WAY_AT], way[WAY_EVENT] = number, cell[ROW]
             way[WAY + level] = cell[ROW]
-            if allowed(early, collapsed, state[WAYS], ENTER):
+            if bounds.asks == 0 or allowed(early, collapsed, state[WAYS], ENTER):
                 state[WAYS] += 1
     if state[WAYS] == 0:
         return False
@@ -128,28 +130,30 @@ def went_on(
     for place in range(step[LOW], step[HIGH]):
         way = collapsed.ways[place]
         level, length = way[WAY_LEVEL], way[WAY_LENGTH]
-        leaves = (behind[BEGINS] >> level) & 1 and length >= pattern.least[level]
         most = pattern.most[level]
-        stays = (behind[TAKES] >> level) & 1 and (most < 0 or length < most)
-        for earlier in range(level + 1):
-            is_same = earlier == level
-            if is_same and not stays:
-                continue
-            if not is_same and not (leaves and (bounds.before[level] >> earlier) & 1):
-                continue
-            if not ((cell[BEGINS] | cell[TAKES]) >> earlier) & 1:
-                continue
+        may = 0
+        if (behind[BEGINS] >> level) & 1 and length >= pattern.least[level]:
+            may = bounds.before[level]
+        if (behind[TAKES] >> level) & 1 and (most < 0 or length < most):
+            may |= 1 << level
+        may &= cell[BEGINS] | cell[TAKES]
+        while may != 0:
+            earlier = low_bit(may)
+            may &= may - 1
             if cell[FIELDS + levels + earlier] < bound:
                 continue
+            is_same = earlier == level
             new = collapsed.ways[state[WAYS]]
-            for field in range(WAY, WAY + levels):
-                new[field] = way[field]
-            if not is_same:
-                new[WAY + earlier] = cell[ROW]
             new[WAY_LEVEL], new[WAY_LENGTH] = earlier, length + 1 if is_same else 1
-            new[WAY_ON], new[WAY_AT] = place, number
-            if allowed(early, collapsed, state[WAYS], EXTEND if is_same else ENTER):
-                state[WAYS] += 1
+            new[WAY_ON], new[WAY_AT], new[WAY_EVENT] = place, number, cell[ROW]
+            if bounds.asks == 1:
+                for field in range(WAY, WAY + levels):
+                    new[field] = way[field]
+                if not is_same:
+                    new[WAY + earlier] = cell[ROW]
+                if not allowed(early, collapsed, state[WAYS], EXTEND if is_same else ENTER):
+                    continue
+            state[WAYS] += 1
     if state[WAYS] > low:
         stepped(pattern, bounds, collapsed, number, low)
 
@@ -161,10 +165,9 @@ def went_on(
 def is_bound(machine: Machine, pattern: Pattern, collapsed: Collapsed, place: int) -> bool:
     """Whether the events of a way are a match, when they are bound from the first one on."""
     nodes, ways, node = collapsed.nodes, collapsed.ways, ROOT
-    cells, mask = collapsed.cells, collapsed.cells.shape[0] - 1
     collapsed.state[BOUND] += 1
     while place != NOTHING:
-        level, event = ways[place, WAY_LEVEL], cells[ways[place, WAY_AT] & mask, ROW]
+        level, event = ways[place, WAY_LEVEL], ways[place, WAY_EVENT]
         known = nodes[node, LEVEL]
         if not fits(machine, nodes, node, event):
             return False
@@ -206,12 +209,13 @@ def wrote(collapsed: Collapsed, place: int, written: Written) -> bool:
         return False
     for level in range(written.lengths.shape[0]):
         written.lengths[level, count] = 0
-    cells, ways, mask = collapsed.cells, collapsed.ways, collapsed.cells.shape[0] - 1
+    ways = collapsed.ways
     while place != NOTHING:
-        written.events[at] = cells[ways[place, WAY_AT] & mask, ROW]
-        written.lengths[ways[place, WAY_LEVEL], count] += 1
+        way = ways[place]
+        written.events[at] = way[WAY_EVENT]
+        written.lengths[way[WAY_LEVEL], count] += 1
         at += 1
-        place = ways[place, WAY_ON]
+        place = way[WAY_ON]
     written.ends[count] = at
     written.sizes[0], written.sizes[1] = count + 1, at
     return True

@@ -35,6 +35,7 @@ class PostponedEvaluationState(Evaluation):
             sum(1 << level for level in beginnings(context)),
             _ends(context),
             int(self._binds),
+            int(bool(node.early)),
             np.array([_before(context, level) for level in range(levels)], np.int64),
         )
         size = context.options.stack
