@@ -110,16 +110,18 @@ def compiled(
     output: str = "all",
     lateness: object = None,
     assumes: bool = False,
+    flat: bool = False,
     **columns: Any,
 ) -> Compiled:
     """A query bound to the schema of events, or to a schema.
 
     What `assumes` that every type has the attributes of equivalence tests is not to be run.
+    If attributes become columns, such as `x_id`, in a `flat` form, their names must not clash.
     """
     check_on_bad_row(on_bad_row)
     known = schema_of(schema, mends=on_bad_row == "quarantine", **columns)
     allowed = None if lateness is None else lateness_in(lateness, known)
-    bound = bind_text(query, known, parameters=dict(params or {}))
+    bound = bind_text(query, known, parameters=dict(params or {}), flat=flat)
     recipe = read_recipe(plan)
     check_output(output)
     basic = _limited(basic_plan(_with_all(bound) if assumes else bound), limit)

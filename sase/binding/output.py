@@ -83,7 +83,7 @@ def _default_columns(query: ast.Query, scope: Scope, flat: bool) -> Iterator[tup
         if component.negated:
             continue
         span = component.span
-        if not flat:
+        if not flat or component.is_series:  # a series is a list also in the flat form
             yield component.variable, str(component.index), span
             continue
         for attribute in scope.attribute_names(component):

@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sase.cli.forms import is_flat
 from sase.cli.given import keywords, one_query
 from sase.cli.signals import Ending
 from sase.cli.sparing import spare_pandas
@@ -21,27 +22,28 @@ if TYPE_CHECKING:
 def follow(arguments: Namespace, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
     spare_pandas()
-    from sase.api import compile
+    from sase.api.compiling import compiled
     from sase.engine.files.following import Following
     from sase.errors import BindingError
 
     text = one_query(arguments)
     rows = Following(arguments.events, judges=arguments.on_bad_row == "quarantine")
     try:
-        plan = compile(
+        known = compiled(
             text.content,
             rows.schema,
             limit=arguments.limit,
             on_bad_row=arguments.on_bad_row,
             output=arguments.output,
             lateness=lateness_of(arguments.lateness),
+            flat=is_flat(arguments),
             **keywords(arguments, rows.schema.names),
         )
     except BindingError:
-        known = counted(rows.known, "row")
-        say([f"the columns are those of the first lines of {rows.name}: {known}"])
+        first = counted(rows.known, "row")
+        say([f"the columns are those of the first lines of {rows.name}: {first}"])
         raise
-    matcher = plan.open()
+    matcher = known.plan(known.optimized()).open()
     writer = _Writer(arguments)
     count = bad = 0
     try:

@@ -37,6 +37,15 @@ def check_form(arguments: Namespace) -> None:
         )
 
 
+def is_flat(arguments: Namespace) -> bool:
+    """Whether matches are written as CSV, where the attributes of events are columns."""
+    if arguments.output in FORMS:
+        return False
+    if arguments.out is None:
+        return bool(arguments.format == "csv")
+    return bool(arguments.out.lower().endswith(".csv"))
+
+
 def deliver_form(
     known: Compiled,
     events: object,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sase.cli.failing import status_of
 from sase.cli.follow import follow, lateness_of
-from sase.cli.forms import FORMS, check_form, deliver_form
+from sase.cli.forms import FORMS, check_form, deliver_form, is_flat
 from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
@@ -128,6 +128,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         on_bad_row=on_bad_row,
         output=arguments.output,
         lateness=lateness_of(arguments.lateness),
+        flat=is_flat(arguments),
         **keywords(arguments, columns),
     )
     rows = events.rows() if isinstance(events, Files) else None

@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
-from sase.errors import DataError
+from sase.errors import DataError, SchemaError
 from sase.nearest import nearest
 
 PARTIAL = ".partial"
@@ -94,7 +94,7 @@ def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
 
 
 class CsvWriter:
-    """Rows as CSV; the attributes of an event are columns of their own, such as `a.id`.
+    """Rows as CSV; the attributes of an event are columns of their own, such as `a_id`.
 
     The events of a series, and lists of values, are JSON in one field.
     """
@@ -143,15 +143,39 @@ def _as_text(value: Any) -> str | float:
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """Structs as columns of their own, lists as JSON, dictionaries as what they stand for."""
-    while any(pa.types.is_struct(field.type) for field in table.schema):
-        table = table.flatten()
-    columns = {name: _plain(column) for name, column in _columns(table)}
-    return pa.table(columns)
+    """Structs as columns of their own, lists as JSON, dictionaries as what they stand for.
+
+    Two columns of one name are refused: readers of CSV would see one of them.
+    """
+    paths: dict[str, str] = {}
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        for path, part in _parts((name,), column):
+            flat_name, written = "_".join(path), ".".join(path)
+            if flat_name in paths:
+                raise SchemaError(_clash(flat_name, paths[flat_name], written))
+            paths[flat_name] = written
+            columns.append(_plain(part))
+    return pa.table(columns, list(paths))
 
 
-def _columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    return zip(table.column_names, table.columns, strict=True)
+def _parts(
+    path: tuple[str, ...], column: pa.ChunkedArray
+) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
+    """A column, or those that a struct is made of, with the names that lead to each."""
+    if not pa.types.is_struct(column.type):
+        yield path, column
+        return
+    names = [field.name for field in column.type]
+    for name, part in zip(names, column.flatten(), strict=True):
+        yield from _parts((*path, name), part)
+
+
+def _clash(name: str, one: str, other: str) -> str:
+    return (
+        f"`{one}` and `{other}` would both be a column `{name}` of CSV: give one another name with"
+        "  RETURN … AS name  , or write .jsonl, .parquet or .arrow"
+    )
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

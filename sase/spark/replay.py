@@ -263,7 +263,7 @@ def replay(
         )
     known = compiled(
         query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
-        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row,
+        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row, flat=output == "flat",
     )  # fmt: skip
     statistics = statistics_in(stats)
     made = known.optimized(statistics)

@@ -173,6 +173,7 @@ def test_names_of_columns() -> None:
     schema = schema_from({"types": {"A": {"z": "float"}, "B": {"y_z": "float"}}})
     assert bound(clash, schema)
     assert codes(clash, schema, flat=True)[0] == "column-clash"
+    assert bound("EVENT SEQ(A+ x_y[], B x)", schema, flat=True)  # a series is one column
 
 
 @pytest.mark.parametrize(

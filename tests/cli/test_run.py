@@ -97,9 +97,34 @@ def test_csv_has_a_column_for_every_attribute(capsysbinary: pytest.CaptureFixtur
     assert capsysbinary.readouterr().out == Path("found.csv").read_bytes()
     rows = read("found.csv").to_pylist()
     expected = sase.match(QUERY, EVENTS).to_pylist()
-    assert [(row["a.ts"], row["c.s"], row["ts_end"]) for row in rows] == [
+    assert [(row["a_ts"], row["c_s"], row["ts_end"]) for row in rows] == [
         (match["a"]["ts"], match["c"]["s"], match["ts_end"]) for match in expected
     ]
+
+
+CLASHING = '{"ts": 1, "type": "A", "a_b": 1}\n{"ts": 2, "type": "B", "b": 2}\n'
+
+
+@pytest.mark.parametrize(
+    "to", [["-o", "n.csv"], ["--format", "csv"], ["--format", "csv", "--follow"]]
+)
+def test_names_that_clash_in_csv(to: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("clash.jsonl").write_text(CLASHING, encoding="utf-8")
+    query = "EVENT SEQ(A x, B x_a) WITHIN 10"
+    assert main(["run", "--events", "clash.jsonl", "-q", query, *to]) == 2
+    out, err = capsys.readouterr()
+    assert (out, "column-clash" in err, "RETURN … AS name" in err) == ("", True, True)
+    assert not Path("n.csv").exists()
+    assert main(["run", "--events", "clash.jsonl", "-q", query, "-o", "n.jsonl"]) == 0
+
+
+def test_dots_do_not_clash_in_csv(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("dots.jsonl").write_text(CLASHING.replace("a_b", "a.b"), encoding="utf-8")
+    query = "EVENT SEQ(A x, B `x.a`) WITHIN 10"
+    assert main(["run", "--events", "dots.jsonl", "-q", query, "--format", "csv"]) == 0
+    header, row = (line.split(",") for line in capsys.readouterr().out.splitlines())
+    values = dict(zip(header, row, strict=True))
+    assert (values['"x_a.b"'], values['"x.a_b"']) == ("1", "2")
 
 
 def test_json_lines(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

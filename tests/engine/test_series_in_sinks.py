@@ -18,6 +18,7 @@ from sase.cli.signals import Ending
 from sase.cli.writing import write_file
 from sase.engine.matches import Matches
 from sase.engine.sinks import text_writer
+from sase.errors import SchemaError
 
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
 EVENTS: list[dict[str, Any]] = [
@@ -44,11 +45,19 @@ def test_csv_has_series_as_json_and_nothing_of_what_is_missing(matches: Matches)
     writer.close()
     file.seek(0)
     table = pa.csv.read_csv(file)
-    assert table.column("a.v").to_pylist() == [0, 6, 0]
-    assert table.column("c.v").to_pylist() == [5, 8, 8]
+    assert table.column("a_v").to_pylist() == [0, 6, 0]
+    assert table.column("c_v").to_pylist() == [5, 8, 8]
     last = json.loads(table.column("b")[1].as_py())
     assert last == [{"ts": "2026-03-02T00:00:07+00:00", "type": "B", "v": 7, "s": '"7"'}]
-    assert table.column("d.v").null_count == 3
+    assert table.column("d_v").null_count == 3
+
+
+def test_names_that_clash_when_parts_of_attributes_become_columns() -> None:
+    """No schema says what an attribute is made of: its columns do, before anything is written."""
+    events = [{"ts": 1, "type": "A", "p": {"v": 1}, "p_v": 2}]
+    schema, _ = sase.match("EVENT A x", events).to_batches()
+    with pytest.raises(SchemaError, match="`x.p.v` and `x.p_v` .* `x_p_v`.*RETURN … AS name"):
+        text_writer("csv", io.BytesIO(), schema)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl"])

@@ -127,7 +127,7 @@ def stream(
     source = Source.of(df)
     known = compiled(
         query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
-        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row,
+        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row, flat=output == "flat",
     )  # fmt: skip
     made = known.optimized(statistics_in(stats))
     engine = replace(known.plan(made).engine, on_bad_row="error")
