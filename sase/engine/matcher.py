@@ -6,7 +6,6 @@ A batch is a stream that is pushed as one piece: both go through `_run`, block b
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from datetime import date
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,9 +15,9 @@ from sase.engine.block import Block, Clock, Numbers, Stretch
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
+from sase.engine.events.moments import raw_moment
 from sase.engine.events.quarantine import Quarantine
 from sase.engine.events.taking import taken
-from sase.engine.events.times import raw_time
 from sase.engine.expressions import Interner
 from sase.engine.found import Found, Part, Shape
 from sase.engine.front import Front, loader_of
@@ -150,14 +149,18 @@ class Matcher:
                 events = self._load_again(inputs)
         return inputs, events, rows
 
-    def advance(self, to: int | date) -> Matches:
+    def advance(self, to: object) -> Matches:
         """The matches that become known when time passes without an event, up to a timestamp.
 
-        Rows before it that come later are late.
+        Rows before it that come later are late. An integer is in raw units of the time column, as
+        results have times. Where the column has seconds as floats, a float is in seconds, and an
+        integer in microseconds, its raw unit. Where it has timestamps or dates: a datetime or date,
+        a datetime64 of numpy, a Timestamp of pandas, a scalar of pyarrow, or text of ISO 8601, all
+        of them in UTC without a zone, and rounded down where they are finer than the column.
         """
         self._check_open()
-        arrived = self._reorder.advance(raw_time(to, self._plan.schema.time_type))
-        return self._matches(list(self._go_on(arrived)))
+        raw = raw_moment(to, self._loader.time, self._plan.schema.time)
+        return self._matches(list(self._go_on(self._reorder.advance(raw))))
 
     def finish(self) -> Matches:
         """The matches that become known because no event is to come."""

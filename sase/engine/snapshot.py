@@ -16,7 +16,7 @@ from sase.engine.saving import StateError
 from sase.errors import SaseError
 
 # To be changed with every change of what any part saves, or of what it means.
-FORMAT = 6
+FORMAT = 7
 
 
 def snapshot(matcher: Matcher) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.binding import Schema
-from sase.binding.types import INTEGER, DataType, Kind, merged
+from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.engine.events.event_types import (
     Typed,
     no_types,
@@ -73,6 +73,8 @@ class Loader:
         # What the columns of all inputs held, and what else there is to say against that.
         self._check = check
         self.known: Known = {}
+        # Seconds as floats are whole microseconds in what is known; this is what was given.
+        self.time: DataType = schema.time_type
         self.quick: Quick | None = None
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
@@ -83,18 +85,20 @@ class Loader:
         return mended_to_load(opened(events, keeps_rows=True), self.schema, self.names)
 
     def saved(self) -> list[Any]:
-        """What the columns held, as plain values."""
+        """What the columns held, and what time is, as plain values."""
+        found = [*self.known.items(), ((None, self.schema.time), self.time)]
         return [
-            [type_name, name, found.kind.value, found.resolution, found.scale]
-            for (type_name, name), found in self.known.items()
+            [type_name, name, each.kind.value, each.resolution, each.scale]
+            for (type_name, name), each in found
         ]
 
     def restore(self, saved: list[Any]) -> None:
         """Go on from what was saved."""
-        self.known = {
-            (type_name, name): DataType(Kind(kind), resolution, scale)
+        *found, (_, self.time) = [
+            ((type_name, name), DataType(Kind(kind), resolution, scale))
             for type_name, name, kind, resolution, scale in saved
-        }
+        ]
+        self.known = dict(found)
 
     def load(self, events: object, threads: int = 1) -> Events:
         """The events of an input."""
@@ -149,6 +153,7 @@ class Loader:
             types, type_names = self._classify(loaded)
             loaded = replace(loaded, types=types, type_names=type_names)
         self._know(self._found(resolved))
+        self.time = self.time if resolved.time == UNKNOWN else resolved.time
         return loaded
 
     def _resolve(self, inputs: Inputs) -> Resolved:
