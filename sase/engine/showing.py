@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import pyarrow as pa
 
@@ -14,12 +15,25 @@ if TYPE_CHECKING:
 ROWS, WIDTH = 10, 100
 # So many events of a series are shown, and how many more there are.
 SHOWN = 3
+# What is no character to look at, and shapes the letters around it in some scripts.
+JOINERS = "\u200c\u200d"
 
 
 def as_text(matches: Matches) -> str:
     """A heading, and the first matches as a table."""
     table = table_of(matches, ROWS) if len(matches) else []
-    return "\n".join([_heading(matches), *table, *_footing(matches)])
+    return "\n".join([_heading(matches), *table, *map(printable, _footing(matches))])
+
+
+def printable(text: str) -> str:
+    """Text on one line that tells a terminal nothing: what cannot be seen is escaped."""
+    return text if text.isprintable() else "".join(map(_seen, text))
+
+
+def _seen(character: str) -> str:
+    if character.isprintable() or character in JOINERS or category(character) == "Zs":
+        return character
+    return character.encode("unicode_escape").decode()
 
 
 def table_of(matches: Matches, count: int) -> list[str]:
@@ -51,7 +65,7 @@ def as_html(matches: Matches) -> str:
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
     )
-    notes = "".join(f"<p>{escape(line)}</p>" for line in _footing(matches))
+    notes = "".join(f"<p>{escape(printable(line))}</p>" for line in _footing(matches))
     return (
         f"<div><p><b>{escape(_heading(matches))}</b></p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}</div>"
@@ -79,8 +93,9 @@ def _cells(matches: Matches, count: int) -> tuple[list[str], list[list[str]]]:
 def _cells_of(table: pa.Table, type_column: str | None) -> tuple[list[str], list[list[str]]]:
     if not isinstance(table.schema.field(0).type, pa.StructType):
         table = table.drop_columns(["ts_start", "ts_end"])
-    return table.column_names, [
-        [_cell(value, type_column) for value in row.values()] for row in table.to_pylist()
+    return list(map(printable, table.column_names)), [
+        [printable(_cell(value, type_column)) for value in row.values()]
+        for row in table.to_pylist()
     ]
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import sase
+from sase.cli.main import main
 
 VIEWS: list[tuple[pa.DataType, list[Any]]] = [
     (pa.string_view(), ["a", None, "b"]),
@@ -97,3 +100,41 @@ def test_what_dicts_leave_out_is_left_out_after_waiting_and_a_restart() -> None:
     matcher = plan.restore(matcher.snapshot())
     matcher.push([{"ts": 2, "type": "B"}])
     assert matcher.finish().rows.to_pylist() == [{"a": 0, "b": 2}, {"a": 0, "b": 1}]
+
+
+HOSTILE = "x\ny\t\x1b[31mred\u202e\u2028 <b>é\u200d\xa0\\n"
+SEEN = r"x\ny\t\x1b[31mred\u202e\u2028 <b>é" + "\u200d\xa0\\n"
+
+
+def test_tables_show_what_cannot_be_seen_as_escapes() -> None:
+    """Else values would break lines, and say to a terminal what to do."""
+    event = {"ts": 1, "type": "A", "id": HOSTILE, "l": [HOSTILE], "a\rb": 1}
+    for query in ("EVENT A `x\x1b`", "EVENT A x RETURN x.id AS `i\x1b`", "EVENT A+ x[]"):
+        matches = sase.match(query, [event])
+        text, html = repr(matches), matches._repr_html_()
+        assert SEEN in text
+        assert all(
+            line.replace("\u200d", "").isprintable()
+            for line in text.replace("\xa0", "").split("\n")
+        )
+        assert len(text.split("\n")) == 4
+        assert SEEN.replace("<", "&lt;").replace(">", "&gt;") in html
+        assert "\n" not in html and "\x1b" not in html
+
+
+def test_the_table_of_the_command_shows_escapes_and_files_what_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events, found = tmp_path / "events.jsonl", tmp_path / "found.csv"
+    events.write_text(json.dumps({"ts": 1, "type": "A", "id": HOSTILE}) + "\n", encoding="utf-8")
+    assert main(["run", "--events", str(events), "-q", "EVENT A x"]) == 0
+    assert SEEN in capsys.readouterr().out
+    assert main(["run", "--events", str(events), "-q", "EVENT A x", "-o", str(found)]) == 0
+    assert HOSTILE in found.read_text(encoding="utf-8")
+
+
+def test_near_misses_show_escapes() -> None:
+    rows = [{"ts": n, "type": t, "id": HOSTILE} for n, t in enumerate("AAB")]
+    query = "EVENT SEQ(A x, B y) WHERE x.id = y.id AND x.ts > 5 AND x.id != 'q'"
+    text = str(sase.why(query, rows))
+    assert SEEN in text and "\x1b" not in text

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from sase.engine.showing import printable
 from sase.engine.why.candidates import Candidates
 from sase.engine.why.funnel import Level, Step
 
@@ -127,4 +128,4 @@ def _value(value: Any) -> str:
     if isinstance(value, datetime):
         precision = "milliseconds" if value.microsecond else "seconds"
         return value.isoformat(" ", precision).replace("+00:00", "Z")
-    return "NULL" if value is None else str(value)
+    return "NULL" if value is None else printable(str(value))
