@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sase.api.checks import check_name, check_names, check_number, check_params, check_query
 from sase.api.given import check_on_bad_row, check_output, schema_of
 from sase.api.plan import Plan
 from sase.binding import Schema, bind_text
@@ -118,6 +119,11 @@ def compiled(
     What `assumes` that every type has the attributes of equivalence tests is not to be run.
     If attributes become columns, such as `x_id`, in a `flat` form, their names must not clash.
     """
+    check_query(query)
+    check_names(**columns)
+    check_params(params)
+    check_name("plan", plan, may_be_none=False)
+    check_number("limit", limit)
     check_on_bad_row(on_bad_row)
     known = schema_of(schema, mends=on_bad_row == "quarantine", **columns)
     allowed = None if lateness is None else lateness_in(lateness, known)
@@ -158,9 +164,7 @@ def _limited(plan: Operator, limit: int | None) -> Operator:
     """The plan with the lesser of two limits."""
     if limit is None:
         return plan
-    if limit < 0:
-        raise PlanError(f"limit={limit}: a number of matches is not negative")
     top = the(plan, Transformation)
     assert top.limit is None or isinstance(top.limit, int)
     least = limit if top.limit is None else min(limit, top.limit)
-    return exchanged(plan, replace(top, limit=least))
+    return exchanged(plan, replace(top, limit=int(least)))

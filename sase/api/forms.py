@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sase.api.checks import check_bounds
 from sase.api.compiling import Compiled
 from sase.api.running import run
 from sase.errors import BudgetError, PlanError
@@ -51,6 +52,7 @@ def compressed(
         text = _with_having(known.query, condition)
         return compressed(again(text), events, again, max_matches=max_matches, **settings)
 
+    check_bounds(settings.get("threads"), max_matches)
     keys = tuple(dict.fromkeys(test.attribute for test in known.bound.equivalences))
     opened = partial(_source, known, events, settings, for_set=True)
     return CompressedMatches(opened, narrowed, keys=keys, most=max_matches)
@@ -60,6 +62,7 @@ def counted(
     known: Compiled, events: object, *, max_matches: int | None = None, **settings: Any
 ) -> MatchCount:
     """The number of matches."""
+    check_bounds(settings.get("threads"), max_matches)
     most = ANY_NUMBER if max_matches is None else max_matches
     if _may_be_few(known, events):
         few = _searched(known, events, settings, (FEW_AGREE,), for_set=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sase.api.checks import check_name
 from sase.binding import Schema
 from sase.errors import DataError, PlanError
 from sase.nearest import did_you_mean
@@ -73,6 +74,7 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
     from sase.engine.events import opened
     from sase.engine.files import Files, is_path, open_files
 
+    check_name("time", time, may_be_none=False)
     if isinstance(events, Files):
         return events
     if is_path(events):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, get_type_hints
 
+from sase.api.checks import check_bounds
 from sase.api.given import DEFAULT_PLAN, check_on_bad_row
 from sase.binding import Schema
 from sase.binding.bound import Condition
@@ -62,6 +63,7 @@ class Plan:
         """
         from sase.engine.running import run
 
+        check_bounds(threads, max_matches)
         return run(self.engine, events, threads=threads, most=max_matches, watch=watch)
 
     def open(self, *, streaming: bool = True) -> Matcher:

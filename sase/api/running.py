@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from warnings import warn
 
+from sase.api.checks import check_bounds
 from sase.api.compiling import Compiled, statistics_in
 from sase.errors import BudgetWarning
 from sase.planning.preflight import foreseen
@@ -37,6 +38,7 @@ def run(
     from sase.engine import running
     from sase.engine.memory import available_memory
 
+    check_bounds(threads, max_matches)
     given = statistics_in(stats)
     made = known.optimized(given)
 

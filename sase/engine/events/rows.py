@@ -24,7 +24,11 @@ def table_of_rows(
     """The columns that any row has, and why some could not be made; what a row lacks is NULL."""
     columns: dict[str, pa.Array] = {}
     unreadable: dict[str, DataError] = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
+    names = dict.fromkeys(name for row in rows for name in row)
+    for name in names:
+        if not isinstance(name, str):
+            raise _no_name(name, rows, type_name)
+    for name in names:
         values = [row.get(name) for row in rows]
         try:
             columns[name] = array_of(values)
@@ -66,6 +70,17 @@ def array_of(values: list[Any]) -> pa.Array:
             pa.timestamp("us"),
         )
     return pa.array(values)
+
+
+def _no_name(key: object, rows: Sequence[Row], type_name: str | None) -> DataError:
+    """The error that names the first row with a key that names no column."""
+    row = next(number for number, each in enumerate(rows) if key in each)
+    of = "" if type_name is None else f" of `{type_name}`"
+    return DataError(
+        f"row {row} (from 0){of}: the key {key!r} is of type {type(key).__name__}: the keys of an"
+        " event are the names of its attributes, as text",
+        row,
+    )
 
 
 def _unreadable(
