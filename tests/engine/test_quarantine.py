@@ -168,8 +168,8 @@ def test_a_table_for_each_type() -> None:
     assert found.report.quarantined.to_pylist() == [
         {
             "sase_row": 0, "sase_type": "A", "sase_column": "x", "ts": 1, "x": GREAT, "z": None,
-            "sase_reason": "the greatest integer is 9223372036854775807; give it as a float, or as"
-            " a string",
+            "sase_reason": "the greatest integer is 9223372036854775807; leave the row out, or give"
+            " a time in a coarser unit, an identifier as text, another number as a float",
         },
         {
             "sase_row": 3, "sase_type": "B", "sase_column": "ts", "ts": None, "x": None, "z": "q",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from os import PathLike
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.events.data_types import data_type
+from sase.engine.events.frames import is_of_pandas, table_of_frame
 from sase.engine.events.origin import FilePart
 from sase.engine.events.rows import Row, table_of_rows
 from sase.errors import DataError, SchemaError
@@ -37,8 +38,9 @@ class Input:
     files: tuple[FilePart, ...] = ()
     # Whether it was made of dicts, in which what is NULL may be left out.
     is_sparse: bool = False
-    # Dicts as they were given, where columns are to be mended; once they are, in which rows they
-    # do not hold what was given, and of all such columns what was.
+    # Dicts as they were given, of a frame those columns that Arrow cannot read, where they are to
+    # be mended; once they are, in which rows they do not hold what was given, and of all such
+    # columns what was.
     rows: Sequence[Row] | None = None
     misfits: Mapping[str, Misfits] = field(default_factory=dict)
     texts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -222,9 +224,17 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
             return Input(as_batch(imported(events)), type_name)
         if hasattr(events, "__arrow_c_array__"):
             return Input(pa.record_batch(events), type_name)
-    except pa.ArrowException as problem:
+    except (pa.ArrowException, ValueError) as problem:
+        if is_of_pandas(events):
+            return _of_frame(events, type_name, keeps_rows)
         raise DataError(f"Arrow cannot read these events: {problem}") from problem
     raise DataError(_cannot_be(events, type_name))
+
+
+def _of_frame(frame: object, type_name: str | None, keeps_rows: bool) -> Input:
+    where = Input(None, type_name).where
+    batch, unreadable, rows = table_of_frame(frame, where, type_name)
+    return Input(batch, type_name, unreadable, rows=rows if keeps_rows else None)
 
 
 def _of_files(path: str | PathLike[str], type_name: str | None) -> Input:
@@ -237,15 +247,25 @@ def _of_files(path: str | PathLike[str], type_name: str | None) -> Input:
 
 
 def _cannot_be(events: object, type_name: str | None) -> str:
-    given = f"of type {type(events).__name__}"
+    given, remedy = f"of type {type(events).__name__}", ""
     if isinstance(events, list | tuple):
         odd = next(row for row in events if not isinstance(row, Mapping))
         given += f", with a member of type {type(odd).__name__}"
+        if isinstance(odd, str | PathLike):
+            remedy = ": give the folder of these files, or a pattern such as 'logs/*.csv'"
+        elif hasattr(odd, "__arrow_c_stream__") or hasattr(odd, "__arrow_c_array__"):
+            remedy = ": make one table of them, such as  pyarrow.concat_tables(…)"
+    elif type(events).__name__ == "LazyFrame":
+        remedy = ": give  events.collect()"
+    elif isinstance(events, Iterable) and not isinstance(events, bytes):
+        remedy = ": if these are dicts, give  list(events)"
     if type_name is not None:
         return (
             f"a dict of events gives each type a table, and `{type_name}` is {given}: if these are"
             " the columns of one table, make one with  pyarrow.table(…)"
         )
+    if remedy:
+        return f"these events are {given}{remedy}"
     return (
         f"these events are {given}: give the path of files, a pyarrow table, batch or reader, a"
         " data frame, a list of dicts, or a dict of type name → one of these"

@@ -22,7 +22,15 @@ from sase.engine.events.inputs import Input, Inputs, Misfits
 from sase.engine.events.numbers import INT64, MOST_EXACT
 from sase.engine.events.resolving import type_expected
 from sase.engine.events.roles import ALLOWED
-from sase.engine.events.rows import UNREADABLE, array_of, first_misfit, fits
+from sase.engine.events.rows import (
+    INSTEAD_OF_GREAT,
+    UNREADABLE,
+    ZONES,
+    array_of,
+    first_misfit,
+    fits,
+    is_zoned,
+)
 from sase.engine.events.stream import Mask
 
 # The kinds that a column may have; any if there are none.
@@ -39,7 +47,7 @@ _KINDS: Mapping[type, Kind] = {
 }
 # Arrow takes integers among these.
 _WIDE = (Kind.FLOAT, Kind.DECIMAL)
-_BEYOND = "it is beyond the integers of 64 bits: leave it out, or give a float"
+_BEYOND = f"it is beyond the integers of 64 bits: {INSTEAD_OF_GREAT}"
 _INEXACT = "no float has this value; give the column as floats"
 
 
@@ -66,8 +74,10 @@ def mended_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inpu
             name: kinds
             for name, kinds in found.items()
             if name in table.unreadable
-            or _is_of_another_kind(table, name, kinds)
-            or (name in roles and table.type_of(name) is None)  # in these few rows
+            # A frame has its kinds: only of dicts every value says its own.
+            or (table.is_sparse and _is_of_another_kind(table, name, kinds))
+            # In these few rows.
+            or (table.is_sparse and name in roles and table.type_of(name) is None)
         }
 
     return _mended(inputs, wanted)
@@ -154,6 +164,12 @@ def mended(values: Sequence[Any], kinds: Kinds) -> Mended:
         )
         misfits.append((why, beyond & good))
         good &= ~beyond
+    if target is Kind.TIMESTAMP:
+        zoned = [is_zoned(value) for value in values]
+        first = next((each for each in zoned if each is not None), None)
+        mixed = np.array([each not in (None, first) for each in zoned], np.bool_)
+        misfits.append((ZONES, mixed & good))
+        good &= ~mixed
     return _made(values, good, misfits)
 
 

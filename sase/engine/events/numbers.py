@@ -14,6 +14,7 @@ from sase.engine.events.data_types import data_type, factor
 from sase.engine.events.decimals import MOST_DIGITS, unscaled
 from sase.engine.events.faults import Faults
 from sase.engine.events.pieces import INTEGERS, Piece, all_valid, bits, joined, storage, valid
+from sase.engine.events.rows import INSTEAD_OF_GREAT
 from sase.engine.events.stream import Column, Mask
 
 INT64 = np.iinfo(np.int64)
@@ -82,7 +83,7 @@ _STORED = {number: dtype for number, dtype in INTEGERS.items() if number != pa.u
     pa.timestamp("s").id: np.dtype(np.int64),
     pa.duration("s").id: np.dtype(np.int64),
 }
-_TOO_GREAT = f"the greatest integer is {INT64.max}; give it as a float, or as a string"
+_TOO_GREAT = f"the greatest integer is {INT64.max}; {INSTEAD_OF_GREAT}"
 TOO_LONG = f"at most {MOST_DIGITS} digits can be read; round it, or give it as a float"
 
 

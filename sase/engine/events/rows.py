@@ -14,6 +14,12 @@ import pyarrow as pa
 from sase.errors import DataError
 
 Row = Mapping[str, Any]
+# What to do with a number of which no int64 is made.
+INSTEAD_OF_GREAT = (
+    "leave the row out, or give a time in a coarser unit, an identifier as text, another number as"
+    " a float"
+)
+ZONES = "a time zone is given of some of the moments, and not of others: give it of all, or of none"
 # What is raised for values of which Arrow makes no array, by it or by Python below.
 UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
 
@@ -23,7 +29,7 @@ def table_of_rows(
 ) -> tuple[pa.RecordBatch, dict[str, DataError]]:
     """The columns that any row has, and why some could not be made; what a row lacks is NULL."""
     columns: dict[str, pa.Array] = {}
-    unreadable: dict[str, DataError] = {}
+    problems: dict[str, DataError] = {}
     names = dict.fromkeys(name for row in rows for name in row)
     for name in names:
         if not isinstance(name, str):
@@ -33,11 +39,11 @@ def table_of_rows(
         try:
             columns[name] = array_of(values)
         except UNREADABLE as problem:
-            unreadable[name] = _unreadable(name, values, type_name, problem)
+            problems[name] = unreadable(name, values, type_name, problem)
     if not columns and rows:
         # A batch without columns has no rows, but these have.
         columns[""] = pa.nulls(len(rows))
-    return pa.RecordBatch.from_pydict(columns), unreadable
+    return pa.RecordBatch.from_pydict(columns), problems
 
 
 # Python types whose values go together. Arrow would make moments of numbers that stand beside some,
@@ -57,13 +63,27 @@ def family(kind: type) -> int | None:
     return next((n for n, members in enumerate(_FAMILIES) if issubclass(kind, members)), None)
 
 
+class MixedZonesError(pa.ArrowTypeError):  # type: ignore[misc, unused-ignore]
+    """Moments with and without a time zone: in which order they are cannot be said."""
+
+
+def is_zoned(value: object) -> bool | None:
+    """Whether a moment has a time zone; None of what is none, as the NaT of pandas is."""
+    if not isinstance(value, datetime) or value != value:  # noqa: PLR0124
+        return None
+    return value.tzinfo is not None
+
+
 def array_of(values: list[Any]) -> pa.Array:
     """The values as Arrow takes them, and dates beside moments as the moments they begin with."""
     types = set(map(type, values)) - {type(None)}
     if len({family(each) for each in types} - {None}) > 1:
         raise pa.ArrowTypeError("there are values of several kinds")
+    has_moments = any(issubclass(each, datetime) for each in types)
+    if has_moments and len({is_zoned(each) for each in values} - {None}) > 1:
+        raise MixedZonesError(ZONES)
     # Arrow would cut the moments down to dates, or refuse the dates, whichever comes first.
-    if date in types and any(issubclass(each, datetime) for each in types):
+    if date in types and has_moments:
         midnight = datetime.min.time()
         return pa.array(
             [datetime.combine(v, midnight) if type(v) is date else v for v in values],
@@ -83,14 +103,16 @@ def _no_name(key: object, rows: Sequence[Row], type_name: str | None) -> DataErr
     )
 
 
-def _unreadable(
+def unreadable(
     name: str, values: list[Any], type_name: str | None, problem: Exception
 ) -> DataError:
     """The error that names the first row with which the values have no type in common."""
     row = first_misfit(values)
     of = "" if type_name is None else f" of `{type_name}`"
     if isinstance(problem, OverflowError):
-        why = "is beyond the integers of 64 bits: leave it out, or give a float"
+        why = f"is beyond the integers of 64 bits: {INSTEAD_OF_GREAT}"
+    elif isinstance(problem, MixedZonesError):
+        why = f"does not go with the values before it: {ZONES}"
     elif isinstance(problem, UnicodeEncodeError):
         why = "is no text in Unicode: replace the surrogates in it"
     else:

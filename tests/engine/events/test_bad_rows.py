@@ -41,7 +41,7 @@ def chunked(*values: Any, arrow: pa.DataType | None = None) -> pa.ChunkedArray:
         (
             {"ts": chunked([1, 2], [3, GREAT], arrow=pa.uint64())},
             "row 3 (from 0): `ts` is 9223372036854775808: the greatest integer is"
-            " 9223372036854775807; give it as a float, or as a string",
+            " 9223372036854775807; leave the row out, or give a time in a coarser unit",
         ),
         ({"ts": pa.nulls(4)}, "row 0 (from 0): `ts` is NULL: every event needs a time"),
         (
