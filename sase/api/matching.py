@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from sase.api.checks import check_bounds, check_query
+from sase.api.checks import check_bounds
 from sase.api.compiling import Compiled, compiled, statistics_in
 from sase.api.forms import compressed, counted
 from sase.api.given import (
@@ -81,7 +81,6 @@ def match(  # type: ignore[misc]
     "compressed" for a set that can be counted and sampled where it cannot be listed, or "count" for
     the number alone; `max_matches` then bounds how many may be looked at one by one.
     """
-    check_query(query)
     check_output(output)
     check_on_bad_row(on_bad_row)
     check_bounds(threads, max_matches)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time as clocks
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from sase.api.checks import check_bounds
 from sase.api.given import DEFAULT_PLAN, check_on_bad_row
@@ -55,16 +56,20 @@ class Plan:
         threads: int | None = None,
         max_matches: int | None = None,
         watch: Callable[[int], object] = lambda rows: None,
+        clock: Callable[[], int] = clocks.perf_counter_ns,
     ) -> Matches:
         """The matches in events that are all there is; they are sorted if they are not.
 
         The events are read at once, and searched when the matches are first asked for. `watch` is
-        told how many rows have been searched, every now and then.
+        told how many rows have been searched, every now and then. What `clock` counts in the
+        reading and in the search is in `Matches.report.timings`.
         """
+        from sase.engine.phases import timed
         from sase.engine.running import run
 
         check_bounds(threads, max_matches)
-        return run(self.engine, events, threads=threads, most=max_matches, watch=watch)
+        settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}
+        return timed(lambda: run(self.engine, events, **settings), clock)
 
     def open(self, *, streaming: bool = True) -> Matcher:
         """A matcher, to which events are pushed as they come."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time as clocks
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from sase.api.checks import check_bounds
@@ -33,10 +34,12 @@ def run(
     threads: int | None = None,
     max_matches: int | None = None,
     watch: Callable[[int], object] = lambda rows: None,
+    clock: Callable[[], int] = clocks.perf_counter_ns,
 ) -> Matches:
     """The matches, by a plan that statistics chose: those given, or of a sample if that pays."""
     from sase.engine import running
     from sase.engine.memory import available_memory
+    from sase.engine.phases import timed
 
     check_bounds(threads, max_matches)
     given = statistics_in(stats)
@@ -55,11 +58,12 @@ def run(
         memory = available_memory() // 2
         warning = foreseen(best.plan, statistics, max_matches, memory, margin)
         if warning is not None:
-            warn(BudgetWarning(warning), stacklevel=4)
+            warn(BudgetWarning(warning), stacklevel=6)
         return plan if best is made else known.plan(best).engine
 
     plan = known.plan(made).engine
-    return running.run(plan, events, threads=threads, most=max_matches, watch=watch, choose=choose)
+    settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}
+    return timed(lambda: running.run(plan, events, choose=choose, **settings), clock)
 
 
 def sample_that_pays(known: Compiled, events: int) -> int:

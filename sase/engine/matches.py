@@ -29,7 +29,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     def __init__(self, search: Search, *, most: int | None = None, in_pieces: bool = False) -> None:
         # Where the events go by in pieces, nothing that is held may keep hold of one.
-        self._search, self._most, self._in_pieces = search, most, in_pieces
+        self.search, self._most, self._in_pieces = search, most, in_pieces
         self._parts: list[Part] | None = None
         self._last_report: Report | None = None
         # No cached properties: for these Python 3.11 has one lock, under which all would search.
@@ -191,7 +191,7 @@ class Matches(Sequence[dict[str, Any]]):
     def _found(self, most: int | None) -> Iterator[Part]:
         """The parts one after the other; at most so many matches, −1 for what memory can hold."""
         count, held, allowed, within = 0, 0, 0, ""
-        search = self._search()
+        search = self.search()
         while True:
             try:
                 part = next(search)

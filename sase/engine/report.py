@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 # The most there was at one time, not a sum: such counters begin with this.
@@ -16,8 +16,9 @@ Counted: TypeAlias = tuple[str, dict[str, Any]]
 class Report:
     """Rows read, bad and late ones, warnings, and for each operator of the plan what it counted.
 
-    What the counters mean is said in docs/explain-counters.md. `timings` are there if a clock was
-    handed in: in its units what each operator took by itself, and first what is before them all.
+    What the counters mean is said in docs/explain-counters.md. `timings` are what a clock counted,
+    in nanoseconds, in the reading and the search of a run, and where one was handed to a matcher in
+    each operator by itself, and first in what is before them all. They make no report another one.
 
     `rows` are all that a matcher has read, the bad ones among them. `quarantined` is the pyarrow
     table of the bad rows, None where a bad row is an error, and `bad` their number; in a stream
@@ -34,7 +35,7 @@ class Report:
     notes: tuple[str, ...] = ()
     plan: str = ""
     counters: tuple[Counted, ...] = ()
-    timings: tuple[tuple[str, int], ...] = ()
+    timings: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     is_complete: bool = True
 
     def __str__(self) -> str:

@@ -219,7 +219,26 @@ def test_times(recipe: str) -> None:
     assert sum(spent for _, spent in report.timings) < ticks.now
     assert told(matches) == told(plan.run(EVENTS))
     check_account(plan, matches)
-    assert plan.run(EVENTS).report.timings == ()
+    assert [name for name, _ in plan.run(EVENTS).report.timings] == ["Reading", "Search"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_phases(threads: int) -> None:
+    """Time that passes between two results is not that of the search."""
+    plan, ticks = plans.plan_of("all around", "optimized", TINY), Ticks()
+    matches = plan.run(EVENTS, threads=threads, clock=ticks)
+    reading, parts = ticks.now - 1, matches.found()
+    for _ in parts:
+        ticks.now += 1000
+    assert matches.report.timings[0] == ("Reading", reading)
+    name, spent = matches.report.timings[1]
+    assert name == "Search" and 0 < spent < 1000
+    assert matches.report == plan.run(EVENTS, threads=threads).report
+
+
+def test_phases_of_a_match() -> None:
+    spent = dict(sase.match("EVENT SEQ(A x, B y)", EVENTS).report.timings)
+    assert set(spent) == {"Reading", "Search"} and all(spent.values())
 
 
 def test_a_file_in_pieces_and_few_that_are_shown(tmp_path: Any) -> None:
