@@ -15,13 +15,15 @@ from sase.binding.bound import Condition
 from sase.engine.options import Options
 from sase.errors import Diagnostic, PlanError
 from sase.planning.driver import Step
-from sase.planning.nodes import Operator, shown
+from sase.planning.nodes import Operator, chain, shown
 
 if TYPE_CHECKING:
     from sase.engine.matcher import Matcher
     from sase.engine.matches import Matches
     from sase.engine.plan import EnginePlan
 
+# Characters of a query that are shown on one line.
+WIDTH = 80
 # What a plan holds beside the operators and the schema.
 _REST = ("query", "definitions", "recipe", "steps", "options", "on_bad_row", "lateness")
 
@@ -118,3 +120,16 @@ class Plan:
 
     def __str__(self) -> str:
         return shown(self.operators)
+
+    def __repr__(self) -> str:
+        """On one line; the whole value is what `to_json` gives."""
+        query = " ".join(self.query.split())
+        query = query if len(query) <= WIDTH else f"{query[: WIDTH - 1]}…"
+        names = (type(each).__name__ for each in reversed(chain(self.operators)))
+        return f"<plan {self.recipe} of {query!r}: {' → '.join(names)}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        text = f"plan {self.recipe} of\n{self.query}\n\n{self}"
+        return f"<pre>{escape(text)}</pre>"

@@ -15,7 +15,7 @@ from sase.engine.block import Block, Clock, Numbers, Stretch
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
-from sase.engine.events.moments import raw_moment
+from sase.engine.events.moments import raw_moment, shown_moment
 from sase.engine.events.quarantine import Quarantine
 from sase.engine.events.taking import taken
 from sase.engine.expressions import Interner
@@ -200,6 +200,15 @@ class Matcher:
         late = self.late
         self._reorder.late.clear()
         return late
+
+    def __repr__(self) -> str:
+        late, time = self._reorder.late.count, max(self._time, self._reorder.floor)
+        facts = ["1 row" if self.rows == 1 else f"{self.rows:,} rows"]
+        facts += [f"{late:,} of them late"] if late else []
+        facts += [f"time {shown_moment(time, self._loader.time)}"] if time > -END - 1 else []
+        facts += ["finished"] if self._is_finished else []
+        names = ", ".join(component.variable for component in self._plan.positives)
+        return f"<matcher of {names}: {', '.join(facts)}; {' → '.join(self._names)}>"
 
     def opened(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""

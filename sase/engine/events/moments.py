@@ -45,6 +45,16 @@ def raw_moment(given: object, time: DataType, column: str) -> int:
     return min(max(raw, -INT64_MAX - 1), INT64_MAX)
 
 
+def shown_moment(raw: int, time: DataType) -> str:
+    """A time of the column in words, without a zone."""
+    if time.kind is Kind.FLOAT:
+        return f"{raw / 10**6} s"
+    if time.resolution is None:
+        return str(raw)
+    unit = "D" if time.resolution == "d" else time.resolution
+    return str(np.int64(raw).view(f"datetime64[{unit}]"))
+
+
 def _microseconds(seconds: float) -> int | None:
     """Seconds as the times of events are read: rounded half-even, of the exact value."""
     if isfinite(seconds):
