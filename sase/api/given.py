@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 DEFAULT_PLAN, TIME, TYPE = "optimized", "ts", "type"
 _ON_BAD_ROW = ("error", "quarantine")
-_LISTED = ("all", "non_overlap")
-_OUTPUTS = (*_LISTED, "compressed", "count")
+LISTED = ("all", "non_overlap")
+_OUTPUTS = (*LISTED, "compressed", "count")
 
 
 def schema_of(given: object, *, mends: bool, **keywords: Any) -> Schema:
@@ -98,7 +98,7 @@ def check_output(given: str) -> None:
 def check_is_listed(given: str) -> None:
     """Refuse a form of output in which matches are not listed, as plans and matchers do."""
     check_output(given)
-    if given not in _LISTED:
+    if given not in LISTED:
         raise PlanError(
             f'output="{given}" is of all events there are: give it to sase.match, or to sase run as'
             f" --output {given}; a plan lists its matches"

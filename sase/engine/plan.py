@@ -155,6 +155,19 @@ class EnginePlan:
         )
 
     @property
+    def ordering(self) -> str:
+        """Why what is found depends on the order of simultaneous events; empty if it does not."""
+        if any(window.kind is not WindowKind.TIME for window in self.windows):
+            return "a window in EVENTS counts them one by one"
+        if self.runs is not None and self.counts_events:
+            return f"what {self.runs.strategy.value} takes goes by the order of events"
+        if self.returned.apart is not None:
+            return "non_overlap takes the first of matches in the order of events"
+        if self.returned.limit:
+            return "LIMIT takes the first results in the order of events"
+        return ""
+
+    @property
     def _counts_all(self) -> bool:
         """Whether a window counts events, or contiguity does."""
         contiguous = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)

@@ -121,6 +121,8 @@ def set_declined(plan: Operator) -> str:
     Each final event must be known to one task with all its matches, and it is: by whatever a plan
     is cut, a part that owns an event sees all that a match which ends there depends on.
     """
+    if the(plan, Transformation).apart is not None:
+        return "non_overlap takes some of the matches, which depend on each other"
     if the(plan, Transformation).limit is not None:
         return (
             "LIMIT takes the first of all matches, and a task does not know those of the others:"

@@ -13,7 +13,7 @@ from sase.api.given import check_is_one  # noqa: E402
 from sase.errors import PlanError  # noqa: E402
 from sase.spark.explaining import explain  # noqa: E402
 from sase.spark.explanation import SparkExplanation  # noqa: E402
-from sase.spark.replay import FRAMES, Replay, replay  # noqa: E402
+from sase.spark.replay import FRAMES, Replay, check_form, replay  # noqa: E402
 from sase.spark.source import Source  # noqa: E402
 from sase.spark.streaming import Stream, stream  # noqa: E402
 from sase.spark.table_function import register  # noqa: E402
@@ -41,7 +41,7 @@ def match(
     query: str,
     df: Events,
     *,
-    output: Literal["structs", "flat", "compressed"] = "structs",
+    output: Literal["structs", "flat", "non_overlap", "compressed"] = "structs",
     **rest: Any,
 ) -> DataFrame: ...
 
@@ -70,6 +70,7 @@ def match(  # type: ignore[misc]
     strategy: str | None = None,
     on_bad_row: str = "error",
     output: str = "structs",
+    flat: bool = False,
     limit: int | None = None,
     stats: object = None,
     lateness: object = None,
@@ -77,7 +78,8 @@ def match(  # type: ignore[misc]
 ) -> DataFrame | int:
     """The matches of a query in a DataFrame of events, or in a dict of type name → DataFrame.
 
-    `output` is "structs", "flat" for a column for each attribute, "compressed" for a row for each
+    `output` is "structs", "flat" for a column for each attribute, "non_overlap" for those matches
+    that do not overlap (as structs, or with `flat=True` flat), "compressed" for a row for each
     event that matches end at, with their number and who takes part, or "count" for the exact
     number of all, an int: that alone runs the search.
 
@@ -86,16 +88,17 @@ def match(  # type: ignore[misc]
     """
     if Source.of(df).is_streaming:
         _refuse("cut tables, and a stream is parted by key alone", slices=slices, strategy=strategy)
+        check_form(output, flat=flat)
         return stream(
             query, df, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
             params=params, plan=plan, lateness=lateness, buckets=buckets, on_bad_row=on_bad_row,
-            output=output, limit=limit, stats=stats,
+            output="flat" if flat and output == "structs" else output, limit=limit, stats=stats,
         ).matches  # fmt: skip
     _refuse("are of streams, and these events are all there", lateness=lateness, buckets=buckets)
     found = replay(
         query, df, time=time, type=type, seq=seq, types=types, time_unit=time_unit, params=params,
         plan=plan, slices=slices, strategy=strategy, on_bad_row=on_bad_row, output=output,
-        limit=limit, stats=stats,
+        flat=flat, limit=limit, stats=stats,
     )  # fmt: skip
     return found.count() if output == "count" else found.matches
 

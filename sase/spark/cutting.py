@@ -68,9 +68,13 @@ class Cut:
 
 
 def cut_of(
-    rows: Rows, slices: object, forced: Strategy | None, statistics: Statistics | None = None
+    rows: Rows,
+    slices: object,
+    forced: Strategy | None,
+    statistics: Statistics | None = None,
+    written: Sequence[EquivalenceTest] = (),
 ) -> Cut:
-    """How the events are cut."""
+    """How the events are cut; by key by what is `written`, if that is enough."""
     split = rows.plan.split
     keys = rows.keys
     declined = possible(split, keys)
@@ -91,7 +95,7 @@ def cut_of(
             assert isinstance(files, Parquet)
             return Cut(choice, (), 0, cutter.slices_of_files(files), files=files)
         case Strategy.KEY:
-            return Cut(choice, keys, parts)
+            return Cut(choice, tuple(test for test in keys if test in written) or keys, parts)
         case Strategy.SLICE:
             found, told = cutter.slices(times(rows), files)
             return Cut(choice, (), 0, found, told=told)

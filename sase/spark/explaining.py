@@ -15,7 +15,8 @@ from sase.api.compiling import statistics_in
 from sase.engine.threads import without_limit
 from sase.errors import PlanError
 from sase.planning.explain import described
-from sase.planning.explain.forms import analyze_lists, explained_form
+from sase.planning.explain.describing import split_text
+from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.spark.explanation import Counted, Halo, Place, SparkExplanation
 from sase.spark.halo import estimated, measured
 from sase.spark.replay import FLOWING, Replay, replay
@@ -43,12 +44,14 @@ def explained(replay: Replay, *, stats: object = None, analyze: bool = False) ->
     made = known.optimized(statistics)
     output = "all" if replay.output in FLOWING else replay.output
     form = explained_form(output, known.basic, made.plan, statistics)
-    if output != "all":
+    if output in SETS:
         if analyze and not replay.one_by_one(output):
             raise PlanError(analyze_lists(output))
         form = dataclasses.replace(form, reasons=replay.one_by_one(output))
+    plan = described(known.query, known.recipe, made, statistics, form=form)
     return SparkExplanation(
-        described(known.query, known.recipe, made, statistics, form=form),
+        # The search alone is cut, and may be cut in more ways than all with a second step.
+        dataclasses.replace(plan, split=split_text(replay.plan.split)),
         str(cut.choice.strategy),
         cut.choice.reason,
         tuple((str(name), why) for name, why in cut.choice.declined),
@@ -104,9 +107,14 @@ def _places(replay: Replay) -> Iterator[Place]:
     yield from _preparing(replay)
     names = ", ".join(type(each).__name__ for each in replay.operators)
     matcher = f"one matcher for each of {cut.parts:,} parts: {names}"
-    if replay.output not in FLOWING and not replay.one_by_one(replay.output):
+    if replay.output in SETS and not replay.one_by_one(replay.output):
         matcher = f"a graph of events for each of {cut.parts:,} parts, in which paths are counted"
     yield Place("Python tasks", matcher)
+    if replay.apart is not None:
+        where, take = ("Python tasks", "take") if replay.apart else ("one Python task", "takes")
+        names = ", ".join(test.attribute for test in replay.apart)
+        of = f"of all matches of the same {names}" if names else "of all matches"
+        yield Place(where, f"{take} {of} the first, and then the first behind it (non_overlap)")
     _, limit = without_limit(plan)
     if limit is not None:
         yield Place("one Python task", f"takes the first {limit:,} results of all parts")

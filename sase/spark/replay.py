@@ -13,7 +13,7 @@ from pyspark.sql import types as st
 
 from sase.api.compiling import Compiled, compiled, statistics_in
 from sase.api.given import check_is_one
-from sase.binding.bound import WindowKind
+from sase.binding.bound import EquivalenceTest
 from sase.engine.options import Options
 from sase.engine.plan import EnginePlan
 from sase.engine.threads import without_limit
@@ -21,9 +21,10 @@ from sase.errors import PlanError
 from sase.planning.driver import Step
 from sase.planning.nodes import Operator, chain
 from sase.planning.replay import strategy_named
+from sase.spark.apart import has_whole_partitions, taken_apart, with_places, without_apart
 from sase.spark.bounds import slice_parts
 from sase.spark.columns import column
-from sase.spark.cutting import Cut, cut_of
+from sase.spark.cutting import Cut, cut_of, shuffle_partitions
 from sase.spark.forms import check_set, form_of, set_schema
 from sase.spark.limit import limited
 from sase.spark.parquet import files_task
@@ -34,9 +35,10 @@ from sase.spark.shape import PART
 from sase.spark.source import Frame, Source
 from sase.spark.task import COUNT, METRICS, Task
 
-# The forms that streams have as well, those that are DataFrames, and all.
+# The forms that streams have as well, those that list matches, those that are DataFrames, and all.
 FLOWING = ("structs", "flat")
-FRAMES = (*FLOWING, "compressed")
+LISTS = (*FLOWING, "non_overlap")
+FRAMES = (*LISTS, "compressed")
 OUTPUTS = (*FRAMES, "count")
 
 
@@ -56,6 +58,9 @@ class Replay:
     on_bad_row: str
     output: str
     steps: tuple[Step, ...] = ()
+    flat: bool = False
+    # The tests within whose partitions a second step chooses among the matches, if it does.
+    apart: tuple[EquivalenceTest, ...] | None = None
 
     # ------------------------------------------------------------ DataFrames
 
@@ -67,13 +72,25 @@ class Replay:
         schema, (plan, limit) = self.schema, without_limit(self.plan)
         if limit == 0:
             nothing = self.source.spark.createDataFrame([], schema)
-            return in_form(nothing, self.plan, self.output)
+            return in_form(nothing, self.plan, flat=self.flat)
         made = schema if limit is None else with_order(schema)
-        task = self._task(plan, made, limit)
-        found = self._run(task, made)
+        if self.apart is None:
+            found = self._run(self._task(plan, made, limit), made)
+        else:
+            found = taken_apart(self._all(schema), self._steps, made, "results")
         if limit is not None:
             found = limited(found, limit, schema)
-        return in_form(found, self.plan, self.output)
+        return in_form(found, self.plan, flat=self.flat)
+
+    def _all(self, schema: st.StructType) -> DataFrame:
+        """All matches for a second step, with some columns."""
+        placed = with_places(schema)
+        return self._run(self._task(without_limit(self.plan)[0], placed, None), placed)
+
+    @property
+    def _steps(self) -> int:
+        """The number of tasks of the second step: without a test there is one partition."""
+        return shuffle_partitions(self.source.spark) if self.apart else 1
 
     @cached_property
     def compressed(self) -> DataFrame:
@@ -93,7 +110,8 @@ class Replay:
     def metrics(self) -> DataFrame:
         """What the tasks count, a row for each counter: this searches all events once more."""
         plan, limit = without_limit(replace(self.plan, options=Options(analyze=True)))
-        task = replace(self._task(plan, self.schema, limit), gives="metrics")
+        counted = limit if self.apart is None else None
+        task = replace(self._task(plan, self.schema, counted), gives="metrics")
         return self._run(task, METRICS_SCHEMA)
 
     def count(self) -> int:
@@ -105,6 +123,9 @@ class Replay:
     @cached_property
     def tallies(self) -> DataFrame:
         """How many results the parts have, a row for each, in hexadecimal digits."""
+        if self.apart is not None:
+            found = self._all(st.StructType([]))
+            return taken_apart(found, self._steps, COUNT_SCHEMA, "count")
         plan, limit = without_limit(self.plan)
         paths = None if self.one_by_one("count") else self.form
         task = replace(self._task(plan, COUNT_SCHEMA, limit), gives="count", form=paths)
@@ -163,6 +184,7 @@ class Replay:
             self.cut.slices,
             limit,
             self._rows.slack,
+            apart=self.plan.returned.apart if self.apart is None else self.apart,
         )
 
     def _run(self, task: Task, schema: st.StructType) -> DataFrame:
@@ -214,9 +236,9 @@ METRICS_SCHEMA = st.StructType(
 assert (COUNT_SCHEMA.names, METRICS_SCHEMA.names) == (COUNT.names, METRICS.names)
 
 
-def in_form(found: DataFrame, plan: EnginePlan, output: str) -> DataFrame:
+def in_form(found: DataFrame, plan: EnginePlan, *, flat: bool) -> DataFrame:
     """Results in the form that was asked for, from structs."""
-    return found.select(*_flat(found, plan)) if output == "flat" else found
+    return found.select(*_flat(found, plan)) if flat else found
 
 
 def _flat(found: DataFrame, plan: EnginePlan) -> Iterator[Column]:
@@ -250,11 +272,12 @@ def replay(
     strategy: str | None = None,
     on_bad_row: str = "error",
     output: str = "structs",
+    flat: bool = False,
     limit: int | None = None,
     stats: object = None,
 ) -> Replay:
     """The query over the events, ready to give its DataFrames."""
-    check_is_one("output", output, OUTPUTS)
+    check_form(output, flat=flat)
     source = Source.of(df)
     if source.is_streaming:
         raise PlanError(
@@ -263,7 +286,8 @@ def replay(
         )
     known = compiled(
         query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
-        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row, flat=output == "flat",
+        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row, flat=flat or output == "flat",
+        output="non_overlap" if output == "non_overlap" else "all",
     )  # fmt: skip
     statistics = statistics_in(stats)
     made = known.optimized(statistics)
@@ -272,8 +296,23 @@ def replay(
     if output == "compressed":
         check_set(known)
     source.check_shown(None if engine.scan.columns is None else set(engine.named))
-    cut = cut_of(Rows(source, engine), slices, strategy_named(strategy), statistics)
-    return Replay(known, source, engine, cut, on_bad_row, output, made.steps)
+    # What is cut are the searches; their matches are then parted by what is written.
+    every, apart = without_apart(engine), engine.returned.apart
+    forced, written = strategy_named(strategy), engine.split.keys
+    cut = cut_of(Rows(source, every), slices, forced, statistics, written)
+    if apart is None or has_whole_partitions(cut, engine):
+        every, apart = engine, None
+    is_flat = flat or output == "flat"
+    return Replay(known, source, every, cut, on_bad_row, output, made.steps, is_flat, apart)
+
+
+def check_form(output: str, *, flat: bool) -> None:
+    """Refuse forms that there are not."""
+    check_is_one("output", output, OUTPUTS)
+    if flat and output not in LISTS:
+        raise PlanError(
+            f'flat=True is of matches that are listed, and output="{output}" lists none'
+        )
 
 
 def check_quarantine(on_bad_row: str) -> None:
@@ -284,17 +323,8 @@ def check_quarantine(on_bad_row: str) -> None:
 
 def check_order(plan: EnginePlan) -> None:
     """Refuse what depends on the order of simultaneous events where nothing says it."""
-    if plan.schema.seq is not None:
-        return
-    why = ""
-    if any(window.kind is not WindowKind.TIME for window in plan.windows):
-        why = "a window in EVENTS counts them one by one"
-    elif plan.runs is not None and plan.counts_events:
-        why = f"what {plan.runs.strategy.value} takes goes by the order of events"
-    elif plan.returned.limit:
-        why = "LIMIT takes the first results in the order of events"
-    if why:
+    if plan.schema.seq is None and plan.ordering:
         raise PlanError(
-            f"{why}, and the rows of a DataFrame have no order: name the column of integers that"
-            " orders simultaneous events with  seq=…"
+            f"{plan.ordering}, and the rows of a DataFrame have no order: name the column of"
+            " integers that orders simultaneous events with  seq=…"
         )

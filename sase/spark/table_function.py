@@ -34,7 +34,7 @@ from pyspark.sql.udtf import (
 )
 
 from sase.api.compiling import compiled
-from sase.api.given import DEFAULT_PLAN, TIME, TYPE
+from sase.api.given import DEFAULT_PLAN, LISTED, TIME, TYPE, check_is_one
 from sase.engine.plan import EnginePlan
 from sase.engine.threads import without_limit
 from sase.errors import PlanError, SchemaError
@@ -56,15 +56,16 @@ PARTS = 4
 BLOCK = 1 << 16
 OPTIONS = {
     "time": TIME, "type": TYPE, "seq": None, "types": None, "time_unit": None, "params": None,
-    "plan": DEFAULT_PLAN,
+    "plan": DEFAULT_PLAN, "output": "all",
 }  # fmt: skip
 
 
 def register(spark: SparkSession, name: str = NAME) -> None:
     """Make the table function known to a session: `SELECT * FROM sase_match(TABLE(t), 'EVENT …')`.
 
-    Named arguments are `time`, `type`, `seq`, `types`, `time_unit`, `params` (a map) and `plan`, as
-    in `match`: `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`.
+    Named arguments are `time`, `type`, `seq`, `types`, `time_unit`, `params` (a map), `plan` and
+    `output` ("all" or "non_overlap"), as in `sase.match`:
+    `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`.
     """
     parts = PARTS * shuffle_partitions(spark)
 
@@ -97,6 +98,7 @@ def planned(
         raise PlanError(f"the first argument of {NAME} is a table, as in  {NAME}(TABLE(t), …)")
     source = Source((Frame(_Columns(events.dataType), None),), ZONE)  # type: ignore[arg-type]
     text, said = _text(query), _said(options)
+    check_is_one("output", said["output"], LISTED)
     known = compiled(text, source.empty, limit=None, on_bad_row="error", **said)
     engine = known.plan(known.optimized()).engine
     check_order(engine)
@@ -105,7 +107,14 @@ def planned(
     plan, limit = without_limit(engine)
     rows, (frame,) = Rows(source, engine), source.frames
     columns = [_taken(frame, name) for name in rows.columns(frame)]
-    task = Task(plan, Shape(), arrow_schema(schema, ZONE), limit=limit, slack=rows.slack)
+    task = Task(
+        plan,
+        Shape(),
+        arrow_schema(schema, ZONE),
+        limit=limit,
+        slack=rows.slack,
+        apart=plan.returned.apart,
+    )
     keys = None if limit is not None else _keys(rows, frame)
     if keys is None:
         return Planned(

@@ -7,7 +7,7 @@ time with its halo; then only the matches count that the slice owns.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, TypeAlias
@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sase.engine.bindings import Bindings
+from sase.binding.bound import EquivalenceTest
+from sase.engine.bindings import Bindings, ends_of
 from sase.engine.found import Found
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
@@ -25,11 +26,14 @@ from sase.errors import DataError, SaseError
 from sase.planning.replay import Slices
 from sase.spark.blocks import gathered, whole_moments
 from sase.spark.failing import of_row
+from sase.spark.partitions import partitions_of
 from sase.spark.sets import Form, SetSearch
 from sase.spark.shape import PART, Shape
 from sase.spark.ties import Ties
 
-ORDER = "#order"
+# What a second step over the matches of all parts goes by: what they are ordered by, between which
+# events each lies and in which part it was found, and its partition.
+ORDER, SPAN, PARTITION = "#order", "#span", "#partition"
 Gives: TypeAlias = Literal["results", "count", "compressed", "metrics"]
 # Numbers of any size, as hexadecimal digits: those are quick to write and to read.
 COUNT = pa.schema([("matches", pa.string())])
@@ -59,6 +63,8 @@ class Task:
     gives: Gives = "results"
     # What is asked of the set of all matches, where they are not looked at one by one as they come.
     form: Form | None = None
+    # The tests within whose partitions results are not to overlap, if they are not.
+    apart: tuple[EquivalenceTest, ...] | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The results of the rows of one part, how many there are, or all that was counted."""
@@ -136,7 +142,8 @@ class Search:
         self.part, self._task = part, task
         self._matcher = Matcher(task.plan)
         self._left = task.limit
-        self._ties = Ties(task.plan, task.shape) if task.plan.counts_events else None
+        is_ordered = task.plan.counts_events or task.apart is not None
+        self._ties = Ties(task.plan, task.shape, task.apart) if is_ordered else None
         self._owned = task.owned(part)
         self._rows = self.results = 0
         self._begin = time.perf_counter_ns(), time.process_time_ns()
@@ -212,10 +219,15 @@ class Search:
         return replace(found, results=tuple(kept))
 
     def _table(self, found: Found) -> pa.Table:
-        table = found.table()
-        if ORDER in self._task.output.names:
-            table = table.append_column(ORDER, self._order(found))
-        return table
+        names = self._task.output.names
+        steps = {ORDER: self._order(found)} if ORDER in names else {}
+        if SPAN in names:
+            assert self._task.apart is not None
+            steps |= {SPAN: self._span(found), PARTITION: partitions_of(found, self._task.apart)}
+        if not steps:
+            return found.table()
+        made = pa.table({}) if len(steps) == len(names) else found.table()
+        return pa.table({**dict(zip(made.column_names, made.columns, strict=True)), **steps})
 
     def _order(self, found: Found) -> pa.Array:
         """What results are ordered by (LANGUAGE.md section 6), as lists of integers."""
@@ -227,9 +239,7 @@ class Search:
             key = [found.history.times(positions[level]), self._sequence(found, positions[level])]
             # Of earlier events the more recent comes first.
             columns += key if level == len(positions) - 1 else [~each for each in key]
-        flat = np.stack(columns, axis=1)
-        offsets = np.arange(0, flat.size + 1, flat.shape[1], dtype=np.int32)
-        return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat.ravel()))
+        return _lists(columns)
 
     def _order_of_series(self, found: Found, positions: Bindings) -> pa.Array:
         """The same where matches are of any number of events; where they end comes before all."""
@@ -245,12 +255,26 @@ class Search:
             keys.append([*key, NO_EVENT, *positions.lengths[::-1, number]])
         return pa.array(keys, pa.list_(pa.int64()))
 
+    def _span(self, found: Found) -> pa.Array:
+        """The time and `seq` of the first event and of the last, and the part."""
+        columns = []
+        for positions in ends_of(found.positions):
+            columns += [found.history.times(positions), self._sequence(found, positions)]
+        return _lists([*columns, np.full(len(found), self.part, np.int64)])
+
     def _sequence(self, found: Found, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         name = self._task.plan.schema.seq
         assert name is not None, "the order of results depends on it"
         places = found.history.places(positions)
         numbers = found.history.column(name, places, None).cast(pa.int64())
         return np.asarray(numbers.to_numpy())
+
+
+def _lists(columns: Sequence[NDArray[np.int64]]) -> pa.Array:
+    """Columns of integers as one of lists of the same length."""
+    flat = np.stack(columns, axis=1)
+    offsets = np.arange(0, flat.size + 1, flat.shape[1], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat.ravel()))
 
 
 def _flat(counter: str, known: object) -> Iterator[tuple[str, int]]:

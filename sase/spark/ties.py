@@ -1,4 +1,4 @@
-"""Events that are equal in time and `seq` where a window counts one before the other: an error.
+"""Events that are equal in time and `seq` where it matters which is before the other: an error.
 
 On one machine the row decides (LANGUAGE.md section 1). The rows of a DataFrame have no order, so
 the answer would depend on how they are cut.
@@ -6,12 +6,13 @@ the answer would depend on how they are cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sase.binding.bound import EquivalenceTest
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.lang.ast import StrategyName
@@ -19,17 +20,31 @@ from sase.spark.shape import Shape
 
 
 class Ties:
-    """Looks at the rows of a part as they come in order."""
+    """Looks at the rows of a part as they come in order.
 
-    def __init__(self, plan: EnginePlan, shape: Shape) -> None:
+    `apart` are the tests within whose partitions results are not to overlap, if they are not.
+    """
+
+    def __init__(
+        self,
+        plan: EnginePlan,
+        shape: Shape,
+        apart: Sequence[EquivalenceTest] | None = None,
+    ) -> None:
         self._shape = shape
         self._names = shape.order(plan.schema)
-        # Within partitions only events of the same one are counted, or taken by a run.
-        runs = plan.runs
-        is_strict = runs is None or runs.strategy is StrategyName.STRICT_CONTIGUITY
-        self._keys = [test.attribute for test in plan.ranked]
-        if not is_strict and runs is not None and not self._keys:
-            self._keys = [test.attribute for test in runs.partitions]
+        # Of events that are not counted those decide that may be in a match, and have a key.
+        self._type, self._types, self._skips_null = plan.schema.type, _types_in(plan), False
+        if not plan.counts_events:
+            assert apart is not None
+            self._keys = _own_keys(plan, apart)
+            self._skips_null = len(plan.positives) + len(plan.negatives) > 1
+        else:
+            self._types = None
+            self._keys = _counting_keys(plan)
+            if apart is not None:
+                both = _own_keys(plan, apart)
+                self._keys = [name for name in self._keys if name in both]
         # The rows that are equal to the last one.
         self._last: pa.Table | None = None
 
@@ -54,6 +69,8 @@ class Ties:
         """Refuse two of the rows, which are all equal, that are in one partition."""
         seen: dict[tuple[Any, ...], dict[str, Any]] = {}
         for row in self._shape.shown(rows):
+            if not self._counts(row):
+                continue
             key = tuple(row.get(name) for name in self._keys)
             if key in seen:
                 names = " and ".join(f"`{name}`" for name in self._names)
@@ -62,6 +79,38 @@ class Ties:
                     f" {seen[key]} and {row}; give a `seq` that numbers events without repeating"
                 )
             seen[key] = row
+
+    def _counts(self, row: dict[str, Any]) -> bool:
+        """Whether an event, as it is shown, may be in a match."""
+        of_type = "type" if self._shape.types else self._type
+        if self._types is not None and of_type is not None and row[of_type] not in self._types:
+            return False
+        return not self._skips_null or all(row.get(name) is not None for name in self._keys)
+
+
+def _types_in(plan: EnginePlan) -> frozenset[str] | None:
+    """The types of the events of matches, where they can be seen."""
+    if plan.definitions or any(each.types is None for each in plan.positives):
+        return None
+    return frozenset(name for each in plan.positives for name in each.types or ())
+
+
+def _counting_keys(plan: EnginePlan) -> list[str]:
+    """The keys of partitions within which alone events are counted, or taken by a run."""
+    runs, ranked = plan.runs, [test.attribute for test in plan.ranked]
+    if ranked or runs is None or runs.strategy is StrategyName.STRICT_CONTIGUITY:
+        return ranked
+    return [test.attribute for test in runs.partitions]
+
+
+def _own_keys(plan: EnginePlan, tests: Sequence[EquivalenceTest]) -> list[str]:
+    """The attributes of tests that every event of a match has."""
+    indexes = [component.index for component in plan.positives]
+    return [
+        test.attribute
+        for test in tests
+        if test.value is None and all(test.declared[index] for index in indexes)
+    ]
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:

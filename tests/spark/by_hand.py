@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
+from itertools import starmap
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -26,12 +27,13 @@ from sase.engine.streaming import result_schema
 from sase.engine.threads import without_limit
 from sase.planning.replay import EARLIEST, Slices, Strategy, possible, time_slices
 from sase.spark import blocks, sets
+from sase.spark.apart import Apart, without_apart
 from sase.spark.columns import slack_of
 from sase.spark.forms import form_of
 from sase.spark.limit import First
 from sase.spark.sets import Form, shown_schema
 from sase.spark.shape import PART, SEQ, TIME, Shape, packed
-from sase.spark.task import COUNT, ORDER, Task
+from sase.spark.task import COUNT, ORDER, PARTITION, SPAN, Task
 from tests.spark.cases import ALL, Case
 
 # The key of a row, by the type whose table it is in.
@@ -50,10 +52,14 @@ class Placed:
 
 @dataclass
 class ByHand:
-    """A case whose tasks are run one after the other; what is left open is drawn."""
+    """A case whose tasks are run one after the other; what is left open is drawn.
+
+    With `two_steps` they give all matches, of which a second step takes those that do not overlap.
+    """
 
     case: Case
     random: Random
+    two_steps: bool = False
 
     @cached_property
     def empty(self) -> pa.Table | dict[str, pa.Table]:
@@ -69,6 +75,11 @@ class ByHand:
     @cached_property
     def plan(self) -> EnginePlan:
         """The plan, as a replay has it."""
+        return without_apart(self.whole) if self.two_steps else self.whole
+
+    @cached_property
+    def whole(self) -> EnginePlan:
+        """The plan of the results."""
         return replace(self.known.plan(self.known.optimized()).engine, on_bad_row="error")
 
     @cached_property
@@ -80,7 +91,7 @@ class ByHand:
     def known(self) -> Compiled:
         """The query, compiled for these columns."""
         columns = {"time": "ts", "type": "type", "seq": None, "types": None, "time_unit": None}
-        given = columns | {"params": None} | self.case.keywords
+        given = columns | {"params": None, "output": self.case.manner.form} | self.case.keywords
         return compiled(self.case.query, opened(self.empty), plan="optimized", limit=None, **given)
 
     @cached_property
@@ -121,7 +132,15 @@ class ByHand:
         output = self.schema
         if limit is not None:
             output = output.append(pa.field(ORDER, pa.list_(pa.int64())))
-        strategy, batches = self._searched(Task(plan, self.shape, output, limit=limit))
+        apart = self.whole.returned.apart
+        task = Task(plan, self.shape, output, limit=limit, apart=apart)
+        if self.two_steps:
+            strategy, batches = self._searched(
+                replace(task, output=_placed(self.schema), limit=None)
+            )
+            batches = list(self._taken(batches, output.names))
+        else:
+            strategy, batches = self._searched(task)
         if limit is None:
             return strategy, [row for batch in batches for row in batch.to_pylist()]
         return strategy, list(_first(limit, batches))
@@ -139,6 +158,25 @@ class ByHand:
         task = Task(without_limit(self.plan)[0], self.shape, COUNT, gives="count", form=paths)
         strategy, batches = self._searched(task)
         return strategy, sum(int(text, 16) for batch in batches for text in batch[0].to_pylist())
+
+    def _taken(self, batches: list[pa.RecordBatch], names: list[str]) -> Iterator[pa.RecordBatch]:
+        """What the second step takes of all matches, partition by partition."""
+        if not batches:
+            return
+        table = pa.Table.from_batches(batches)
+        self.random.shuffle(rows := [*range(len(table))])
+        table = table.take(rows)
+        keys = [*zip(table[PARTITION].to_pylist(), table[ORDER].to_pylist(), strict=True)]
+        table = table.take(sorted(range(len(table)), key=keys.__getitem__))
+        step: Apart = pickle.loads(pickle.dumps(Apart(tuple(names))))
+        yield from step(self._cut(table))
+
+    def _cut(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """A table as Spark hands it over."""
+        while len(table):
+            size = self.random.choice([0, 1, 2, 3, 50])
+            yield from table.slice(0, size).combine_chunks().to_batches() or [_none(table)]
+            table = table.slice(size)
 
     @property
     def shape(self) -> Shape:
@@ -222,11 +260,7 @@ class ByHand:
 
     def _batches(self, part: int, rows: list[Placed]) -> Iterator[pa.RecordBatch]:
         """The rows of a part as Spark hands them over."""
-        table = self._table(part, rows)
-        while len(table):
-            size = self.random.choice([0, 1, 2, 3, 50])
-            yield from table.slice(0, size).combine_chunks().to_batches() or [_none(table)]
-            table = table.slice(size)
+        yield from self._cut(self._table(part, rows))
 
     def _table(self, part: int, rows: list[Placed]) -> pa.Table:
         tables = self.case.tables
@@ -248,6 +282,13 @@ class ByHand:
         made = pa.table([*columns, times, number], names)
         seq = self.plan.schema.seq
         return made if seq is None else made.append_column(SEQ, [[each.row[seq] for each in rows]])
+
+
+def _placed(schema: pa.Schema) -> pa.Schema:
+    """The columns of results, and what the second step goes by."""
+    numbers = pa.list_(pa.int64())
+    steps = [(ORDER, numbers), (SPAN, numbers), (PARTITION, pa.string())]
+    return pa.schema([*schema, *starmap(pa.field, steps)])
 
 
 def _none(table: pa.Table) -> pa.RecordBatch:

@@ -80,7 +80,7 @@ class Manner:
     """How a case is replayed: by which strategy, in which slices, from and into which partitions.
 
     `cuts` are the ticks between slices; `partitions` are those of the events, 0 as they come.
-    `files` says that they are read from Parquet files.
+    `files` says that they are read from Parquet files; `flat` is for matches that do not overlap.
     """
 
     strategy: str | None = None
@@ -91,6 +91,12 @@ class Manner:
     conf: str = "hostile"
     zone: str = "UTC"
     files: bool = False
+    flat: bool = False
+
+    @property
+    def form(self) -> str:
+        """What the local engine is asked for."""
+        return "non_overlap" if self.output == "non_overlap" else "all"
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,8 @@ class Case:
     def local(self) -> sase.Matches | SaseError:
         """What the local engine says."""
         try:
-            matches = sase.match(self.query, self.events, **self.keywords)
+            given = {**self.keywords, "output": self.manner.form}
+            matches = sase.match(self.query, self.events, **given)
             matches.to_arrow()
         except SaseError as error:
             return error
@@ -170,10 +177,10 @@ def needs_order(example: Example) -> bool:
     return "EVENTS" in example.query.window or bool(example.query.limit)
 
 
-def in_order(example: Example) -> Example:
-    """With a `seq` that numbers the rows."""
+def in_order(example: Example, repeats: int = 101) -> Example:
+    """With a `seq` that numbers the rows; it is the same again after so many."""
     setting = replace(example.setting, keywords={**example.setting.keywords, "seq": "sq"})
-    rows = [{**row, "sq": 7 * place % 101} for place, row in enumerate(example.rows)]
+    rows = [{**row, "sq": 7 * place % repeats} for place, row in enumerate(example.rows)]
     return replace(example, setting=setting, rows=rows)
 
 
@@ -202,16 +209,19 @@ manners = st.builds(
 
 
 @st.composite
-def cases(draw: st.DrawFn, manners: st.SearchStrategy[Manner] = manners) -> Case:
+def cases(
+    draw: st.DrawFn, manners: st.SearchStrategy[Manner] = manners, repeats: int = 101
+) -> Case:
     """A case on which the local engine has something to say."""
+    manner = draw(manners)
     example = draw(st.one_of(examples(), examples(), series_examples()))
     if isinstance(example, SeriesExample):
         example = replace(example, output="all")
-    if needs_order(example):
-        example = in_order(example)
+    if needs_order(example) or manner.form == "non_overlap":
+        example = in_order(example, repeats)
     example, on_bad_row = _with_bad_rows(draw, example)
     kinds = _other_kinds(draw, example)
-    case = Case(example, draw(manners), kinds, on_bad_row)
+    case = Case(example, manner, kinds, on_bad_row)
     if kinds and isinstance(case.local, sase.QueryError):
         return replace(case, kinds={})
     return case
@@ -268,7 +278,7 @@ def expected(case: Case) -> Counter[str]:
     """What the local engine finds."""
     assert isinstance(case.local, sase.Matches)
     table = case.local.to_arrow()
-    if case.manner.output == "flat":  # a struct that is NULL, too
+    if case.manner.flat or case.manner.output == "flat":  # a struct that is NULL, too
         structs = [each.name for each in table.schema if pa.types.is_struct(each.type)]
         names = {name: [part.name for part in table.schema.field(name).type] for name in structs}
         rows = [

@@ -77,7 +77,12 @@ def read(spark: SparkSession, table: pa.Table, time: str, folder: Path) -> DataF
 
 def replayed(spark: SparkSession, case: Case, folder: Path) -> on_spark.Replay:
     """The replay of a case: by the strategy asked for, or else by the one that is chosen."""
-    keywords = {**case.keywords, "slices": case.bounds(), "output": case.manner.output}
+    keywords = {
+        **case.keywords,
+        "slices": case.bounds(),
+        "output": case.manner.output,
+        "flat": case.manner.flat,
+    }
     events, forced = frames(spark, case, folder), case.manner.strategy
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sase.errors.ReplayWarning)
@@ -110,7 +115,8 @@ def _check(spark: SparkSession, case: Case, folder: Path) -> str:
     try:
         replay = replayed(spark, case, folder)
     except QueryError as error:
-        assert case.manner.output == "flat" and "clash" in str(error), error
+        is_flat = case.manner.flat or case.manner.output == "flat"
+        assert is_flat and "clash" in str(error), error
         return "clash"
     found = replay.matches.toArrow()
     assert multiset(found.to_pylist()) == expected(case)

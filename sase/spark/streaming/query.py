@@ -63,7 +63,7 @@ class Stream:
         counted = self._results.observe(self.metrics, *sums)
         packed = counted.select(BYTES).filter(sf.col(BYTES).isNotNull())
         found = packed.mapInArrow(Unpack(), schema)
-        return in_form(found, self.plan, self.output)
+        return in_form(found, self.plan, flat=self.output == "flat")
 
     @cached_property
     def bad_rows(self) -> DataFrame:
@@ -119,6 +119,11 @@ def stream(
 ) -> Stream:
     """The query over the stream, ready to give its DataFrame."""
     check_is_one("output", output, OUTPUTS)
+    if output == "non_overlap":
+        raise PlanError(
+            'output="non_overlap" is of events that are all there on Spark: a matcher chooses among'
+            "  matches as they come, as in  sase.compile(…, output=…)"
+        )
     if output not in FLOWING:
         raise PlanError(
             f'output="{output}": a stream has no end at which its matches are counted; how many'

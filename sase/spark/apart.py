@@ -1,0 +1,169 @@
+"""Output `non_overlap` over the matches of all parts: a second step.
+
+Which match of a partition is the first is known where all of them are. So tasks say of each what it
+is ordered by, between which events it lies, and which partition it is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from sase.engine.kernels.apart import take_apart
+from sase.engine.kernels.stacks import EARLIEST
+from sase.engine.plan import EnginePlan
+from sase.errors import DataError
+from sase.planning.nodes import Transformation, exchanged, the
+from sase.spark.cutting import Cut
+from sase.spark.task import COUNT, ORDER, PARTITION, SPAN
+
+Numbers = NDArray[np.int64]
+# What a match is ordered by first: when it is known, and the time and `seq` of its last event.
+HEAD = 3
+
+
+def without_apart(plan: EnginePlan) -> EnginePlan:
+    """The plan of all matches."""
+    top = replace(the(plan.operators, Transformation), apart=None)
+    return replace(plan, operators=exchanged(plan.operators, top))
+
+
+def has_whole_partitions(cut: Cut, plan: EnginePlan) -> bool:
+    """Whether all matches of a partition are found by one task, which then chooses among them."""
+    if cut.slices is not None or cut.files is not None:
+        return False
+    keys = plan.split.keys
+    return cut.parts == 1 or (bool(cut.keys) and all(test in keys for test in cut.keys))
+
+
+def with_places(schema: st.StructType) -> st.StructType:
+    """The columns of results, and what the second step goes by."""
+    numbers = st.ArrayType(st.LongType())
+    return st.StructType(
+        [
+            *schema.fields,
+            st.StructField(ORDER, numbers),
+            st.StructField(SPAN, numbers),
+            st.StructField(PARTITION, st.StringType()),
+        ]
+    )
+
+
+def taken_apart(
+    results: DataFrame, parts: int, schema: st.StructType, gives: Literal["results", "count"]
+) -> DataFrame:
+    """Those of all matches that do not overlap, or how many each of some parts has."""
+    partition, order = sf.col(f"`{PARTITION}`"), sf.col(f"`{ORDER}`")
+    part = sf.pmod(sf.xxhash64(partition), sf.lit(parts)).cast("int")
+    placed = results.repartitionById(parts, part).sortWithinPartitions(partition, order)
+    return placed.mapInArrow(Apart(tuple(schema.names), gives), schema)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Takes of each partition the first match, and then the first behind it."""
+
+    names: tuple[str, ...]
+    gives: Literal["results", "count"] = "results"
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The columns of those that are taken, or how many there are."""
+        taking, count = _Taking(), 0
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            keep = taking.of(batch)
+            taken = int(keep.sum())
+            count += taken
+            if taken and self.gives == "results":
+                yield batch.filter(pa.array(keep)).select(self.names)
+        if self.gives == "count":
+            yield pa.record_batch([[f"{count:x}"]], schema=COUNT)
+
+
+@dataclass
+class _Taking:
+    """Goes through the matches partition by partition, in order."""
+
+    # The last row of all, and the last event of the match taken last.
+    last: pa.RecordBatch | None = None
+    end: Numbers = field(default_factory=lambda: np.zeros(2, np.int64))
+
+    def of(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
+        """Which of some more matches are taken."""
+        partitions = _with_last(self.last, batch, PARTITION)
+        differs = pc.not_equal(partitions.slice(1), partitions.slice(0, len(partitions) - 1))
+        is_new = differs.to_numpy(zero_copy_only=False)
+        self._check(batch, is_new)
+        # Without one before it the first match of all begins a partition.
+        goes_on = self.last is not None and not is_new[0]
+        groups = np.cumsum(is_new[len(is_new) - batch.num_rows + 1 :], dtype=np.int64)
+        groups = np.append(np.zeros(1, np.int64), groups)
+        spans = _numbers(batch.column(SPAN)).reshape(batch.num_rows, -1)
+        begins, ends, ended = _ranks(spans[:, :2], spans[:, 2:4], self.end)
+        taken = np.full(int(groups[-1]) + 1, EARLIEST, np.int64)
+        if goes_on:
+            taken[0] = ended
+        keep = np.empty(batch.num_rows, np.bool_)
+        take_apart(groups, begins, ends, taken, keep)
+        if keep.any():  # as the first of each partition is
+            self.end = spans[np.flatnonzero(keep)[-1], 2:4]
+        self.last = batch.slice(batch.num_rows - 1)
+        return keep
+
+    def _check(self, batch: pa.RecordBatch, is_new: NDArray[np.bool_]) -> None:
+        """Refuse matches of several tasks whose last events are equal in time and `seq`.
+
+        Of one task, which has seen both events, there are none.
+        """
+        orders = _with_last(self.last, batch, ORDER)
+        first = orders.offsets.to_numpy()[:-1] - orders.offsets[0].as_py()
+        heads = _numbers(orders)[first[:, None] + np.arange(HEAD)]
+        parts = _numbers(_with_last(self.last, batch, SPAN)).reshape(len(orders), -1)[:, 4]
+        is_equal = (heads[1:] == heads[:-1]).all(axis=1) & (parts[1:] != parts[:-1])
+        undecided = np.flatnonzero(is_equal & ~is_new)
+        if len(undecided):
+            rows = batch if self.last is None else _joined(self.last, batch)
+            raise DataError(_undecided(rows.slice(int(undecided[0]), 2)))
+
+
+def _joined(*batches: pa.RecordBatch) -> pa.RecordBatch:
+    (joined,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return joined
+
+
+def _with_last(last: pa.RecordBatch | None, batch: pa.RecordBatch, name: str) -> Any:
+    """A column, behind the value that the row before has in it."""
+    column = batch.column(name)
+    return column if last is None else pa.concat_arrays([last.column(name), column])
+
+
+def _numbers(lists: Any) -> Numbers:
+    return np.asarray(lists.flatten().to_numpy())
+
+
+def _ranks(begins: Numbers, ends: Numbers, end: Numbers) -> tuple[Numbers, Numbers, int]:
+    """Events by time and `seq` as numbers that are in the same order."""
+    every = np.concatenate([begins, ends, end[None]])
+    _, ranks = np.unique(every, axis=0, return_inverse=True)
+    ranks = ranks.reshape(-1).astype(np.int64)
+    count = len(begins)
+    return ranks[:count], ranks[count : 2 * count], int(ranks[-1])
+
+
+def _undecided(rows: pa.RecordBatch) -> str:
+    shown = rows.drop_columns([ORDER, SPAN, PARTITION]).to_pylist()
+    return (
+        "non_overlap takes the first of matches that overlap, and which of these is first is not"
+        f" decided, as their last events are equal in time and `seq`: {shown[0]} and {shown[1]};"
+        " give a `seq` that numbers events without repeating"
+    )

@@ -1,0 +1,245 @@
+"""Matches that do not overlap: what one process takes, by tasks alone and by a second step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+import sase
+from sase import spark as on_spark
+from sase.errors import DataError, PlanError
+from sase.lang.parser import parse_query
+from sase.spark.failing import as_ours
+from tests.spark.by_hand import ByHand
+from tests.spark.cases import Case, Row, cases, expected, manners, multiset
+from tests.spark.known import BY_KEY, BY_SLICE, COUNTED, events, frame, local, rows_of
+from tests.spark.routes import check
+
+ONE = settings().max_examples
+MANY = settings(
+    max_examples=max(ONE // 2, 1),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+FEW = settings(MANY, max_examples=max(ONE // 8, 1))
+apart = manners.map(
+    lambda manner: replace(manner, output="non_overlap", flat=manner.output == "flat")
+)
+# By these, by one written test or none, and by what is only inferred.
+ALONE = "EVENT SEQ(A a, B b) WHERE a.id = b.id AND a.v = 2 AND b.v = 3"
+STRICT = "EVENT SEQ(A a, B b) WHERE strict_contiguity {[id]} WITHIN 9"
+POSTPONED = "EVENT SEQ(A a, B b, !(C x)) WHERE [id] AND x.v > b.v WITHIN 12"
+SERIES = "EVENT SEQ(A+ a[], B b) WHERE [id] AND b.v > 6 WITHIN 9 RETURN a.len AS n, b.seq"
+
+
+@MANY
+@given(cases(apart), st.integers(0, 2**32))
+def test_tasks_and_a_second_step_take_what_one_process_takes(case: Case, seed: int) -> None:
+    if not isinstance(case.local, sase.Matches) or case.on_bad_row == "quarantine":
+        return
+    case = replace(case, manner=replace(case.manner, flat=False))
+    for two_steps in (False, True, True):
+        _, found = ByHand(case, Random(seed), two_steps).found()
+        assert multiset(found) == expected(case)
+        seed += 1
+
+
+@MANY
+@given(cases(apart, repeats=2), st.integers(0, 2**32))
+def test_events_in_no_order_are_an_error_or_do_not_matter(case: Case, seed: int) -> None:
+    if not isinstance(case.local, sase.Matches) or case.on_bad_row == "quarantine":
+        return
+    if parse_query(case.query).limit is not None:
+        return
+    case = replace(case, manner=replace(case.manner, flat=False))
+    for two_steps in (False, True, True):
+        seed += 1
+        try:
+            _, found = ByHand(case, Random(seed), two_steps).found()
+        except DataError as problem:
+            assert "are equal in" in str(problem)
+            continue
+        assert multiset(found) == expected(case)
+
+
+@FEW
+@given(case=cases(apart))
+def test_spark_takes_what_one_process_takes(spark: SparkSession, case: Case) -> None:
+    check(spark, case)
+
+
+# ---------------------------------------------------------------- by each strategy
+
+
+@pytest.mark.parametrize(
+    ("query", "strategy", "is_second"),
+    [
+        (BY_KEY, "key", False),
+        (BY_KEY, "key_and_slice", True),
+        (BY_KEY, "one_task", False),
+        (SERIES, "files", True),
+        (BY_SLICE, "slice", True),
+        (COUNTED, "slice", True),
+        (POSTPONED, "key", True),
+        (STRICT, "slice", True),
+        (ALONE, "key", True),
+        (f"{BY_KEY} LIMIT 9", "key", False),
+        (f"{BY_KEY} LIMIT 9", "slice", True),
+    ],
+)
+def test_by_each_strategy(
+    query: str, strategy: str, *, is_second: bool, spark: SparkSession, tmp_path: Path
+) -> None:
+    table = events(800)
+    df = frame(spark, table)
+    if strategy == "files":
+        path = str(tmp_path / "events.parquet")
+        pyarrow.parquet.write_table(table, path, row_group_size=100)
+        df = spark.read.parquet(path)
+    replay = on_spark.replay(
+        query, df, seq="seq", strategy=strategy, slices=3, output="non_overlap"
+    )
+    wanted = local(query, table, output="non_overlap")
+    assert (replay.apart is not None) == is_second
+    assert replay.count() == sum(wanted.values()) > 0
+    assert multiset(rows_of(replay.matches)) == wanted
+    counted = {(row["operator"], row["counter"]): row["value"] for row in rows_of(replay.metrics())}
+    assert counted["Task", "rows"] > 0
+
+
+def test_keys_that_are_written_are_enough(spark: SparkSession) -> None:
+    query = "EVENT SEQ(A a, B b) WHERE [id] AND a.v = b.v WITHIN 20"
+    df = frame(spark, events(300))
+    assert on_spark.explain(query, df).keys == ("id", "v")
+    replay = on_spark.replay(query, df, seq="seq", output="non_overlap")
+    assert [test.attribute for test in replay.cut.keys] == ["id"]
+    assert replay.apart is None
+    assert multiset(rows_of(replay.matches)) == local(query, events(300), output="non_overlap")
+
+
+# ---------------------------------------------------------------- keys and ties
+
+
+KEYS: list[tuple[pa.DataType, pa.DataType]] = [
+    (pa.int64(), pa.float64()),
+    (pa.int32(), pa.decimal128(12, 2)),
+    (pa.float32(), pa.int64()),
+    (pa.string(), pa.string()),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), KEYS)
+def test_keys_of_several_types(
+    first: pa.DataType, second: pa.DataType, spark: SparkSession
+) -> None:
+    table = events(300)
+    tables = {
+        name: table.filter(pa.compute.equal(table["type"], name)).drop_columns(["type"])
+        for name in "AB"
+    }
+    for name, kind in zip("AB", (first, second), strict=True):
+        keys = pa.array(
+            [None if k is None else k * 100 for k in tables[name]["id"].to_pylist()], pa.int32()
+        )
+        tables[name] = tables[name].set_column(2, "id", keys.cast(kind))
+    frames = {name: frame(spark, each) for name, each in tables.items()}
+    query = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 20"
+    found = on_spark.match(
+        query, frames, seq="seq", strategy="slice", slices=4, output="non_overlap"
+    )
+    wanted = sase.match(query, tables, seq="seq", output="non_overlap").to_pylist()
+    assert multiset(rows_of(found)) == multiset(wanted)
+
+
+def row(ts: int, kind: str, seq: int, key: int | None) -> Row:
+    return {"ts": ts, "type": kind, "seq": seq, "id": key}
+
+
+def table_of(*rows: Row) -> pa.Table:
+    return pa.Table.from_pylist([*rows])
+
+
+WRITTEN = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9"
+INFERRED = "EVENT SEQ(A a, B b) WHERE a.id = b.id WITHIN 9"
+FREE = "EVENT SEQ(A a, B b) WITHIN 9"
+SIMULTANEOUS = table_of(row(1, "A", 1, 1), row(1, "A", 2, 2), row(2, "B", 3, 1), row(2, "B", 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("query", "strategy", "is_decided"),
+    [
+        (WRITTEN, "key", True),
+        (WRITTEN, "slice", True),
+        (WRITTEN, "one_task", True),
+        (INFERRED, "key", False),
+        (INFERRED, "slice", False),
+        (FREE, "slice", False),
+        (FREE, "one_task", False),
+    ],
+)
+def test_events_that_are_equal_in_time_and_seq(
+    query: str, strategy: str, *, is_decided: bool, spark: SparkSession
+) -> None:
+    df = frame(spark, SIMULTANEOUS)
+    options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "slices": 16}
+    found = on_spark.match(query, df, **options, output="non_overlap")
+    if is_decided:
+        wanted = sase.match(query, SIMULTANEOUS, seq="seq", output="non_overlap").to_pylist()
+        assert multiset(rows_of(found)) == multiset(wanted)
+        assert len(wanted) == 2
+        return
+    with pytest.raises(DataError) as caught, as_ours():
+        found.collect()
+    told = str(caught.value)
+    assert "equal in" in told
+    assert "'seq': 3, 'id': 1}" in told
+    assert "'seq': 3, 'id': 2}" in told
+
+
+def test_rows_that_no_match_can_have_are_not_looked_at(spark: SparkSession) -> None:
+    more = [row(3, "C", 1, 1), row(3, "C", 1, 1), row(4, "B", 1, None), row(4, "B", 1, None)]
+    table = table_of(*SIMULTANEOUS.to_pylist(), *more)
+    for strategy in ("key", "slice", "one_task"):
+        found = on_spark.match(
+            WRITTEN, frame(spark, table), seq="seq", strategy=strategy, output="non_overlap"
+        )
+        assert len(rows_of(found)) == 2
+
+
+# ---------------------------------------------------------------- what is said
+
+
+def test_forms(spark: SparkSession) -> None:
+    table = events(200)
+    df = frame(spark, table)
+    flat = on_spark.match(BY_SLICE, df, seq="seq", output="non_overlap", flat=True)
+    assert "a_id" in flat.columns
+    assert on_spark.match(BY_SLICE, df, flat=True).columns == flat.columns
+    with pytest.raises(PlanError, match='flat=True is of matches that are listed, and output="co'):
+        on_spark.match(BY_SLICE, df, output="compressed", flat=True)
+    with pytest.raises(PlanError, match="non_overlap takes the first of matches in the order"):
+        on_spark.match(BY_SLICE, df, output="non_overlap")
+    with pytest.raises(PlanError, match="non_overlap takes some of the matches"):
+        on_spark.replay(BY_KEY, df, seq="seq", output="non_overlap").compressed  # noqa: B018
+
+
+def test_explained(spark: SparkSession) -> None:
+    df = frame(spark, events(200))
+    told = str(on_spark.explain(BY_SLICE, df, seq="seq", slices=3, output="non_overlap"))
+    assert "non_overlap: of matches that overlap, the first alone" in told
+    assert "may be cut in slices of time" in told
+    assert "one Python task: takes of all matches the first, and then the first behind" in told
+    told = str(
+        on_spark.explain(BY_KEY, df, seq="seq", slices=3, strategy="slice", output="non_overlap")
+    )
+    assert "Python tasks: take of all matches of the same id the first" in told
+    told = str(on_spark.explain(BY_KEY, df, seq="seq", output="non_overlap"))
+    assert "of all matches" not in told
