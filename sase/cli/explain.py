@@ -95,7 +95,6 @@ def _run_on_spark(arguments: Namespace) -> int:
         "--off": bool(arguments.off),
         "--save-stats": arguments.save_stats is not None,
         "--verbose": arguments.verbose,
-        "--output non_overlap": arguments.output == "non_overlap",
     }
     for option, is_given in refused.items():
         if is_given:

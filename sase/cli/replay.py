@@ -43,10 +43,11 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        choices=("all", *FORMS),
+        choices=("all", "non_overlap", *FORMS),
         default="all",
-        help="all matches; a summary of all as a set, which with -o is written as a row for each"
-        " final event; or their number alone (default: all)",
+        help="all matches; those that do not overlap, which needs --seq; a summary of all as a set,"
+        " which with -o is written as a row for each final event; or their number alone (default:"
+        " all)",
     )
     parser.add_argument(
         "--limit", metavar="N", type=int, help="only the first matches: needs --seq"

@@ -77,6 +77,8 @@ class Given:
         given = cls(arguments, one_query(arguments).content, options)
         if arguments.events is not None and ADDRESS not in arguments.events:
             given._open()
+        else:
+            given._check_order(ordering_of(given.query, **options))
         options |= {"strategy": arguments.strategy, "slices": slices_of(arguments.slices)}
         return given
 
@@ -92,11 +94,21 @@ class Given:
         # A bad query fails here, and not when Spark is up.
         known = {"limit": None, "on_bad_row": "error", **self.options}
         output = known.pop("output", None)
-        self.known = compiled(self.query, self.files, **known)
+        form = output if output == "non_overlap" else "all"
+        self.known = compiled(self.query, self.files, output=form, **known)
         if output == "compressed":
             from sase.spark.forms import check_set
 
             check_set(self.known)
+        self._check_order(self.known.unoptimized.ordering)
+
+    def _check_order(self, why: str) -> None:
+        """Refuse a query that depends on what nothing says, and that for a reason."""
+        if why and self.arguments.seq is None:
+            raise ArgumentError(
+                f"{why}, and the rows that Spark reads have no order: name the column of integers"
+                " that orders simultaneous events with  --seq COLUMN"
+            )
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The events."""
@@ -122,6 +134,26 @@ class Given:
     def rows(self) -> int | None:
         """How many rows there are, where footers say it."""
         return None if self.files is None else self.files.rows()
+
+
+def ordering_of(
+    text: str, *, output: str = "structs", limit: int | None = None, **rest: Any
+) -> str:
+    """Why a query depends on the order of simultaneous events, as far as its text alone says it."""
+    from sase.lang.ast import Integer, StrategyName
+    from sase.lang.parser import parse_query
+
+    query = parse_query(text)
+    if query.window is not None and query.window.events:
+        return "a window in EVENTS counts them one by one"
+    strategy = StrategyName.SKIP_TILL_ANY_MATCH if query.strategy is None else query.strategy.name
+    if strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
+        return f"what {strategy.value} takes goes by the order of events"
+    if output == "non_overlap":
+        return "non_overlap takes the first of matches in the order of events"
+    if limit or (isinstance(query.limit, Integer) and query.limit.value and limit is None):
+        return "LIMIT takes the first results in the order of events"
+    return ""
 
 
 def conf_of(arguments: Namespace) -> dict[str, str]:

@@ -106,6 +106,44 @@ def test_the_first_matches(capsys: pytest.CaptureFixture[str]) -> None:
     assert multiset(read("found.parquet")) == multiset(local)
 
 
+@pytest.mark.parametrize("query", [QUERY, "EVENT SEQ(A a, C c) WHERE a.id < c.id WITHIN 9 seconds"])
+def test_matches_that_do_not_overlap(query: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("-q", query, "--output", "non_overlap", "-o", "found.parquet")
+    assert replay(*arguments, "--seq", "id") == 0
+    local = sase.match(query, EVENTS, seq="id", output="non_overlap").to_arrow()
+    assert multiset(read("found.parquet")) == multiset(local)
+    assert f"{len(local)} matches in 60 rows" in capsys.readouterr().err
+    explain = ("explain", "--spark", "--events", "events.parquet", "--output", "non_overlap")
+    assert main([*explain, "--seq", "id", "-q", query]) == 0
+    assert "non_overlap: of matches" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("events", ["--events=events.parquet", "--events=s3a://a/b", "--table=t"])
+@pytest.mark.parametrize(
+    ("query", "more", "told"),
+    [
+        (QUERY, ["--limit=3"], "LIMIT takes the first results in the order of events"),
+        (f"{QUERY} LIMIT 3", [], "LIMIT takes the first results in the order of events"),
+        (QUERY, ["--output=non_overlap"], "non_overlap takes the first of matches"),
+        ("EVENT SEQ(A a, C c) WITHIN 3 EVENTS", [], "a window in EVENTS counts them one by one"),
+        ("EVENT A+ a[] WHERE strict_contiguity WITHIN 3 hours", [], "what strict_contiguity takes"),
+    ],
+)
+def test_what_lacks_an_order_is_told_before_spark_is_started(
+    events: str,
+    query: str,
+    more: list[str],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sase.cli.replay.session", None)
+    assert main(["replay", events, "-q", query, *more]) == 2
+    err = capsys.readouterr().err
+    assert told in err
+    assert "simultaneous events with  --seq COLUMN" in err
+
+
 SERIES = "EVENT SEQ(A+ a[], C c) WHERE [id] WITHIN 50 seconds"
 
 

@@ -105,6 +105,13 @@ def test_windows_in_events(spark: SparkSession) -> None:
     assert found(spark, query, ", seq => 'seq'") == multiset(local)
 
 
+def test_matches_that_do_not_overlap(spark: SparkSession) -> None:
+    rest = ", seq => 'seq', output => 'non_overlap'"
+    for query in QUERIES[:4]:
+        local = sase.match(query, EVENTS, seq="seq", output="non_overlap").to_pylist()
+        assert found(spark, query, rest) == multiset(local)
+
+
 def test_named_arguments(spark: SparkSession) -> None:
     rows = spark.sql(
         "SELECT count(*) FROM sase_match(events => TABLE(SELECT ts AS at, id, v FROM events),"
@@ -145,6 +152,12 @@ def test_rows_go_to_the_part_of_their_key(spark: SparkSession) -> None:
         ("TABLE(events), 'EVENT A a', speed => 1", PlanError, "has no argument `speed`"),
         ("TABLE(events), 'EVENT A a LIMIT 1'", PlanError, "LIMIT takes the first results"),
         ("TABLE(events), 7", PlanError, "the query is a text"),
+        (
+            "TABLE(events), 'EVENT A a', output => 'count'",
+            PlanError,
+            "output='count': it is \"all\"",
+        ),
+        ("TABLE(events), 'EVENT A a', output => 'non_overlap'", PlanError, "the first of matches"),
     ],
 )
 def test_what_is_wrong_is_said_before_any_job(

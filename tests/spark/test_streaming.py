@@ -240,6 +240,7 @@ REFUSED = [
         "buckets=3: the events cannot be parted by key, since there is no attribute",
     ),
     (SEQ + "9 seconds", {"output": "count", **LATE}, "a stream has no end at which its matches"),
+    (SEQ + "9 seconds", {"output": "non_overlap", **LATE}, "in a stream a matcher chooses"),
     (SEQ + "9 seconds", {"buckets": 0, **LATE}, "buckets=0: there is at least one bucket"),
     (SEQ + "9 seconds", {"slices": 3, **LATE}, "slices=3: slices and strategy cut tables, and"),
     (SEQ + "9 seconds", {"lateness": "-1 s"}, "an event cannot be less than no time late"),

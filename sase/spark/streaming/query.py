@@ -121,8 +121,8 @@ def stream(
     check_is_one("output", output, OUTPUTS)
     if output == "non_overlap":
         raise PlanError(
-            'output="non_overlap" is of events that are all there on Spark: a matcher chooses among'
-            "  matches as they come, as in  sase.compile(…, output=…)"
+            'output="non_overlap": on Spark it is of events that are all there; in a stream a'
+            ' matcher chooses, of  sase.compile(…, output="non_overlap")'
         )
     if output not in FLOWING:
         raise PlanError(
