@@ -11,6 +11,7 @@ from sase.cli.failing import status_of
 from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.queries import ArgumentError
 from sase.cli.spark import Given, add_spark, session
+from sase.cli.targets import Target, check_unread
 from sase.cli.told import told_warnings
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ def run(arguments: Namespace) -> int:
 
 
 def _run(arguments: Namespace) -> int:
+    for option, path in ("-o", arguments.out), ("--save-stats", arguments.save_stats):
+        if path is not None:
+            check_unread(Target(option, path), arguments)
     if arguments.spark:
         return _run_on_spark(arguments)
     for option in ("table", "master", "conf", "strategy", "slices"):

@@ -14,6 +14,7 @@ from sase.cli.failing import status_of
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
 from sase.cli.sparing import spare_pandas
+from sase.cli.targets import Target, check_target
 from sase.cli.told import counted
 from sase.cli.writing import discard, print_rows, write_file
 from sase.errors import SaseError
@@ -76,6 +77,9 @@ def _generate(arguments: Namespace, ending: Ending) -> int:
     spare_pandas()
     from sase.generate import stock_reader, uniform_reader
 
+    for option, name in ("-o", "output"), ("--answers", "answers"):
+        if (path := getattr(arguments, name, None)) is not None:
+            check_target(Target(option, str(path)))
     given = {name: value for name, value in vars(arguments).items() if name not in OURS}
     match arguments.stream:
         case "uniform":

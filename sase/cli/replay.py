@@ -16,6 +16,7 @@ from sase.cli.run import SHOWN
 from sase.cli.signals import Ending
 from sase.cli.spark import ADDRESS, Given, add_spark, session
 from sase.cli.stages import Stages
+from sase.cli.targets import Target, check_targets, check_unread, targets_of
 from sase.cli.told import counted, say, told_warnings
 from sase.cli.writing import print_rows, write_file
 
@@ -105,17 +106,15 @@ def _run(arguments: Namespace, ending: Ending) -> int:
 
 def _check_outputs(arguments: Namespace) -> None:
     """Refuse what cannot be written, before anything is read."""
-    from sase.engine.sinks import writer_for
-
     if arguments.output in FORMS:
         check_form(arguments)
+    files = [target for target in targets_of(arguments) if not _is_folder(target.path)]
+    check_targets(files, arguments)
     out = arguments.out
-    if out is not None and not _is_folder(out):
-        writer_for(out)
-    elif out is not None and ADDRESS not in out and os.path.exists(out):
-        raise ArgumentError(f"{out} is there already: name another folder, or remove it")
-    if arguments.quarantine is not None:
-        writer_for(arguments.quarantine)
+    if out is not None and _is_folder(out) and ADDRESS not in out:
+        if os.path.exists(out):
+            raise ArgumentError(f"{out} is there already: name another folder, or remove it")
+        check_unread(Target("-o", out.rstrip("/")), arguments)
 
 
 def _is_folder(path: str) -> bool:

@@ -13,6 +13,7 @@ from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending, Terminated
+from sase.cli.targets import check_targets, targets_of
 from sase.cli.told import counted, say, say_late, told_warnings
 from sase.cli.writing import print_rows, write_file
 
@@ -87,6 +88,8 @@ def run(arguments: Namespace) -> int:
                 check_form(arguments)
             if arguments.follow:
                 _check_follow(arguments)
+            check_targets(targets_of(arguments), arguments)
+            if arguments.follow:
                 return follow(arguments, ending)
             return _run(arguments, ending)
 
@@ -112,13 +115,8 @@ def _check_follow(arguments: Namespace) -> None:
 def _run(arguments: Namespace, ending: Ending) -> int:
     from sase.api.compiling import compiled
     from sase.engine.files import Files
-    from sase.engine.sinks import writer_for
 
     text = one_query(arguments)
-    if arguments.out is not None:
-        writer_for(arguments.out)  # before anything is read
-    if arguments.quarantine is not None:
-        writer_for(arguments.quarantine)
     on_bad_row = "quarantine" if arguments.quarantine is not None else arguments.on_bad_row
     events, columns = opened(arguments, keeps_rows=on_bad_row == "quarantine")
     known = compiled(

@@ -313,3 +313,15 @@ def test_the_form_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
     assert "a list would have about" in told
     assert explain("--events", "events.parquet", "--output", "count", "--analyze") == 2
     assert 'output="count" is not analyzed' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["-o", "--save-stats"])
+def test_events_are_not_written_over(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("ts,type\n1,A\n", encoding="utf-8")
+    given = ["-q", "EVENT A a", "--events", str(path), option, str(path)]
+    assert main(["explain", *given]) == 2
+    assert f"{option} {path} would be written over the events" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == "ts,type\n1,A\n"

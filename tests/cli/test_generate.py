@@ -179,8 +179,8 @@ def test_wrong_arguments(arguments, message, capsys):
 
 
 def test_a_file_that_cannot_be_written(capsys):
-    assert main(["generate", "stock", "-o", "nowhere/events.csv"]) == 1
-    assert "No such file or directory: 'nowhere/events.csv.partial'" in capsys.readouterr().err
+    assert main(["generate", "stock", "-o", "nowhere/events.csv"]) == 2
+    assert "-o nowhere/events.csv: there is no folder nowhere" in capsys.readouterr().err
 
 
 def test_what_fails_leaves_the_file_of_before(monkeypatch):

@@ -59,8 +59,20 @@ def test_a_folder_that_is_there_is_not_written_into(capsys: pytest.CaptureFixtur
 
 
 def test_a_file_of_no_known_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["replay", "-q", QUERY, "--events", "events.parquet", "-o", "found.xls"]) == 1
+    assert main(["replay", "-q", QUERY, "--events", "events.parquet", "-o", "found.xls"]) == 2
     assert "the suffix names the format" in capsys.readouterr().err
+
+
+def test_events_are_not_written_over(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("day").mkdir()
+    Path("events.parquet").rename("day/events.parquet")
+    for events, option, path in (
+        ("day", "-o", "./day/events.parquet"),
+        ("day/*.parquet", "--quarantine", "day/events.parquet"),
+        ("day", "-o", "day/found/"),
+    ):
+        assert main(["replay", "-q", QUERY, "--events", events, option, path]) == 2
+        assert f"{option} {path.rstrip('/')} would be" in capsys.readouterr().err
 
 
 def test_the_strategies_are_those_of_the_plan() -> None:

@@ -251,17 +251,77 @@ def test_matches_that_do_not_overlap(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--events", "event.parquet"], "did you mean `events.parquet`"),
-        (["-o", "found.xlsx"], "the suffix names the format"),
-        (["-o", "nowhere/found.csv"], "nowhere/found.csv"),
+        (["-o", "found.xlsx"], "-o found.xlsx: the suffix names the format"),
+        (["--quarantine", "found.txt"], "--quarantine found.txt: the suffix names the format"),
+        (["-o", "nowhere/found.csv"], "-o nowhere/found.csv: there is no folder nowhere"),
+        (["-o", "folder.csv"], "-o folder.csv: this is a folder"),
+        (["-o", "found.csv", "--quarantine", "./found.csv"], "both name ./found.csv"),
     ],
 )
-def test_files_that_cannot_be_used(
+def test_files_that_cannot_be_written(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("-q", QUERY, *arguments) == 1
-    assert message in capsys.readouterr().err
-    assert not list(Path().glob("found*"))
+    """Which is said before anything is read, also if the events come one by one."""
+    Path("folder.csv").mkdir()
+    for more in [], ["--follow", "--events", "-"]:
+        if more and "--quarantine" in arguments:
+            continue
+        assert run("-q", QUERY, *arguments, *more) == 2
+        assert message in capsys.readouterr().err
+        assert not list(Path().glob("found*"))
+
+
+def test_events_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-q", QUERY, "--events", "event.parquet") == 1
+    assert "did you mean `events.parquet`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("events", "path"),
+    [
+        ("events.parquet", "events.parquet"),
+        ("events.parquet", "./day/../events.parquet"),
+        ("events.parquet", "link.parquet"),
+        ("link.parquet", "events.parquet"),
+        ("twin.parquet", "events.parquet"),
+        ("*.parquet", "events.parquet"),
+        ("day", "day/below/events.parquet"),
+        ("day/**/*.parquet", "day/below/events.parquet"),
+        ("day", "day/below/new.parquet"),
+        ("day/**/*.parquet", "day/below/new.parquet"),
+        ("even*.parquet", "events_found.parquet"),
+    ],
+)
+@pytest.mark.parametrize("option", ["-o", "--quarantine"])
+def test_events_are_not_written_over(
+    events: str, path: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("link.parquet").symlink_to("events.parquet")
+    Path("twin.parquet").hardlink_to("events.parquet")
+    Path("day/below").mkdir(parents=True)
+    Path("day/below/events.parquet").write_bytes(Path("events.parquet").read_bytes())
+    assert run("-q", QUERY, "--events", events, option, path) == 2
+    assert f"{option} {path} would be" in capsys.readouterr().err
+    assert read("events.parquet") == EVENTS
+    assert not Path(path).exists() or read(path) == EVENTS
+
+
+def test_what_is_not_read_may_be_written_beside_the_events() -> None:
+    Path("day/_found").mkdir(parents=True)
+    Path("events.parquet").rename("day/events.parquet")
+    for events, path in (("day", "day/_found/a.parquet"), ("day/e*.parquet", "day/found.parquet")):
+        for _ in range(2):
+            assert run("-q", QUERY, "--events", events, "-o", path) == 0
+
+
+def test_the_other_files_that_are_read_are_not_written_over(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("types.csv").write_text("", encoding="utf-8")
+    assert run("-q", QUERY, "--types", "types.csv", "-o", "types.csv") == 2
+    assert "-o types.csv would be written over what --types reads" in capsys.readouterr().err
+    assert run("types.csv", "-o", "types.csv") == 2
+    assert "would be written over the query in types.csv" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------- an end before the end

@@ -1,0 +1,137 @@
+"""The files that a command is to write, looked at before anything is read."""
+
+from __future__ import annotations
+
+import glob
+import os
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from sase.cli.queries import ArgumentError
+
+STANDARD_INPUT = "-"
+# How names begin that are passed over in folders.
+HIDDEN = (".", "_")
+# Options that name a file which a command reads, beside the events and the queries.
+READ = ("types", "stats", "schema")
+
+
+class Target(NamedTuple):
+    """A file that is to be written, and the option that says so."""
+
+    option: str
+    path: str
+
+
+def targets_of(arguments: Namespace) -> list[Target]:
+    """The files that `run` and `replay` are to write."""
+    given = {"-o": arguments.out, "--quarantine": arguments.quarantine}
+    return [Target(option, path) for option, path in given.items() if path is not None]
+
+
+def check_targets(targets: Sequence[Target], arguments: Namespace) -> None:
+    """Refuse files that cannot be written, or that would be in place of what is read."""
+    for target in targets:
+        check_target(target)
+        check_unread(target, arguments)
+    for number, target in enumerate(targets):
+        for other in targets[:number]:
+            if _is_same(target.path, other.path):
+                raise ArgumentError(
+                    f"{other.option} and {target.option} both name {target.path}: give each a file"
+                    " of its own"
+                )
+
+
+def check_target(target: Target) -> None:
+    """Refuse a file whose format is not known, or whose folder is not there."""
+    from sase.engine.sinks import writer_for
+    from sase.errors import DataError
+
+    option, path = target
+    try:
+        writer_for(path)
+    except DataError as problem:
+        raise ArgumentError(f"{option} {problem}") from problem
+    folder = os.path.dirname(path) or os.curdir
+    if not os.path.isdir(folder):
+        raise ArgumentError(
+            f"{option} {path}: there is no folder {folder}: make it, or name another one"
+        )
+    if os.path.isdir(path):
+        raise ArgumentError(f"{option} {path}: this is a folder: name a file in it")
+
+
+def check_unread(target: Target, arguments: Namespace) -> None:
+    """Refuse what a command reads, and what it would read the next time."""
+    from sase.engine.sinks import PARTIAL
+
+    option, path = target
+    for role, read in _read(arguments):
+        # What is being written has a name of its own, under which there may be something, too.
+        if any(_is_same(name, read) for name in (path, path + PARTIAL)):
+            raise ArgumentError(
+                f"{option} {path} would be written over {role} {read}: name another file"
+            )
+    if arguments.events is not None and _is_among(path, arguments.events):
+        raise ArgumentError(
+            f"{option} {path} would be one of the files of events of {arguments.events} the next"
+            " time: name a file elsewhere"
+        )
+
+
+def _read(arguments: Namespace) -> Iterator[tuple[str, str]]:
+    """The files that a command reads, as far as they are there, and what they are to it."""
+    if arguments.events is not None and arguments.events != STANDARD_INPUT:
+        for path in _files(arguments.events):
+            yield "the events in", path
+    for path in arguments.files:
+        yield "the query in", path
+    for name in READ:
+        if (given := getattr(arguments, name, None)) is not None:
+            yield f"what --{name} reads,", os.fspath(given)
+
+
+def _files(events: str) -> Iterator[str]:
+    """The files that a path of events may mean, and the folder that it may be."""
+    if os.path.exists(events):
+        yield events
+    else:
+        yield from glob.iglob(events, recursive=True)
+    for place, folders, names in os.walk(events):
+        folders[:] = [each for each in folders if not each.startswith(HIDDEN)]
+        yield from (os.path.join(place, name) for name in names if not name.startswith(HIDDEN))
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Whether two names are of one file, by whatever spelling or link; or would be."""
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _is_among(path: str, events: str) -> bool:
+    """Whether a new file would be among those that a folder or a pattern of events means."""
+    parts = Path(os.path.realpath(path)).parts
+    if os.path.isdir(events):
+        folder = Path(os.path.realpath(events)).parts
+        below = parts[len(folder) :]
+        is_below = parts[: len(folder)] == folder
+        return is_below and not any(part.startswith(HIDDEN) for part in below)
+    if os.path.exists(events) or not glob.has_magic(events):
+        return False
+    fixed = Path(os.path.abspath(events)).parts
+    return _fits(parts, fixed) or _fits(Path(os.path.abspath(path)).parts, fixed)
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether the parts of a path are as a pattern says, in which `**` is any number of them."""
+    if not pattern:
+        return not parts
+    first, *rest = pattern
+    if first == "**":
+        return any(_fits(parts[at:], rest) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], first) and _fits(parts[1:], rest)
