@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -9,41 +10,46 @@ from typing import TYPE_CHECKING, Any
 
 from sase.cli.forms import is_flat
 from sase.cli.given import keywords, one_query
+from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
 from sase.cli.sparing import spare_pandas
 from sase.cli.told import counted, say, say_late
 from sase.cli.writing import abandon
 
 if TYPE_CHECKING:
+    from sase.api.plan import Plan
+    from sase.engine.files.following import Following
     from sase.engine.matcher import Matcher
     from sase.engine.matches import Matches
+    from sase.errors import BindingError
+
+
+def check_followed(path: str) -> None:
+    """Refuse files that do not grow line by line, of which nothing could be told."""
+    from sase.engine.files.finding import COMPRESSIONS, SUFFIXES
+
+    suffix = os.path.splitext(path)[1].lower()
+    if os.path.isdir(path):
+        raise ArgumentError(f"--events {path} --follow: this is a folder: name a file in it")
+    if suffix in COMPRESSIONS:
+        raise ArgumentError(
+            f"--events {path} --follow: lines of a compressed file are not known as they come:"
+            " leave out --follow, or decompress it into  sase run --follow --events -"
+        )
+    if SUFFIXES.get(suffix) in ("parquet", "arrow"):
+        raise ArgumentError(
+            f"--events {path} --follow: only CSV and JSON lines can be followed: leave out --follow"
+        )
 
 
 def follow(arguments: Namespace, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
     spare_pandas()
-    from sase.api.compiling import compiled
     from sase.engine.files.following import Following
-    from sase.errors import BindingError
 
     text = one_query(arguments)
     rows = Following(arguments.events, judges=arguments.on_bad_row == "quarantine")
-    try:
-        known = compiled(
-            text.content,
-            rows.schema,
-            limit=arguments.limit,
-            on_bad_row=arguments.on_bad_row,
-            output=arguments.output,
-            lateness=lateness_of(arguments.lateness),
-            flat=is_flat(arguments),
-            **keywords(arguments, rows.schema.names),
-        )
-    except BindingError:
-        first = counted(rows.known, "row")
-        say([f"the columns are those of the first lines of {rows.name}: {first}"])
-        raise
-    matcher = known.plan(known.optimized()).open()
+    matcher = _compiled(text.content, rows, arguments).open()
     writer = _Writer(arguments)
     count = bad = 0
     try:
@@ -53,6 +59,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
                 count += len(matches)
                 bad += more
             if not matches.report.is_complete:
+                say(["LIMIT was reached before the end of the events"])
                 break
         with ending.whole():
             writer.finish()
@@ -64,10 +71,54 @@ def follow(arguments: Namespace, ending: Ending) -> int:
     return 0
 
 
-def _found(matcher: Matcher, rows: Any) -> Iterator[tuple[Matches, int]]:
+def _compiled(query: str, rows: Following, arguments: Namespace) -> Plan:
+    """The plan for rows of which more is known only later."""
+    from sase.api.compiling import compiled
+    from sase.errors import BindingError
+
+    def made(schema: object) -> Plan:
+        known = compiled(query, schema, flat=is_flat(arguments), **said)
+        return known.plan(known.optimized())
+
+    said = keywords(arguments, rows.schema.names) | {
+        "limit": arguments.limit,
+        "on_bad_row": arguments.on_bad_row,
+        "output": arguments.output,
+        "lateness": lateness_of(arguments.lateness),
+    }
+    try:
+        plan = made(rows.schema)
+    except BindingError as problem:
+        _expect(rows, problem)
+        plan = made(rows.schema)
+    # What is wrong with the query is said of the columns as they are.
+    roles = [name for name in (said["time"], said["type"], said["seq"]) if name is not None]
+    rows.judge(said["time"], roles, plan.engine.named)
+    return made(rows.loose)
+
+
+def _expect(rows: Following, problem: BindingError) -> None:
+    """Take up columns that the first lines of JSON lack, if nothing else is wrong."""
+    found = problem.diagnostics
+    errors = [each for each in found if each.severity == "error"]
+    if not rows.is_json or any(each.code != "unknown-attribute" for each in errors):
+        raise problem
+    missing = {each.source.text[slice(*each.span)]: each for each in errors}
+    for name, each in missing.items():
+        hint = f": {each.hints[0]}" if each.hints else ""
+        say([f"no line of {rows.name} has `{name}` yet, which is NULL until one has it{hint}"])
+    rows.expect(missing)
+
+
+def _found(matcher: Matcher, rows: Following) -> Iterator[tuple[Matches, int]]:
     """The matches of each push, and how many of its rows were bad."""
-    for table in rows:
-        matches = matcher.push(table)
+    from sase.errors import DataError
+
+    for events in rows:
+        try:
+            matches = matcher.push(events)
+        except DataError as problem:
+            raise rows.fault(problem) from problem
         yield matches, matches.report.bad
         matcher.take_late()  # their number is told, and they would be kept for ever
     yield matcher.finish(), 0
@@ -79,7 +130,7 @@ def lateness_of(text: str | None) -> int | str | None:
 
 
 def _say_the_end(matcher: Matcher, count: int, bad: int) -> None:
-    say([f"{counted(count, 'match')} in {matcher.rows:,} rows"])
+    say([f"{counted(count, 'match')} in {counted(matcher.rows, 'row')}"])
     if bad:
         say([f"{counted(bad, 'row')} could not be used"])
     say_late(matcher.report().late)
@@ -94,19 +145,19 @@ class _Writer:
 
     def write(self, matches: Matches) -> None:
         """Write them, and let whoever waits for them have them."""
-        schema, batches = matches.to_batches()
-        if self._sink is None:
-            self._sink = self._opened(schema)
-            self._schema = schema
+        self._schema, batches = matches.to_batches()
         for batch in batches:
-            self._sink.write_batch(batch.cast(self._schema))
+            if self._sink is None:
+                self._sink = self._opened(self._schema)
+            self._sink.write_batch(batch)
         if self._path is None:
             sys.stdout.flush()
 
     def finish(self) -> None:
         """All is written."""
-        if self._sink is not None:
-            self._sink.close()
+        if self._sink is None:
+            self._sink = self._opened(self._schema)
+        self._sink.close()
 
     def abandon(self) -> None:
         """Close what was written."""

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from sase.cli.failing import status_of
-from sase.cli.follow import follow, lateness_of
+from sase.cli.follow import check_followed, follow, lateness_of
 from sase.cli.forms import FORMS, check_form, deliver_form, is_flat
 from sase.cli.given import add_events, keywords, one_query, opened
 from sase.cli.progress import Progress
@@ -110,6 +110,7 @@ def _check_follow(arguments: Namespace) -> None:
             raise ArgumentError(
                 f"{option} does not go with --follow, which has no end: leave it out"
             )
+    check_followed(arguments.events)
 
 
 def _run(arguments: Namespace, ending: Ending) -> int:
@@ -171,7 +172,7 @@ def _conclude(
     if not progress.matches and arguments.limit != 0:
         say(["sase why  with the same query and events says what stopped the matches"])
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
-    say([f"{found} in {report.rows:,} rows, {seconds:.2f} s{rate}{where}"])
+    say([f"{found} in {counted(report.rows, 'row')}, {seconds:.2f} s{rate}{where}"])
 
 
 def _put_aside(report: Report, path: str | None, ending: Ending) -> None:

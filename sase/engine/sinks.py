@@ -39,6 +39,8 @@ class FileSink:
         self.partial = self.path + PARTIAL
         open_writer = writer_for(self.path)
         self._file = open(self.partial, "wb")  # noqa: SIM115
+        # The formats of Arrow have one schema for all.
+        self._schema = None if open_writer in (CsvWriter, JsonWriter) else schema
         try:
             self._writer = open_writer(self._file, schema)
         except BaseException:
@@ -48,7 +50,19 @@ class FileSink:
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
-        self._writer.write_batch(batch)
+        self._writer.write_batch(self._fitted(batch))
+
+    def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows with the kinds of the first ones, where a file has them once for all."""
+        if self._schema is None or batch.schema == self._schema:
+            return batch
+        try:
+            return batch.cast(self._schema)
+        except (pa.ArrowException, ValueError) as problem:
+            raise DataError(
+                f"{self.path}: the kinds of the columns in it are those of the first match, and now"
+                f" there is another: {problem}; write .jsonl or .csv"
+            ) from problem
 
     def close(self) -> None:
         """All is written: the file gets its name."""
@@ -96,16 +110,23 @@ def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
 class CsvWriter:
     """Rows as CSV; the attributes of an event are columns of their own, such as `a_id`.
 
-    The events of a series, and lists of values, are JSON in one field.
+    The events of a series, and lists of values, are JSON in one field. In a stream a column may
+    hold numbers of one kind after another.
     """
 
     def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
-        self._schema = flat(pa.Table.from_batches([], schema)).schema
+        self._file, self._schema = file, flat(pa.Table.from_batches([], schema)).schema
         self._writer = pa.csv.CSVWriter(file, self._schema)
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
-        self._writer.write_table(flat(pa.Table.from_batches([batch])))
+        table = flat(pa.Table.from_batches([batch]))
+        if table.schema.types != self._schema.types:
+            self._writer.close()
+            self._schema = table.schema
+            no_header = pa.csv.WriteOptions(include_header=False)
+            self._writer = pa.csv.CSVWriter(self._file, self._schema, write_options=no_header)
+        self._writer.write_table(table)
 
     def close(self) -> None:
         """Write what is still to be written."""

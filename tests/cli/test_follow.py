@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from sase.cli.main import main
+from sase.engine.files import following
 from sase.engine.files.following import Following
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
@@ -136,10 +138,17 @@ def test_a_file_of_matches(tmp_path: Path, runs: list[Run]) -> None:
 @pytest.mark.parametrize(
     ("lines", "bad", "message"),
     [
-        (CSV[:3], "x,B,1", "standard input, in lines 4 to 4"),
-        (JSON, "no JSON", "standard input, in lines 3 to 3: line 1 of these is no JSON"),
-        (JSON, "[1]", "is no object"),
-        (JSON, '{"ts": 5, "type": "B", "id": 1}', "`ts` is '5': this is no moment"),
+        (CSV[:3], "\nx,B,1", "standard input, line 5: `ts` is x: the column holds integers"),
+        (CSV[:3], "4,A,3\n4,B", "line 5: `ts` is 4,B: this line has 2 values, and there are 3"),
+        (CSV[:3], "4,A,x", "standard input, line 4: `id` is x: the column holds integers"),
+        (CSV[:3], "4,A,1\n,B,2", "standard input, line 5: `ts` is NULL: every event needs"),
+        (JSON, "no JSON", "standard input, line 3: `ts` is no JSON: this line is no JSON"),
+        (JSON, "[1]", "`ts` is [1]: this line is no object"),
+        (JSON, '{"ts": 5, "type": "B", "id": 1}', "line 3: `ts` is 5: this is no moment"),
+        (JSON, JSON[1] + '{"ts": 5, "type": "B", "id": 1}', "line 3: `ts` is"),
+        (JSON, JSON[1].replace("1}", "[1]}"), "line 3: `id` is [1]: no condition can read it"),
+        (JSON, JSON[1].replace("1}", "10000000000000000000}"), "beyond the integers of 64 bits"),
+        (JSON, JSON[1].replace("1}", "true}"), "line 3: `id` is True: the column holds integers"),
     ],
 )
 def test_lines_that_cannot_be_read(
@@ -181,8 +190,8 @@ def test_what_is_not_read_may_be_anything(runs: list[Run]) -> None:
     assert run.line()["v"] == 6
     run.write('{"ts": 13, "type": "B", "v": "x"}\n')
     status, _, err = run.end()
-    assert status != 0
-    assert "`v` has the type string here" in err
+    assert status == 1
+    assert "standard input, line 5: `v` is x: the column holds integers" in err
 
 
 def test_bad_rows_are_put_aside(runs: list[Run]) -> None:
@@ -235,14 +244,203 @@ def test_the_first_line_may_be_bad(runs: list[Run]) -> None:
 
 
 def test_an_attribute_that_the_first_lines_lack(runs: list[Run]) -> None:
-    """Whoever wrote no wrong name learns why it is not known."""
-    run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE b.v > 3 WITHIN 5")
+    """It is NULL until it comes, and whoever wrote a wrong name learns of it."""
+    where = "(b.v > 3 OR b.v IS NULL) AND a.typ IS NULL"
+    run = Run("-", "-q", f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 5")
     runs.append(run)
-    run.write('{"ts": 1, "type": "A"}\n')
+    run.write('{"ts": 1, "type": "A"}\n{"ts": 2, "type": "B"}\n')
+    assert run.line()["b"] == {"ts": 2, "type": "B", "v": None, "typ": None}
+    run.write('{"ts": 3, "type": "B", "v": 1}\n{"ts": 4, "type": "B", "v": 4.5}\n')
+    assert run.line()["b"] == {"ts": 4, "type": "B", "v": 4.5, "typ": None}
     status, _, err = run.end()
-    assert status == 2
-    assert "the columns are those of the first lines of standard input: 1 row" in err
-    assert "no column `v`" in err
+    assert status == 0
+    assert "no line of standard input has `v` yet, which is NULL until one has it" in err
+    assert "no line of standard input has `typ` yet, which is NULL" in err
+    assert "did you mean `type`?" in err
+
+
+def test_what_else_is_wrong_beside_an_attribute_that_is_lacking(runs: list[Run]) -> None:
+    for lines in JSON, CSV:
+        run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE b.v > 3 AND a.id = 'x' WITHIN 5 s")
+        runs.append(run)
+        run.write("".join(f"{line}\n" for line in lines[:2]))
+        status, _, err = run.end()
+        assert status == 2
+        assert "no column `v`" in err
+
+
+HAVING_ID = ['{"ts": 2, "type": "A", "id": 1}', '{"ts": 3, "type": "B", "id": 1}']
+NUMBERS = [
+    ["ts,type,p\n1,A,10", "2,B,10.5", "3,B,11", "4,B,x"],
+    [
+        '{"ts": 1, "type": "A", "p": 10}',
+        '{"ts": 2, "type": "B", "p": 10.5}',
+        '{"ts": 3, "type": "B", "p": 11}',
+        '{"ts": 4, "type": "B", "p": "x"}',
+    ],
+]
+
+
+def told(
+    chunks: Sequence[str | bytes], *arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> tuple[int, list[str], str]:
+    """What the command makes of lines of which so many come together: status, output, messages."""
+    data = [chunk if isinstance(chunk, bytes) else f"{chunk}\n".encode() for chunk in chunks]
+    monkeypatch.setattr(following, "_chunks", lambda *given: iter(data))
+    status = main(["run", "--follow", "--events", "-", *arguments])
+    out, err = capsys.readouterr()
+    return status, out.splitlines(), err
+
+
+@pytest.mark.parametrize("lines", NUMBERS, ids=["csv", "json"])
+def test_numbers_of_several_kinds_go_together(
+    lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever came first; a text among them is a bad row."""
+    query = "EVENT SEQ(A a, B b) WHERE b.p >= a.p AND b.p + 1 > a.p WITHIN 5 RETURN b.p AS p"
+    bad = f"line {5 if lines is NUMBERS[0] else 4}: `p` is x: the column holds integers"
+    for more, status, said in (
+        ([], 1, bad),
+        (["--on-bad-row", "quarantine"], 0, "1 row could not be used"),
+    ):
+        for chunks in lines, [*lines[:2], "\n".join(lines[2:])]:
+            found, out, err = told(
+                chunks, "-q", query, *more, monkeypatch=monkeypatch, capsys=capsys
+            )
+            assert found == status
+            assert said in err
+            values = [json.loads(line)["p"] for line in out]
+            assert values == ([10.5, 11] if chunks is lines or not status else [10.5])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["ts,type,id\n1,A,", "2,A,1", "3,B,1"],
+        ['{"ts": 1, "type": "A", "id": null}', *HAVING_ID],
+        ['{"ts": 1, "type": "A"}', *HAVING_ID],
+    ],
+    ids=["csv", "null", "lacking"],
+)
+@pytest.mark.parametrize("suffix", [None, ".csv", ".parquet"])
+def test_the_first_value_that_there_is_says_the_kind(
+    lines: list[str],
+    suffix: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / f"found{suffix}"
+    query = "EVENT SEQ(A x, B y) WHERE [id] WITHIN 10 RETURN x.id AS id"
+    given = ["-q", query] if suffix is None else ["-q", query, "-o", str(out)]
+    status, found, err = told(lines, *given, monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 0, err
+    if suffix is None:
+        assert json.loads(found[0])["id"] == 1
+    elif suffix == ".csv":
+        assert out.read_text(encoding="utf-8").splitlines()[1] == "1,2,3,3"
+    else:
+        assert pyarrow.parquet.read_table(out)["id"].to_pylist() == [1]
+
+
+def test_a_file_of_one_kind_says_that_another_one_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In CSV and JSON lines numbers of any kind stand one below the other."""
+    query = "EVENT SEQ(A a, B b) WITHIN 5 RETURN b.p AS p"
+    lines = [NUMBERS[0][0], NUMBERS[0][2], NUMBERS[0][1].replace("2,B", "4,B")]
+    for suffix, status in ((".csv", 0), (".parquet", 1)):
+        out = tmp_path / f"found{suffix}"
+        given = ["-q", query, "-o", str(out)]
+        found, _, err = told(lines, *given, monkeypatch=monkeypatch, capsys=capsys)
+        assert found == status, err
+        if not status:
+            written = out.read_text(encoding="utf-8").splitlines()
+            assert [line.split(",")[0] for line in written] == ['"p"', "11", "10.5"]
+        else:
+            assert "are those of the first match, and now there is another" in err
+            assert pyarrow.parquet.read_table(f"{out}.partial").num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("chunks", "place"),
+    [
+        ([b"ts,type,id\n1,A,\xff\n"], "line 2: `id` is \\xff"),
+        ([b"ts,type,id\n1,A,x\n2,A,y\n", b"3,B,\xffx\n"], "line 4: `id` is \\xffx"),
+        ([f"{JSON[0]}\n".encode(), b'{"ts": "\xff", "type": "A", "id": 1}\n'], "line 2: `ts` is"),
+        ([b"ts,t\xffpe\n1,A\n"], "line 1"),
+    ],
+)
+def test_what_is_not_utf8(
+    chunks: list[bytes],
+    place: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    query = f"{QUERY} seconds" if chunks[0].startswith(b"{") else QUERY
+    status, _, err = told(chunks, "-q", query, monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 1
+    assert f"standard input, {place}" in err
+    assert "this is not UTF-8: convert it" in err
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (gzip.compress(b"ts,type\n1,A\n") + b"\n", "is compressed with gzip"),
+        ("ts,type\n1,A\n".encode("utf-16"), "is UTF-16: give lines of text, made with  iconv"),
+        ("ts,type\n1,A\n".encode("utf-16-le"), "is no text: give lines of CSV or JSON in UTF-8"),
+    ],
+    ids=["gzip", "utf16", "nuls"],
+)
+def test_standard_input_that_is_no_text(
+    data: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = told([data], "-q", QUERY, monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 1
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ok.csv.gz", "lines of a compressed file are not known as they come"),
+        ("ok.parquet", "only CSV and JSON lines can be followed"),
+        ("ok.arrow", "only CSV and JSON lines can be followed"),
+        (".", "this is a folder"),
+    ],
+)
+def test_files_that_cannot_be_followed(
+    name: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--follow", "--events", name, "-q", QUERY]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_what_is_said_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chunks = ["\n".join(CSV[:3]), CSV[3]]
+    given = {"monkeypatch": monkeypatch, "capsys": capsys}
+    err = told(chunks, "-q", QUERY, "--limit", "1", **given)[2]
+    assert "sase: LIMIT was reached before the end of the events" in err
+    assert "1 match in 2 rows" in err
+    assert "1 match in 1 row\n" in told(["ts,type\n1,A"], "-q", "EVENT A a", **given)[2]
+
+
+def test_moments_of_finer_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chunks = ["ts,type,id\n2026-01-01 00:00:01,A,1", "2026-01-01 00:00:02.5,B,1"]
+    given = ["-q", f"{QUERY} seconds"]
+    status, found, _ = told(chunks, *given, monkeypatch=monkeypatch, capsys=capsys)
+    assert (status, json.loads(found[0])["ts_end"]) == (0, "2026-01-01T00:00:02.500000")
+
+
+def test_tabs(tmp_path: Path) -> None:
+    path = tmp_path / "events.tsv"
+    path.write_text("ts\ttype\n1\tA\n", encoding="utf-8")
+    assert next(iter(Following(str(path)))).to_pylist() == [{"ts": 1, "type": "A"}]
 
 
 def test_no_line_at_all(runs: list[Run]) -> None:
