@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import IO, Any, Protocol
 
@@ -40,7 +40,10 @@ class FileSink:
         open_writer = writer_for(self.path)
         self._file = open(self.partial, "wb")  # noqa: SIM115
         # The formats of Arrow have one schema for all.
-        self._schema = None if open_writer in (CsvWriter, JsonWriter) else schema
+        self._is_text = open_writer in (CsvWriter, JsonWriter)
+        self._schema = None if self._is_text else schema
+        # How many bytes of text are whole lines for certain, and whether more may be half of one.
+        self._whole, self._has_failed = 0, False
         try:
             self._writer = open_writer(self._file, schema)
         except BaseException:
@@ -50,7 +53,15 @@ class FileSink:
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
-        self._writer.write_batch(self._fitted(batch))
+        fitted = self._fitted(batch)
+        try:
+            self._writer.write_batch(fitted)
+            if self._is_text:
+                self._file.flush()
+                self._whole = self._file.tell()
+        except BaseException:
+            self._has_failed = True
+            raise
 
     def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Rows with the kinds of the first ones, where a file has them once for all."""
@@ -82,10 +93,47 @@ class FileSink:
             self._writer.close()
             self._file.close()
         except (OSError, pa.ArrowException):
+            self._has_failed = True
             with suppress(OSError):
                 self._file.close()
+        if not self._has_failed:
+            return True
+        return self._cut_back() if self._is_text else _is_readable(self.partial)
+
+    def _cut_back(self) -> bool:
+        """Leave the whole lines of text of which the last one is not; this needs no room."""
+        try:
+            with open(self.partial, "r+b") as file:
+                file.seek(self._whole)
+                whole = whole_lines(file, quotes=isinstance(self._writer, CsvWriter))
+                file.truncate(self._whole + whole)
+        except OSError:
             return False
         return True
+
+
+def whole_lines(file: Iterable[bytes], *, quotes: bool) -> int:
+    """The bytes of a text up to the end of its last whole line, which `quotes` may hide."""
+    at = whole = marks = 0
+    for line in file:
+        at += len(line)
+        marks += line.count(b'"')
+        if line.endswith(b"\n") and not (quotes and marks % 2):
+            whole = at
+    return whole
+
+
+def _is_readable(path: str) -> bool:
+    """Whether a file of Arrow or Parquet has the end without which it cannot be read."""
+    try:
+        if path.lower().endswith(".parquet" + PARTIAL):
+            pa.parquet.read_metadata(path)
+        else:
+            with pa.OSFile(path) as file:
+                pa.ipc.open_file(file)
+    except (OSError, pa.ArrowException):
+        return False
+    return True
 
 
 def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -431,14 +432,33 @@ def test_an_interrupt_shows_what_was_found_so_far(
     assert re.search("interrupted: [0-9,]{5,} matches so far", err)
 
 
-def test_a_full_disk() -> None:
-    many_events()
-    process = started("-q", ENDLESS, "-o", "found.csv", limit=1 << 20)
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".arrow"])
+def test_a_full_disk(suffix: str) -> None:
+    """Of text the whole lines are left; a file that cannot be closed is said to be none."""
+    table = pa.table({"ts": range(5000), "type": ["A"] * 5000, "s": ['of "two"\nlines'] * 5000})
+    pyarrow.parquet.write_table(table, "events.parquet")
+    process = started("-q", ENDLESS, "-o", f"found{suffix}", limit=1 << 20)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert b"found.csv.partial" in err
     assert b"Traceback" not in err
-    assert not Path("found.csv").exists()
+    assert not Path(f"found{suffix}").exists()
+    partial = Path(f"found{suffix}.partial")
+    if suffix in (".csv", ".jsonl"):
+        assert b"what was written so far is in " + bytes(partial) in err
+    if b"is not whole" in err:
+        return
+    if suffix == ".jsonl":
+        assert all(map(json.loads, partial.read_text(encoding="utf-8").splitlines()))
+    elif suffix == ".csv":
+        with partial.open(encoding="utf-8", newline="") as file:
+            text = file.read()
+        assert text.endswith("\n")
+        rows = list(csv.reader(text.splitlines(keepends=True)))
+        assert len(rows) > 1000
+        assert {len(row) for row in rows} == {len(rows[0])}
+    else:
+        partial.rename(f"partial{suffix}")
+        assert read(f"partial{suffix}").num_rows
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "jsonl"])

@@ -81,6 +81,46 @@ def test_an_end_while_a_file_is_given_up_waits(
     assert os.listdir() == []
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv", ".jsonl"])
+def test_a_file_that_fails_and_can_be_closed_all_the_same(
+    suffix: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is valid, or said not to be whole: here the end of it gets lost."""
+    path = f"n{suffix}"
+    sink = sinks.FileSink(path, ROWS.schema)
+    sink.write_batch(ROWS.to_batches()[0])
+    close = sink._writer.close
+
+    def fails_without_a_word() -> None:
+        close()
+        if sink._is_text:
+            sink._file.write(b'{"half')
+        else:
+            sink._file.truncate(sink._file.tell() - 4)
+
+    monkeypatch.setattr(sink._writer, "close", fails_without_a_word)
+    sink._has_failed = True
+    abandon(sink)
+    err = capsys.readouterr().err
+    if suffix in (".csv", ".jsonl"):
+        assert f"what was written so far is in {path}.partial" in err
+        assert Path(f"{path}.partial").read_text().splitlines()[-1] in ("3", '{"n": 3}')
+    else:
+        assert f"what was written is not whole: {path}.partial" in err
+
+
+def test_whole_lines() -> None:
+    for text, quotes, whole in (
+        (b"", True, 0),
+        (b"a", True, 0),
+        (b"a\nb", False, 2),
+        (b'a\n"b\n', True, 2),
+        (b'a\n"b\n"\n', True, 7),
+        (b'a\n"b\n', False, 5),
+    ):
+        assert sinks.whole_lines(text.splitlines(keepends=True), quotes=quotes) == whole
+
+
 def test_what_fails_is_said_as_it_is() -> None:
     with Ending() as ending, pytest.raises(sinks.DataError, match="the suffix names the format"):
         write_file(ROWS.schema, ROWS.to_batches(), "n.txt", ending)
