@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,7 +86,7 @@ def _run(arguments: Namespace) -> int:
 
 def _write(text: str, path: str | None) -> None:
     if path is None:
-        sys.stdout.write(text.rstrip("\n") + "\n")
+        print(text.rstrip("\n"))
     else:
         Path(path).write_text(text, encoding="utf-8")
 

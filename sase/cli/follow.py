@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sase.cli.forms import is_flat
-from sase.cli.given import keywords, one_query
+from sase.cli.given import keywords, on_bad_row, one_query
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
 from sase.cli.sparing import spare_pandas
@@ -48,7 +48,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
     from sase.engine.files.following import Following
 
     text = one_query(arguments)
-    rows = Following(arguments.events, judges=arguments.on_bad_row == "quarantine")
+    rows = Following(arguments.events, judges=on_bad_row(arguments) == "quarantine")
     matcher = _compiled(text.content, rows, arguments).open()
     writer = _Writer(arguments)
     count = bad = 0
@@ -82,7 +82,7 @@ def _compiled(query: str, rows: Following, arguments: Namespace) -> Plan:
 
     said = keywords(arguments, rows.schema.names) | {
         "limit": arguments.limit,
-        "on_bad_row": arguments.on_bad_row,
+        "on_bad_row": on_bad_row(arguments),
         "output": arguments.output,
         "lateness": lateness_of(arguments.lateness),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,12 @@ from typing import Any
 
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
 from sase.cli.sparing import spare_pandas
+from sase.cli.targets import STANDARD_INPUT
 from sase.cli.told import say
+from sase.nearest import did_you_mean
+
+# What may be a parameter in a text: in strings and comments, too, which does no harm.
+PARAMETER = re.compile(r":([A-Za-z_]\w*)")
 
 
 def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
@@ -20,7 +26,8 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
         "--events",
         metavar="PATH",
         required=required,
-        help="files of events: Parquet, CSV, JSON lines or Arrow; a file, a folder or a pattern",
+        help="files of events: Parquet, CSV, JSON lines or Arrow; a file, a folder or a pattern;"
+        " in `sase run` also - for standard input",
     )
     parser.add_argument("--time", metavar="COLUMN", help="the time column (default: found by name)")
     parser.add_argument("--type", metavar="COLUMN", help="the type column (default: found by name)")
@@ -50,11 +57,46 @@ def one_query(arguments: Namespace) -> Text:
     texts = read_queries(arguments)
     if len(texts) > 1:
         raise ArgumentError(f"one query is run at a time, and there are {len(texts)} files")
+    _check_parameters(texts[0].content, arguments)
     return texts[0]
+
+
+def _check_parameters(query: str, arguments: Namespace) -> None:
+    """Refuse values of parameters that are given twice, or that nothing asks for."""
+    given = [_parameter(text)[0] for text in arguments.param]
+    if not given:
+        return
+    conditions = (_types(arguments.types) if arguments.types is not None else None) or {}
+    texts = [query, getattr(arguments, "where", None) or ""]
+    if isinstance(conditions, dict):
+        texts += [text for text in conditions.values() if isinstance(text, str)]
+    used = list(dict.fromkeys(name for text in texts for name in PARAMETER.findall(text)))
+    for number, name in enumerate(given):
+        if name in given[:number]:
+            raise ArgumentError(f"--param {name} is given twice: which value is meant?")
+        if name not in used:
+            names = ", ".join(f":{each}" for each in used)
+            known = f"there are {names}" if used else "there is none"
+            hint = (did_you_mean(name, used) or (known,))[0]
+            raise ArgumentError(f"--param {name}: the query has no parameter :{name}; {hint}")
+
+
+def on_bad_row(arguments: Namespace) -> str:
+    """What becomes of bad rows: they are put aside if there is a file for them."""
+    given: str | None = arguments.on_bad_row
+    if getattr(arguments, "quarantine", None) is None:
+        return given or "error"
+    if given == "error":
+        raise ArgumentError(
+            "--on-bad-row error stops at a bad row, and --quarantine puts it aside: leave one out"
+        )
+    return "quarantine"
 
 
 def opened(arguments: Namespace, *, keeps_rows: bool = False) -> tuple[Any, list[str]]:
     """The events, and the names of their columns."""
+    if arguments.events == STANDARD_INPUT:
+        raise ArgumentError("--events -: only  sase run  reads events from standard input")
     spare_pandas()
     from sase.api.given import TIME, readable
     from sase.engine.files import Files

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from sase.cli.failing import status_of
 from sase.cli.forms import FORMS, check_form
-from sase.cli.given import add_events
+from sase.cli.given import add_events, on_bad_row
 from sase.cli.queries import ArgumentError
 from sase.cli.run import SHOWN
 from sase.cli.signals import Ending
@@ -18,7 +17,7 @@ from sase.cli.spark import ADDRESS, Given, add_spark, session
 from sase.cli.stages import Stages
 from sase.cli.targets import Target, check_targets, check_unread, targets_of
 from sase.cli.told import counted, say, told_warnings
-from sase.cli.writing import print_rows, write_file
+from sase.cli.writing import print_rows, remove_old, write_file
 
 if TYPE_CHECKING:
     from sase.spark.replay import Replay
@@ -56,7 +55,6 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--on-bad-row",
         choices=("error", "quarantine"),
-        default="error",
         help="stop at a row that cannot be used, or put it aside and go on (default: error)",
     )
     parser.add_argument(
@@ -76,11 +74,11 @@ def run(arguments: Namespace) -> int:
 
 def _run(arguments: Namespace, ending: Ending) -> int:
     _check_outputs(arguments)
-    keeps = arguments.quarantine is not None or arguments.on_bad_row == "quarantine"
+    bad = on_bad_row(arguments)
     given = Given.of(
         arguments,
         limit=arguments.limit,
-        on_bad_row="quarantine" if keeps else "error",
+        on_bad_row=bad,
         output="structs" if arguments.output == "all" else arguments.output,
     )
     with told_warnings(), session(arguments) as spark, Stages(spark, given.rows) as stages:
@@ -91,8 +89,8 @@ def _run(arguments: Namespace, ending: Ending) -> int:
             found = _write_folder(replay.matches, arguments.out)
         else:
             found = _deliver(replay, arguments, stages, ending)
-        sys.stdout.flush()  # or the summary could overtake what it sums up
-        if keeps:
+        print(end="", flush=True)  # or the summary could overtake what it sums up
+        if bad == "quarantine":
             _put_aside(replay, arguments.quarantine, ending)
         rows, seconds = given.rows, stages.seconds
     where = "" if arguments.out is None else f": {arguments.out}"
@@ -198,6 +196,8 @@ def _put_aside(replay: Replay, path: str | None, ending: Ending) -> None:
     bad = replay.bad_rows
     number = bad.count()
     if not number:
+        if path is not None:
+            remove_old(path)
         return
     rows = counted(number, "row")
     if path is None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from sase.cli.failing import status_of
 from sase.cli.follow import check_followed, follow, lateness_of
 from sase.cli.forms import FORMS, check_form, deliver_form, is_flat
-from sase.cli.given import add_events, keywords, one_query, opened
+from sase.cli.given import add_events, keywords, on_bad_row, one_query, opened
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending, Terminated
+from sase.cli.standard_input import check_inputs, events_in_a_file
 from sase.cli.targets import check_targets, targets_of
 from sase.cli.told import counted, say, say_late, told_warnings
-from sase.cli.writing import print_rows, write_file
+from sase.cli.writing import print_rows, remove_old, write_file
 
 if TYPE_CHECKING:
     from sase.api.compiling import Compiled
@@ -68,7 +68,6 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--on-bad-row",
         choices=("error", "quarantine"),
-        default="error",
         help="stop at a row that cannot be used, or put it aside and go on (default: error)",
     )
     parser.add_argument(
@@ -89,9 +88,11 @@ def run(arguments: Namespace) -> int:
             if arguments.follow:
                 _check_follow(arguments)
             check_targets(targets_of(arguments), arguments)
+            check_inputs(arguments)
             if arguments.follow:
                 return follow(arguments, ending)
-            return _run(arguments, ending)
+            with events_in_a_file(arguments):
+                return _run(arguments, ending)
 
     return status_of("run", work)
 
@@ -118,13 +119,13 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     from sase.engine.files import Files
 
     text = one_query(arguments)
-    on_bad_row = "quarantine" if arguments.quarantine is not None else arguments.on_bad_row
-    events, columns = opened(arguments, keeps_rows=on_bad_row == "quarantine")
+    bad = on_bad_row(arguments)
+    events, columns = opened(arguments, keeps_rows=bad == "quarantine")
     known = compiled(
         text.content,
         events,
         limit=arguments.limit,
-        on_bad_row=on_bad_row,
+        on_bad_row=bad,
         output=arguments.output,
         lateness=lateness_of(arguments.lateness),
         flat=is_flat(arguments),
@@ -133,7 +134,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
     rows = events.rows() if isinstance(events, Files) else None
     with told_warnings(), Progress(rows) as progress:
         report, where = _searched(known, events, arguments, progress, ending)
-    sys.stdout.flush()  # or the summary could overtake what it sums up
+    print(end="", flush=True)  # or the summary could overtake what it sums up
     _conclude(report, where, arguments, progress, ending)
     return 0
 
@@ -162,6 +163,8 @@ def _conclude(
     """Say how the run went, and with which tool to ask why nothing was found."""
     if report.bad:
         _put_aside(report, arguments.quarantine, ending)
+    elif arguments.quarantine is not None:
+        remove_old(arguments.quarantine)
     say([f"warning: {warning}" for warning in report.warnings])
     say(report.notes)
     say_late(report.late)
@@ -193,8 +196,20 @@ def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending:
     if arguments.format in (None, "table"):
         _print_table(matches, progress)
     else:
-        print_rows(arguments.format, *matches.to_batches(), wrote=progress.found)
+        _print_all(matches, arguments.format, progress)
     return ""
+
+
+def _print_all(matches: Matches, format: str, progress: Progress) -> None:
+    try:
+        print_rows(format, *matches.to_batches(), wrote=progress.found)
+    except (KeyboardInterrupt, Terminated):
+        _say_interrupted(progress)
+        raise
+
+
+def _say_interrupted(progress: Progress) -> None:
+    say([f"interrupted: {counted(progress.matches, 'match')} so far"])
 
 
 def _print_table(matches: Matches, progress: Progress) -> None:
@@ -204,7 +219,7 @@ def _print_table(matches: Matches, progress: Progress) -> None:
             progress.matches = count
     except (KeyboardInterrupt, Terminated):
         _print_first(first, progress.matches)
-        say([f"interrupted: {counted(progress.matches, 'match')} so far"])
+        _say_interrupted(progress)
         raise
     _print_first(first, progress.matches)
     if progress.matches > SHOWN:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sase.cli.given import keywords, one_query
 from sase.cli.queries import ArgumentError
+from sase.cli.targets import STANDARD_INPUT
 from sase.cli.told import say
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class Given:
         """What was given, checked as far as it can be without Spark."""
         if (arguments.events is None) == (arguments.table is None):
             raise ArgumentError("give the events once: with --events PATH, or with --table NAME")
+        if arguments.events == STANDARD_INPUT:
+            raise ArgumentError("--events -: only  sase run  reads events from standard input")
         conf_of(arguments)
         given = cls(arguments, one_query(arguments).content, options)
         if arguments.events is not None and ADDRESS not in arguments.events:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -34,6 +35,8 @@ def targets_of(arguments: Namespace) -> list[Target]:
 
 def check_targets(targets: Sequence[Target], arguments: Namespace) -> None:
     """Refuse files that cannot be written, or that would be in place of what is read."""
+    if sys.stdout is None and arguments.out is None:
+        raise ArgumentError("there is no standard output: name a file with  -o FILE")
     for target in targets:
         check_target(target)
         check_unread(target, arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,13 @@ def abandon(sink: FileSink) -> None:
 def discard(sink: FileSink) -> None:
     """Leave nothing of a file that is not finished."""
     sink.discard()
+
+
+def remove_old(path: str) -> None:
+    """Leave no file of an earlier run where this one has nothing to write, and say so."""
+    if os.path.exists(path):
+        os.unlink(path)
+        say([f"no row was bad: {path} of an earlier run is removed"])
 
 
 def ignored(rows: int) -> None:

@@ -34,6 +34,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("-q", QUERY), "give the events once"),
         (("-q", QUERY, "--events", "events.parquet", "--table", "t"), "give the events once"),
         (("--events", "events.parquet"), "there is no query"),
+        (("-q", QUERY, "--events", "-"), "only  sase run  reads events from standard input"),
         (("-q", QUERY, "--events", "events.parquet", "--conf", "x"), "--conf x: give it as KEY="),
         (("-q", QUERY, "--events", "events.parquet", "--slices", "x"), "--slices x: give a number"),
         (("-q", "EVENT SEQ(A a", "--events", "events.parquet"), "error["),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import json
 import os
 import re
@@ -22,6 +24,7 @@ import pytest
 import sase
 from sase.cli.main import main
 from sase.cli.progress import Progress
+from sase.engine import sinks
 from sase.engine.found import Part
 
 EVENTS = pa.table(
@@ -188,6 +191,14 @@ def test_events_without_a_type_column(capsys: pytest.CaptureFixture[str]) -> Non
         (["-q", QUERY, "--types", "none.toml"], "none.toml cannot be read"),
         (["-q", QUERY, "--threads", "0"], "at least one thread"),
         (["-q", QUERY, "--limit", "-1"], "not negative"),
+        (["-q", QUERY, "--max-matches", "-1"], "not negative"),
+        (["-q", QUERY, "--max-matches", "-1", "--output", "count"], "not negative"),
+        (["-q", QUERY, "--max-matches", "-1", "--output", "compressed"], "not negative"),
+        (["-q", QUERY, "--param", "x=1"], "has no parameter :x; there is none"),
+        (["-q", "EVENT A a WHERE a.id > :mins", "--param", "min=1"], "did you mean `mins`"),
+        (["-q", "EVENT A a WHERE a.id > :x", "--param", "x=1", "--param", "x=2"], "given twice"),
+        (["-q", QUERY, "--on-bad-row", "error", "--quarantine", "q.csv"], "leave one out"),
+        (["-", "--events", "-"], "cannot both come on standard input"),
         (["-q", QUERY, "--output", "count", "-o", "n.csv"], "that prints a number"),
         (["-q", QUERY, "--output", "count", "--format", "csv"], "--format jsonl as JSON"),
         (["-q", QUERY, "--output", "compressed", "--format", "csv"], "-o FILE writes"),
@@ -325,6 +336,64 @@ def test_the_other_files_that_are_read_are_not_written_over(
     assert "would be written over the query in types.csv" in capsys.readouterr().err
 
 
+def test_no_bound_is_negative() -> None:
+    for output in "all", "count", "compressed":
+        with pytest.raises(sase.PlanError, match="max_matches=-1: a number of matches is not neg"):
+            sase.match(QUERY, EVENTS, max_matches=-1, output=output)
+    with pytest.raises(sase.PlanError, match="not negative"):
+        sase.compile(QUERY, EVENTS).run(EVENTS, max_matches=-1)
+
+
+def test_no_bad_row_of_an_earlier_run_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path("bad.csv")
+    for content, bad in (("ts,type\n1,A\n,A\n", 1), ("ts,type\n1,A\n2,A\n", 0)):
+        Path("some.csv").write_text(content, encoding="utf-8")
+        assert run("-q", "EVENT A a", "--events", "some.csv", "--quarantine", "bad.csv") == 0
+        assert path.exists() == bool(bad)
+        err = capsys.readouterr().err
+        assert ("no row was bad: bad.csv of an earlier run is removed" in err) == (not bad)
+
+
+def test_without_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    for form in ["--format", "csv"], [], ["--output", "count"], ["--follow", "--events", "-"]:
+        assert run("-q", QUERY, *form) == 2
+        assert "there is no standard output: name a file with  -o FILE" in capsys.readouterr().err
+    assert run("-q", QUERY, "-o", "found.csv") == 0
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "arrow"])
+def test_events_on_standard_input(
+    format: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are read to the end, and may come in any order."""
+    match format:
+        case "csv":
+            data = b"ts,type\n2,B\n1,A\n"
+        case "jsonl":
+            data = b'{"ts": 2, "type": "B"}\n{"ts": 1, "type": "A"}\n'
+        case _:
+            sink = sinks.FileSink(f"some.{format}", EVENTS.schema)
+            sink.write_batch(EVENTS.to_batches()[0])
+            sink.close()
+            data = Path(f"some.{format}").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert run("-q", "EVENT SEQ(A a, B b) WITHIN 5", "--events", "-") == 0
+    said = "1 match in 2 rows" if format in ("csv", "jsonl") else "in 60 rows"
+    assert said in capsys.readouterr().err
+
+
+def test_standard_input_that_is_no_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = gzip.compress(b"ts,type\n1,A\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert run("-q", "EVENT A a", "--events", "-") == 1
+    assert "standard input is compressed with gzip" in capsys.readouterr().err
+
+
 # ---------------------------------------------------------------- an end before the end
 
 
@@ -459,6 +528,19 @@ def test_a_full_disk(suffix: str) -> None:
     else:
         partial.rename(f"partial{suffix}")
         assert read(f"partial{suffix}").num_rows
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_tells_how_many_were_written(number: int, status: int) -> None:
+    many_events()
+    process = started("-q", ENDLESS, "--format", "csv")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == status, err
+    assert re.search(rb"sase: interrupted: [0-9,]+ match(es)? so far", err)
+    assert b"Traceback" not in err
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "jsonl"])

@@ -1,0 +1,66 @@
+"""Events on standard input that are read to its end: a file for as long as a command runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sase.cli.queries import ArgumentError
+from sase.cli.targets import STANDARD_INPUT
+
+# Enough to tell one format from another.
+BEGINNING = 1 << 12
+# How data begins that has a format of its own, and the suffix of that.
+BINARY = {b"PAR1": ".parquet", b"ARROW1": ".arrow"}
+
+
+def check_inputs(arguments: Namespace) -> None:
+    """Refuse a query and events that are both to come on standard input."""
+    if arguments.events == STANDARD_INPUT and STANDARD_INPUT in arguments.files:
+        raise ArgumentError(
+            "the query and the events cannot both come on standard input: give one as a file, or"
+            " the query with  -q TEXT"
+        )
+
+
+@contextmanager
+def events_in_a_file(arguments: Namespace) -> Iterator[None]:
+    """What comes on standard input as a file, which there is until the end."""
+    if arguments.events != STANDARD_INPUT:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="sase-") as folder:
+        arguments.events = _copied(folder)
+        yield
+
+
+def _copied(folder: str) -> str:
+    """The path of a file with all of standard input."""
+    if sys.stdin is None:
+        raise ArgumentError("--events -: there is no standard input")
+    source = sys.stdin.buffer
+    beginning = source.read(BEGINNING)
+    path = os.path.join(folder, f"standard input{_suffix(beginning)}")
+    with open(path, "wb") as file:
+        file.write(beginning)
+        shutil.copyfileobj(source, file)
+    return path
+
+
+def _suffix(beginning: bytes) -> str:
+    """The suffix that says the format of what begins so."""
+    from sase.engine.files.following import BOM, NO_LINES
+    from sase.errors import DataError
+
+    for mark, suffix in BINARY.items():
+        if beginning.startswith(mark):
+            return suffix
+    for mark, (what, way) in NO_LINES.items():
+        if beginning.startswith(mark):
+            raise DataError(f"standard input is {what}: give text, made with  {way}")
+    return ".jsonl" if beginning.removeprefix(BOM).lstrip().startswith(b"{") else ".csv"
