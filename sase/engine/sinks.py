@@ -17,7 +17,8 @@ import pyarrow.parquet
 from sase.errors import DataError, SchemaError
 from sase.nearest import nearest
 
-PARTIAL = ".partial"
+# What is written again, with wider columns, is such a file beside the partial one.
+PARTIAL, WIDER = ".partial", ".wider"
 JSON_ROWS = 10_000
 
 
@@ -37,15 +38,15 @@ class FileSink:
     def __init__(self, path: str | os.PathLike[str], schema: pa.Schema) -> None:
         self.path = os.fspath(path)
         self.partial = self.path + PARTIAL
-        open_writer = writer_for(self.path)
+        self._open_writer = writer_for(self.path)
         self._file = open(self.partial, "wb")  # noqa: SIM115
         # The formats of Arrow have one schema for all.
-        self._is_text = open_writer in (CsvWriter, JsonWriter)
+        self._is_text = self._open_writer in (CsvWriter, JsonWriter)
         self._schema = None if self._is_text else schema
         # How many bytes of text are whole lines for certain, and whether more may be half of one.
         self._whole, self._has_failed = 0, False
         try:
-            self._writer = open_writer(self._file, schema)
+            self._writer = self._open_writer(self._file, schema)
         except BaseException:
             self._file.close()
             os.unlink(self.partial)
@@ -67,13 +68,40 @@ class FileSink:
         """Rows with the kinds of the first ones, where a file has them once for all."""
         if self._schema is None or batch.schema == self._schema:
             return batch
-        try:
+        with suppress(pa.ArrowException, ValueError):
             return batch.cast(self._schema)
+        try:
+            wider = pa.unify_schemas([self._schema, batch.schema], promote_options="permissive")
+            fitted = batch.cast(wider)
+            self._widen(wider)
         except (pa.ArrowException, ValueError) as problem:
             raise DataError(
-                f"{self.path}: the kinds of the columns in it are those of the first match, and now"
-                f" there is another: {problem}; write .jsonl or .csv"
+                f"{self.path}: a column has one kind in such a file, and now there is another:"
+                f" {problem}; write .jsonl or .csv"
             ) from problem
+        return fitted
+
+    def _widen(self, schema: pa.Schema) -> None:
+        """Write again what there is, with columns that hold more: there were few rows or NULLs."""
+        self._writer.close()
+        self._file.close()
+        path = f"{self.partial}{WIDER}"
+        file = open(path, "wb")  # noqa: SIM115
+        writer: Writer | None = None
+        try:
+            writer = self._open_writer(file, schema)
+            for batch in _batches(self.partial):
+                writer.write_batch(batch.cast(schema))
+        except BaseException:
+            if writer is not None:
+                with suppress(OSError, pa.ArrowException):
+                    writer.close()
+            with suppress(OSError):
+                file.close()
+            os.unlink(path)
+            raise
+        os.replace(path, self.partial)
+        self._file, self._writer, self._schema = file, writer, schema
 
     def close(self) -> None:
         """All is written: the file gets its name."""
@@ -90,8 +118,9 @@ class FileSink:
     def abandon(self) -> bool:
         """Close what was written, under the partial name; whether it is a valid file."""
         try:
-            self._writer.close()
-            self._file.close()
+            if not self._file.closed:  # as it is where it could not be written again
+                self._writer.close()
+                self._file.close()
         except (OSError, pa.ArrowException):
             self._has_failed = True
             with suppress(OSError):
@@ -123,10 +152,25 @@ def whole_lines(file: Iterable[bytes], *, quotes: bool) -> int:
     return whole
 
 
+def _batches(path: str) -> Iterator[pa.RecordBatch]:
+    """The rows of a partial file of Parquet or Arrow that is closed."""
+    if _is_parquet(path):
+        with pa.parquet.ParquetFile(path) as file:
+            yield from file.iter_batches()
+        return
+    with pa.OSFile(path) as source, pa.ipc.open_file(source) as file:
+        for number in range(file.num_record_batches):
+            yield file.get_batch(number)
+
+
+def _is_parquet(partial: str) -> bool:
+    return partial.lower().endswith(".parquet" + PARTIAL)
+
+
 def _is_readable(path: str) -> bool:
     """Whether a file of Arrow or Parquet has the end without which it cannot be read."""
     try:
-        if path.lower().endswith(".parquet" + PARTIAL):
+        if _is_parquet(path):
             pa.parquet.read_metadata(path)
         else:
             with pa.OSFile(path) as file:

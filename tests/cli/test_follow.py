@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
@@ -343,23 +345,59 @@ def test_the_first_value_that_there_is_says_the_kind(
         assert pyarrow.parquet.read_table(out)["id"].to_pylist() == [1]
 
 
-def test_a_file_of_one_kind_says_that_another_one_came(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
+def test_a_file_takes_numbers_of_another_kind(
+    suffix: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In CSV and JSON lines numbers of any kind stand one below the other."""
-    query = "EVENT SEQ(A a, B b) WITHIN 5 RETURN b.p AS p"
-    lines = [NUMBERS[0][0], NUMBERS[0][2], NUMBERS[0][1].replace("2,B", "4,B")]
-    for suffix, status in ((".csv", 0), (".parquet", 1)):
-        out = tmp_path / f"found{suffix}"
-        given = ["-q", query, "-o", str(out)]
-        found, _, err = told(lines, *given, monkeypatch=monkeypatch, capsys=capsys)
-        assert found == status, err
-        if not status:
-            written = out.read_text(encoding="utf-8").splitlines()
-            assert [line.split(",")[0] for line in written] == ['"p"', "11", "10.5"]
-        else:
-            assert "are those of the first match, and now there is another" in err
-            assert pyarrow.parquet.read_table(f"{out}.partial").num_rows == 1
+    """Also texts where there was nothing in the matches before, of an event or of several."""
+    query = "EVENT SEQ(A a, B+ b[], C c) WITHIN 9"
+    lines = [
+        '{"ts": 1, "type": "A", "p": 10}\n{"ts": 2, "type": "B", "p": 1}',
+        '{"ts": 3, "type": "C", "p": 1}',
+        '{"ts": 4, "type": "C", "p": 1.5, "s": "x"}',
+    ]
+    out = tmp_path / f"found{suffix}"
+    given = ["-q", query, "-o", str(out)]
+    lines[0] = lines[0].replace('"p": 10', '"p": 10, "s": null')
+    status, _, err = told(lines, *given, monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 0, err
+    assert [each.name for each in tmp_path.iterdir()] == [out.name]
+    if suffix == ".csv":
+        written = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
+        assert [(row["c.p"], row["c.s"]) for row in written] == [("1", ""), ("1.5", "x")]
+        return
+    table = (
+        pyarrow.parquet.read_table(out)
+        if suffix == ".parquet"
+        else pyarrow.ipc.open_file(out).read_all()
+    )
+    found = [(row["c"]["p"], row["c"]["s"], row["b"][0]["p"]) for row in table.to_pylist()]
+    assert found == [(1, None, 1), (1.5, "x", 1)]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_a_file_does_not_take_values_of_another_kind(
+    suffix: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Where no condition names the column; what was written stays readable."""
+    out = tmp_path / f"found{suffix}"
+    lines = ["ts,type,u\n1,A,9007199254740993\n2,B,3", "3,B,1.5"]
+    given = ["-q", "EVENT SEQ(A a, B b) WITHIN 9", "-o", str(out)]
+    status, _, err = told(lines, *given, monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 1
+    assert f"{out}: a column has one kind in such a file, and now there is another" in err
+    assert f"what was written so far is in {out}.partial" in err
+    assert [each.name for each in tmp_path.iterdir()] == [f"{out.name}.partial"]
+    if suffix == ".parquet":
+        assert pyarrow.parquet.read_table(f"{out}.partial").num_rows == 1
+    else:
+        assert pyarrow.ipc.open_file(f"{out}.partial").read_all().num_rows == 1
 
 
 @pytest.mark.parametrize(
