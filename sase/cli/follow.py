@@ -112,13 +112,21 @@ def _expect(rows: Following, problem: BindingError) -> None:
 
 def _found(matcher: Matcher, rows: Following) -> Iterator[tuple[Matches, int]]:
     """The matches of each push, and how many of its rows were bad."""
-    from sase.errors import DataError
+    from sase.errors import DataError, PlanError, SchemaError
 
     for events in rows:
         try:
             matches = matcher.push(events)
         except DataError as problem:
             raise rows.fault(problem) from problem
+        except (PlanError, SchemaError):
+            say(
+                [
+                    f"what columns hold is known of the first lines of {rows.name} only: let them"
+                    " have a value in each column that the query names"
+                ]
+            )
+            raise
         yield matches, matches.report.bad
         matcher.take_late()  # their number is told, and they would be kept for ever
     yield matcher.finish(), 0

@@ -475,6 +475,17 @@ def test_moments_of_finer_seconds(
     assert (status, json.loads(found[0])["ts_end"]) == (0, "2026-01-01T00:00:02.500000")
 
 
+def test_what_must_be_known_from_the_beginning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chunks = ['{"ts": 1, "type": "A"}', '{"ts": 2, "type": "B", "n": "b"}']
+    given = ["-q", "EVENT SEQ(A a, B b) WHERE a.n < b.n WITHIN 5"]
+    status, _, err = told(chunks, *given, monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 2
+    assert "let them have a value in each column that the query names" in err
+    assert "`a.n` is a string, which `<` must know" in err
+
+
 def test_tabs(tmp_path: Path) -> None:
     path = tmp_path / "events.tsv"
     path.write_text("ts\ttype\n1\tA\n", encoding="utf-8")
