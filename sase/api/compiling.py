@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_name, check_names, check_number, check_params, check_query
-from sase.api.given import check_on_bad_row, check_output, schema_of
+from sase.api.given import check_on_bad_row, check_output, is_of_files, readable, schema_of
 from sase.api.plan import Plan
+from sase.api.settled import bound_to_files
 from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery
 from sase.binding.lateness import lateness_in
@@ -125,9 +126,10 @@ def compiled(
     check_name("plan", plan, may_be_none=False)
     check_number("limit", limit)
     check_on_bad_row(on_bad_row)
-    known = schema_of(schema, mends=on_bad_row == "quarantine", **columns)
+    known, bound = _bound(query, schema, params or {}, on_bad_row == "quarantine", columns)
     allowed = None if lateness is None else lateness_in(lateness, known)
-    bound = bind_text(query, known, parameters=dict(params or {}), flat=flat)
+    if flat:
+        bound = bind_text(query, known, parameters=dict(params or {}), flat=True)
     recipe = read_recipe(plan)
     check_output(output)
     basic = _limited(basic_plan(_with_all(bound) if assumes else bound), limit)
@@ -136,6 +138,27 @@ def compiled(
         apart = () if whole else bound.equivalences
         basic = exchanged(basic, replace(the(basic, Transformation), apart=apart))
     return Compiled(query, bound, known, recipe, basic, on_bad_row, allowed)
+
+
+def _bound(
+    query: str,
+    given: object,
+    parameters: Mapping[str, object],
+    judges: bool,
+    columns: Mapping[str, Any],
+) -> tuple[Schema, BoundQuery]:
+    """The schema that events have, or that is given, and the query bound to it."""
+    events = (
+        given if isinstance(given, Schema) else readable(given, columns["time"], keeps_rows=judges)
+    )
+
+    def describe() -> Schema:
+        return schema_of(events, mends=judges, **columns)
+
+    if is_of_files(events):
+        return bound_to_files(query, events, describe, dict(parameters), judges=judges)
+    known = describe()
+    return known, bind_text(query, known, parameters=dict(parameters))
 
 
 def _with_all(bound: BoundQuery) -> BoundQuery:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from sase.api.checks import check_name
 from sase.binding import Schema
-from sase.errors import DataError, PlanError
+from sase.errors import PlanError
 from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -32,9 +31,8 @@ def schema_of(given: object, *, mends: bool, **keywords: Any) -> Schema:
     inputs = readable(given, keywords["time"], keeps_rows=mends)
     if isinstance(inputs, Files):
         keywords |= named(inputs.schema.names, **keywords)
+        inputs.check(keywords[role] for role in ("time", "type", "seq"))
         return describe(inputs.schema, mends=mends, **keywords)
-    if inputs.of_files:
-        keywords |= named(inputs.tables[0].names, **keywords)
     return describe(inputs, mends=mends, **keywords)
 
 
@@ -78,16 +76,15 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
     if isinstance(events, Files):
         return events
     if is_path(events):
-        try:
-            return open_files(events, time)
-        except DataError as problem:
-            from sase.engine.files.salvage import salvaged_from
-
-            rows = salvaged_from(events, time) if keeps_rows and problem.row is not None else None
-            if rows is None:
-                raise
-            return replace(opened(rows, keeps_rows=keeps_rows), of_files=True)
+        return open_files(events, time, judges=keeps_rows)
     return opened(events, keeps_rows=keeps_rows).drained()
+
+
+def is_of_files(events: object) -> TypeGuard[Files]:
+    """Whether events are files that are open."""
+    from sase.engine.files import Files
+
+    return isinstance(events, Files)
 
 
 def check_output(given: str) -> None:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sase.engine.events import Events, opened
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.resolving import resolve
-from sase.engine.files import Files, is_path, open_files
-from sase.engine.files.salvage import TEXTS, salvaged
+from sase.engine.files import MOST_HELD, Files, is_path, open_files
+from sase.engine.files.salvage import salvaged
+from sase.engine.files.settling import settle
 from sase.engine.files.skipping import Wanted
 from sase.engine.files.sorting import in_order, is_sorted
 from sase.engine.found import Part
@@ -31,8 +32,6 @@ Watch: TypeAlias = Callable[[int], object]
 Choose: TypeAlias = Callable[[EnginePlan, Events], EnginePlan]
 Ticks: TypeAlias = Callable[[], int]
 
-# The bytes of columns that are read as a whole; what is larger goes through in pieces.
-MOST_HELD = 1 << 30
 ONE_THREAD = (
     "one thread searched: there is no window to cut by, and no attribute all events agree on"
 )
@@ -61,7 +60,10 @@ def run(
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
     if is_path(events):
-        events = open_files(events, plan.schema.time)
+        judges = plan.on_bad_row == "quarantine"
+        events = open_files(events, plan.schema.time, judges=judges)
+        shows_all = plan.scan.columns is None
+        settle(events, plan.named, shows_all=shows_all, judges=judges, most=held)
     if not isinstance(events, Files):
         return Matches(_in_memory(plan, events, threads, watch, choose, clock), most=most)
     names = _columns(plan, events)
@@ -107,7 +109,7 @@ def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
     except DataError as problem:
         is_of_a_row = problem.row is not None
         is_named = problem.column is None or problem.column in plan.named
-        if not is_of_a_row or files.format not in TEXTS:
+        if not is_of_a_row or not files.is_text:
             raise
         if plan.on_bad_row == "error" and is_named:
             raise

@@ -36,7 +36,7 @@ def frame_of(spark: SparkSession, files: Files, plan: EnginePlan) -> DataFrame:
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     shown = to_arrow_schema(schema, timezone=zone)
     numbers = spark.range(0, len(files.paths), 1, len(files.paths))
-    return numbers.mapInArrow(FileTask(files, plan.named, shown), schema)
+    return numbers.mapInArrow(FileTask(replace(files, kept=None), plan.named, shown), schema)
 
 
 def check_unit(files: Files, plan: EnginePlan) -> None:

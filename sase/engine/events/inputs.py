@@ -124,14 +124,10 @@ class Input:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All tables of events; `typed` if each holds one type, given by its name.
-
-    In those that are `of_files` columns may be known by their usual names.
-    """
+    """All tables of events; `typed` if each holds one type, given by its name."""
 
     tables: tuple[Input, ...]
     typed: bool = False
-    of_files: bool = False
 
     def drained(self) -> Inputs:
         """The same with everything in memory: a reader can be read once only."""
@@ -240,8 +236,10 @@ def _of_frame(frame: object, type_name: str | None, keeps_rows: bool) -> Input:
 def _of_files(path: str | PathLike[str], type_name: str | None) -> Input:
     """Files as a whole; a run that has no other input reads only the columns that it needs."""
     from sase.engine.files import open_files
+    from sase.engine.files.settling import settle
 
     files = open_files(path)
+    settle(files, (), shows_all=True, judges=False)
     table, counts = files.table(files.schema.names)
     return Input(table, type_name, files=counts)
 

@@ -26,12 +26,13 @@ from sase.engine.events.rows import (
     INSTEAD_OF_GREAT,
     UNREADABLE,
     ZONES,
+    Unread,
     array_of,
     first_misfit,
     fits,
     is_zoned,
 )
-from sase.engine.events.stream import Mask
+from sase.engine.events.stream import Int64s, Mask
 
 # The kinds that a column may have; any if there are none.
 Kinds = Collection[Kind]
@@ -152,7 +153,9 @@ def mended(values: Sequence[Any], kinds: Kinds) -> Mended:
     target = _target(found, kinds)
     accepted = _accepted(target)
     good = np.array([kind is None or kind in accepted for kind in found], np.bool_)
-    misfits = [(f"the column holds {target.value}s; give it values of one type", ~good)]
+    unread = np.array([isinstance(value, Unread) for value in values], np.bool_)
+    misfits = [(f"the column holds {target.value}s; give it values of one type", ~good & ~unread)]
+    misfits += _reasons(values, np.flatnonzero(unread))
     if target in (Kind.INTEGER, Kind.FLOAT):
         low, high, why = _BOUNDS[target]
         beyond = np.array(
@@ -171,6 +174,14 @@ def mended(values: Sequence[Any], kinds: Kinds) -> Mended:
         misfits.append((ZONES, mixed & good))
         good &= ~mixed
     return _made(values, good, misfits)
+
+
+def _reasons(values: Sequence[Any], unread: Int64s) -> list[tuple[str, Mask]]:
+    """Why values could not be read, as those say who tried."""
+    found: dict[str, Mask] = {}
+    for row in unread:
+        found.setdefault(values[row].why, np.zeros(len(values), np.bool_))[row] = True
+    return list(found.items())
 
 
 _BOUNDS = {

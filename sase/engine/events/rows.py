@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -22,6 +23,21 @@ INSTEAD_OF_GREAT = (
 ZONES = "a time zone is given of some of the moments, and not of others: give it of all, or of none"
 # What is raised for values of which Arrow makes no array, by it or by Python below.
 UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """What stands in a file where there should be a value, or if it `is_line` a row; and why not.
+
+    No column has such values, so they are in bad rows.
+    """
+
+    text: str
+    why: str
+    is_line: bool = False
+
+    def __str__(self) -> str:
+        return self.text
 
 
 def table_of_rows(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+CSV = ("csv", "tsv")
+TEXTS = (*CSV, "json")
 # What stands for a missing value in CSV, unless it is quoted.
 MISSING = ["", "NULL", "null"]
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -27,8 +29,13 @@ def reader(format: str, strings: Collection[str] = ()) -> Any:
     return dataset.IpcFileFormat()
 
 
-def csv_options(format: str, kinds: Mapping[str, pa.DataType]) -> dict[str, Any]:
-    """How Arrow reads CSV, whichever of its functions does, with the types of some columns."""
+def csv_options(
+    format: str, kinds: Mapping[str, pa.DataType], columns: Sequence[str] = ()
+) -> dict[str, Any]:
+    """How Arrow reads CSV, whichever of its functions does, with the types of some columns.
+
+    No others are looked at than the `columns`, if there are any.
+    """
     from pyarrow import csv
 
     return {
@@ -37,6 +44,7 @@ def csv_options(format: str, kinds: Mapping[str, pa.DataType]) -> dict[str, Any]
         ),
         "convert_options": csv.ConvertOptions(
             column_types=kinds,
+            include_columns=list(columns),
             null_values=MISSING,
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
@@ -51,11 +59,21 @@ def as_read(format: str, schema: pa.Schema, given: Collection[str]) -> tuple[pa.
     """
     if format not in ("parquet", "csv", "tsv"):
         return schema, []
-    strings = [field.name for field in schema if _is_string(field.type)]
+    strings = [field.name for field in schema if is_string(field.type)]
     strings = [name for name in strings if name not in given]
     fields = [field.with_type(DICTIONARY) if field.name in strings else field for field in schema]
     return pa.schema(fields), strings
 
 
-def _is_string(kind: pa.DataType) -> bool:
+def is_string(kind: pa.DataType) -> bool:
+    """Whether a column holds plain text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_text(value: str) -> bool:
+    """Whether what was decoded was UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

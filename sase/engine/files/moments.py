@@ -29,17 +29,24 @@ def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.Data
     return found
 
 
-def with_moments(table: pa.Table, moments: Mapping[str, pa.DataType], path: str) -> pa.Table:
-    """A table of a file with the text of some columns as moments, as far as it has them."""
+def with_moments(
+    table: pa.Table, moments: Mapping[str, pa.DataType], path: str, first: int = 0
+) -> pa.Table:
+    """A table of a file with the text of some columns as moments, as far as it has them.
+
+    Its `first` row has this number in the file.
+    """
     for name, kind in moments.items():
         index = table.schema.get_field_index(name)
         if index >= 0:
-            column = _parsed(table.column(index), kind, name, path)
+            column = _parsed(table.column(index), kind, name, path, first)
             table = table.set_column(index, pa.field(name, kind), column)
     return table
 
 
-def _parsed(column: pa.ChunkedArray, kind: pa.DataType, name: str, path: str) -> pa.ChunkedArray:
+def _parsed(
+    column: pa.ChunkedArray, kind: pa.DataType, name: str, path: str, first: int
+) -> pa.ChunkedArray:
     """A column of text as moments; an error for the first value that is none."""
     texts = _as_texts(column)
     try:
@@ -47,12 +54,21 @@ def _parsed(column: pa.ChunkedArray, kind: pa.DataType, name: str, path: str) ->
     except pa.ArrowException as problem:
         row, value = next(
             (row, value)
-            for row, value in enumerate(texts.to_pylist())
+            for row, value in enumerate(texts.to_pylist(), first)
             if value is not None and not _all_are(pa.array([value]), kind)
         )
-        why = "this is no moment in the form of ISO 8601, such as 2026-01-31 12:00:00"
-        message = f"{path}, row {row} (from 0): `{name}` is {value!r}: {why}"
+        message = f"{path}, row {row} (from 0): `{name}` is {value!r}: {why_none(value, kind)}"
         raise DataError(message, row, name, value) from problem
+
+
+def why_none(text: str, kind: pa.DataType) -> str:
+    """Why text is no moment like the others of its column."""
+    values = pa.array([text])
+    if kind.tz is not None and _all_are(values, LOCAL):
+        return "this moment has no zone, and others do: add its offset, such as Z or +01:00"
+    if kind.tz is None and _all_are(values, ZONED):
+        return "this moment has a zone, and others have none: leave it out, or give all one"
+    return "this is no moment in the form of ISO 8601, such as 2026-01-31 12:00:00"
 
 
 def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

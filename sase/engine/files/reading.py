@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 
+from sase.engine.events.data_types import value_type
 from sase.engine.events.origin import FilePart
-from sase.engine.files.faults import fault_of, text_fault
-from sase.engine.files.finding import FoundFiles, find_files
-from sase.engine.files.formats import as_read, reader
-from sase.engine.files.moments import moments_among, with_moments
-from sase.engine.files.names import may_be_times
+from sase.engine.files.describing import described, given_by_folders, json_tables
+from sase.engine.files.faults import fault_of
+from sase.engine.files.formats import TEXTS
+from sase.engine.files.moments import with_moments
 from sase.engine.files.skipping import Wanted, kept_groups
 from sase.errors import DataError, SchemaError
 
-# What is looked at to find out what strings hold.
-SAMPLE = 1000
 # Rows of a batch when files are read piece by piece.
 BATCH = 1 << 18
+# The bytes of columns that are read as a whole; what is larger goes through in pieces.
+MOST_HELD = 1 << 30
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Files:
-    """Files of one format and their columns.
+    """Files of one format and what is known of their columns.
 
     `schema` has the columns that folders give, such as `day=1/`, behind those of the files. The
     text of `moments` can be parsed: it is where a query names the column, and otherwise left.
+    Columns in `conflicts` differ between the files by more than a query could bear that names them.
     """
 
     paths: tuple[str, ...]
@@ -42,6 +43,65 @@ class Files:
     stamps: tuple[tuple[int, int], ...]
     # The folder that was asked for, below which folders give columns.
     base: str | None = None
+    # The column that was said to hold the time, or None.
+    time: str | None = None
+    conflicts: Mapping[str, SchemaError] = field(default_factory=dict)
+    # What was read of each file to make sure of the types; whoever runs a query reads no more.
+    kept: tuple[pa.Table, ...] | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the types of columns are found out from their values."""
+        return self.format in TEXTS
+
+    @property
+    def given(self) -> Collection[str]:
+        """The columns that the names of folders give."""
+        return given_by_folders(self.paths, self.base)
+
+    def values_given(self) -> Iterator[dict[str, Any]]:
+        """What the names of its folders give for each file."""
+        from pyarrow import dataset  # which takes long, and who has tables needs none
+
+        for _, fragment in self._fragments():
+            yield dataset.get_partition_keys(fragment.partition_expression)
+
+    def check(self, named: Iterable[str | None]) -> None:
+        """Refuse columns to be named that differ between the files."""
+        for name in named:
+            if name is not None and name in self.conflicts:
+                raise self.conflicts[name]
+
+    def retype(self, kinds: Mapping[str, pa.DataType]) -> None:
+        """Take columns for others than they seemed by their first values; new ones may come."""
+        if not kinds:
+            return
+        given = self.given
+        schema = pa.schema([f.with_type(value_type(f.type)) for f in self.dataset.schema])
+        for name, kind in kinds.items():
+            index = schema.get_field_index(name)
+            if index < 0:
+                schema = schema.insert(len(schema) - len(given), pa.field(name, kind))
+            else:
+                schema = schema.set(index, pa.field(name, kind))
+        found = described(self.paths, self.format, self.base, schema, self.time, self.conflicts)
+        self.dataset, self.moments, self.schema = found
+        self.kept = None
+
+    def keep(self, names: Sequence[str], most: int, *, is_whole: bool = False) -> None:
+        """Read some columns to see that they can be; what takes no more bytes is kept.
+
+        Where the schema `is_whole` another column of JSON is an error.
+        """
+        is_kept, tables = self.weight(names) <= most, []
+        for path, fragment in self._fragments():
+            with self._watched(path, names):
+                if is_kept:
+                    tables.append(self._read(path, fragment, names, is_whole=is_whole))
+                else:
+                    for _ in self._read_in_batches(path, fragment, names, is_whole=is_whole):
+                        pass
+        self.kept = tuple(tables) if is_kept else None
 
     @property
     def size(self) -> int:
@@ -71,17 +131,61 @@ class Files:
         """
         columns = list(names)
         tables, parts, number = [self.empty(columns, named)], list[FilePart](), 0
-        for path, fragment in zip(self.paths, self.dataset.get_fragments(), strict=True):
+        for at, (path, fragment) in enumerate(self._fragments()):
             first = 0
-            with self._watched(path):
+            with self._watched(path, columns):
                 for piece, rows in self._pieces(fragment, wanted):
                     if piece is not None:
-                        read = piece.to_table(schema=self.dataset.schema, columns=columns)
+                        read = self._kept(at, columns)
+                        if read is None:
+                            read = self._read(path, piece, columns)
                         rows = read.num_rows
-                        tables.append(self._parsed(read, path, named))
+                        tables.append(self._parsed(read, path, named, first))
                         parts.append(FilePart(path, rows, first, number))
                     first, number = first + rows, number + rows
         return pa.concat_tables(tables), tuple(parts)
+
+    def _fragments(self) -> Iterator[tuple[str, Any]]:
+        return zip(self.paths, self.dataset.get_fragments(), strict=True)
+
+    def _kept(self, at: int, columns: list[str]) -> pa.Table | None:
+        """What has been read of a file, if these columns are among it."""
+        if self.kept is None or not set(columns) <= set(self.kept[at].column_names):
+            return None
+        return self.kept[at].select(columns)
+
+    def _read(
+        self, path: str, fragment: Any, columns: Sequence[str], *, is_whole: bool = False
+    ) -> pa.Table:
+        """Some columns of a file, or of a piece of it."""
+        schema = self.dataset.schema
+        if self.format != "json":
+            return fragment.to_table(schema=schema, columns=list(columns))
+        empty = schema.empty_table().select(list(columns))
+        read = self._read_in_batches(path, fragment, columns, is_whole=is_whole)
+        return pa.concat_tables([empty, *read])
+
+    def _read_in_batches(
+        self,
+        path: str,
+        fragment: Any,
+        columns: Sequence[str],
+        size: int = BATCH,
+        *,
+        is_whole: bool = False,
+    ) -> Iterator[pa.Table]:
+        if self.format == "json":
+            schema = self.dataset.schema
+            yield from json_tables(path, fragment, schema, columns, is_whole=is_whole)
+            return
+        scanned = fragment.to_batches(
+            schema=self.dataset.schema,
+            columns=list(columns),
+            batch_size=size,
+            batch_readahead=4,
+            fragment_readahead=1,
+        )
+        yield from (pa.Table.from_batches([batch]) for batch in scanned)
 
     def _pieces(self, fragment: Any, wanted: Wanted | None) -> Iterator[tuple[Any, int]]:
         """What is read of a file, as one or in runs of row groups; the rows of what is not."""
@@ -99,31 +203,26 @@ class Files:
         self, names: Iterable[str], named: Collection[str] | None = None, *, size: int = BATCH
     ) -> Iterator[tuple[FilePart, pa.Table]]:
         """Some columns of all files, piece by piece."""
-        wanted = list(names)
-        for path, fragment in zip(self.paths, self.dataset.get_fragments(), strict=True):
+        columns = list(names)
+        for path, fragment in self._fragments():
             first = 0
-            with self._watched(path):
-                scanned = fragment.to_batches(
-                    schema=self.dataset.schema,
-                    columns=wanted,
-                    batch_size=size,
-                    batch_readahead=4,
-                    fragment_readahead=1,
-                )
-                for batch in scanned:
-                    if batch.num_rows:
-                        table = self._parsed(pa.Table.from_batches([batch]), path, named)
-                        yield FilePart(path, batch.num_rows, first), table
-                        first += batch.num_rows
+            with self._watched(path, columns):
+                for table in self._read_in_batches(path, fragment, columns, size):
+                    if table.num_rows:
+                        yield (
+                            FilePart(path, table.num_rows, first),
+                            self._parsed(table, path, named, first),
+                        )
+                        first += table.num_rows
 
     @contextmanager
-    def _watched(self, path: str) -> Iterator[None]:
+    def _watched(self, path: str, columns: Collection[str]) -> Iterator[None]:
         """What Arrow raises as our error, and another if the file was changed meanwhile."""
         try:
             yield
             now = stamp(path)
         except (OSError, pa.ArrowException) as problem:
-            raise fault_of(path, self.format, self.schema, problem) from problem
+            raise fault_of(path, self.format, self.schema, problem, columns) from problem
         if now != self.stamps[self.paths.index(path)]:
             raise DataError(f"{path} was changed while it was read: run it again")
 
@@ -132,79 +231,11 @@ class Files:
         table = self.dataset.schema.empty_table().select(list(names))
         return self._parsed(table, self.paths[0], named)
 
-    def _parsed(self, table: pa.Table, path: str, named: Collection[str] | None) -> pa.Table:
+    def _parsed(
+        self, table: pa.Table, path: str, named: Collection[str] | None, first: int = 0
+    ) -> pa.Table:
         wanted = {n: kind for n, kind in self.moments.items() if named is None or n in named}
-        return with_moments(table, wanted, path)
-
-
-def open_files(path: str | os.PathLike[str], time: str | None = None) -> Files:
-    """The files that a path means, with the columns of all of them; `time` may be the time's."""
-    found = find_files(path)
-    stamps = tuple(map(stamp, found.paths))
-    empty = [each for each, (size, _) in zip(found.paths, stamps, strict=True) if size == 0]
-    if empty:
-        raise DataError(f"{empty[0]} is empty: it has no columns")
-    schema = _schema(found.paths, found.format, found.base)
-    readable, strings = as_read(found.format, schema, _given_by_folders(found))
-    dataset = _dataset(found.paths, reader(found.format, strings), found.base, readable)
-    times = may_be_times(schema.names, time)
-    moments = _moments(dataset, strings or _strings(readable), times, found.paths[0], found.format)
-    shown = pa.schema(
-        [field.with_type(moments.get(field.name, field.type)) for field in dataset.schema]
-    )
-    return Files(found.paths, found.format, shown, dataset, moments, stamps, found.base)
-
-
-def _given_by_folders(found: FoundFiles) -> frozenset[str]:
-    """The columns that the names of folders give, such as `day=1`."""
-    if found.base is None:
-        return frozenset()
-    within = (os.path.relpath(path, found.base).split(os.sep)[:-1] for path in found.paths)
-    return frozenset(part.partition("=")[0] for parts in within for part in parts if "=" in part)
-
-
-def _schema(paths: tuple[str, ...], format: str, base: str | None) -> pa.Schema:
-    """The columns of all files, of which some may lack a few."""
-    schemas = []
-    for path in paths:
-        try:
-            schema = _dataset((path,), reader(format), base, None).schema
-        except (OSError, pa.ArrowException) as problem:
-            raise fault_of(path, format, None, problem) from problem
-        if format in ("csv", "tsv") and any(pa.types.is_binary(kind) for kind in schema.types):
-            raise text_fault(path, format, schema)
-        schemas.append(schema)
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive")
-    except pa.ArrowException as problem:
-        raise SchemaError(f"the files have columns of different kinds: {problem}") from problem
-
-
-def _dataset(
-    paths: tuple[str, ...], format: Any, base: str | None, schema: pa.Schema | None
-) -> Any:
-    from pyarrow import dataset  # which takes long, and who has tables needs none
-
-    folders = None if base is None else dataset.partitioning(flavor="hive")
-    return dataset.dataset(
-        list(paths), schema, format, partitioning=folders, partition_base_dir=base
-    )
-
-
-def _strings(schema: pa.Schema) -> list[str]:
-    return [field.name for field in schema if pa.types.is_string(field.type)]
-
-
-def _moments(
-    dataset: Any, strings: Sequence[str], times: Sequence[str], path: str, format: str
-) -> dict[str, pa.DataType]:
-    """The columns of strings that hold moments, by their first values."""
-    if not strings:
-        return {}
-    try:
-        return moments_among(dataset.head(SAMPLE, columns=list(strings)), times)
-    except (OSError, pa.ArrowException) as problem:
-        raise fault_of(path, format, dataset.schema, problem) from problem
+        return with_moments(table, wanted, path, first)
 
 
 def stamp(path: str) -> tuple[int, int]:

@@ -1,16 +1,13 @@
 """Files of text that Arrow cannot read as they are: row by row, with every value that can be read.
 
 A value that does not fit its column stays the text that it is, and a line that cannot be read at
-all stands in the time column: whoever loads the rows says that they are bad, and why.
+all stands in the time column with the reason: whoever loads the rows says that they are bad.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -18,69 +15,62 @@ from typing import Any
 import pyarrow as pa
 
 from sase.engine.events.data_types import value_type
-from sase.engine.files.finding import find_files
-from sase.engine.files.formats import MISSING
-from sase.engine.files.names import usual_time
+from sase.engine.events.rows import Unread
+from sase.engine.files.csv_types import records, text_of
+from sase.engine.files.faults import NO_TEXT, no_json, no_object
+from sase.engine.files.formats import MISSING, is_text
+from sase.engine.files.moments import why_none
 from sase.engine.files.reading import Files
 
 Row = dict[str, Any]
-TEXTS = ("csv", "tsv", "json")
+# Where a line stands that could not be read.
+LINE = "\0line"
 
 
 def salvaged(files: Files, time: str) -> list[Row]:
-    """All rows of files whose columns are known."""
+    """All rows of files, with the values of their columns as far as they are that."""
     kinds = {field.name: files.moments.get(field.name, field.type) for field in files.schema}
-    return _salvaged(files.paths, files.format, kinds, time)
-
-
-def salvaged_from(path: str | os.PathLike[str], time: str) -> list[Row] | None:
-    """All rows of the files of text that a path means, the columns of which cannot be found out."""
-    found = find_files(path)
-    return _salvaged(found.paths, found.format, {}, time) if found.format in TEXTS else None
-
-
-def _salvaged(
-    paths: Sequence[str], format: str, kinds: Mapping[str, pa.DataType], time: str
-) -> list[Row]:
     rows: list[Row] = []
-    for path in paths:
+    for path, given in zip(files.paths, files.values_given(), strict=True):
         with pa.input_stream(path) as file:
             text = text_of(file.read())
-        rows += _of_json(text) if format == "json" else rows_of_csv(text, format, kinds)
-    names = list(dict.fromkeys(name for row in rows for name in row if name != LINE))
-    time = time if time in names else usual_time(names) or time
+        read = _of_json(text) if files.format == "json" else rows_of_csv(text, files.format, kinds)
+        rows += (_with_reasons(row) | given for row in read)
     for row in rows:
         if LINE in row:
             row[time] = row.pop(LINE)
     for name, kind in kinds.items():
         if pa.types.is_timestamp(kind):
             parse_moments(rows, name, kind)
-    if time not in kinds:
-        parse_moments(rows, time, None)
+            for row in rows:
+                if isinstance(row.get(name), str):
+                    row[name] = Unread(row[name], why_none(row[name], kind))
     return rows
 
 
-# Where a line stands that could not be read.
-LINE = "\0line"
-
-
-def text_of(data: bytes) -> str:
-    """What bytes say in UTF-8; those that say nothing stay what they are."""
-    return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+def _with_reasons(row: Row) -> Row:
+    """A row of which those values say what is wrong with them that are no text."""
+    for name, value in row.items():
+        if isinstance(value, str) and not value.isascii() and not is_text(value):
+            row[name] = Unread(value, f"this {NO_TEXT}")
+    return row
 
 
 def rows_of_csv(text: str, format: str, kinds: Mapping[str, pa.DataType]) -> Iterator[Row]:
     """Rows with values of the kinds of their columns, where they are that; others at `LINE`."""
-    delimiter = "\t" if format == "tsv" else ","
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    names = next(lines, [])
+    lines = records(text, format)
+    _, names = next(lines, ("", []))
     readers = [_reader(kinds.get(name)) for name in names]
-    for values in lines:
+    for raw, values in lines:
         if len(values) == len(names):
             each = zip(names, readers, values, strict=True)
             yield {n: None if value in MISSING else read(value) for n, read, value in each}
         elif values:
-            yield dict.fromkeys(names) | {LINE: delimiter.join(values)}
+            why = f"expected {len(names)} columns, got {len(values)}"
+            if raw.count('"') % 2:
+                why += ": a quote is opened and never closed"
+            line = Unread(raw.rstrip("\r\n"), why, is_line=True)
+            yield dict.fromkeys(names) | {LINE: line}
 
 
 def _of_json(text: str) -> Iterator[Row]:
@@ -88,9 +78,11 @@ def _of_json(text: str) -> Iterator[Row]:
         if line.strip():
             try:
                 row = json.loads(line)
-            except ValueError:
-                row = None
-            yield row if isinstance(row, dict) else {LINE: line}
+            except ValueError as problem:
+                yield {LINE: Unread(line, no_json(problem), is_line=True)}
+                continue
+            is_row = isinstance(row, dict)
+            yield row if is_row else {LINE: Unread(line, no_object(row), is_line=True)}
 
 
 def _reader(kind: pa.DataType | None) -> Callable[[str], Any]:

@@ -16,12 +16,11 @@ from sase.engine.events import Events
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.origin import FilePart
 from sase.engine.expressions import Interner, columns_needed
-from sase.engine.files import Files
-from sase.engine.files.salvage import TEXTS, salvaged
+from sase.engine.files import MOST_HELD, Files
+from sase.engine.files.salvage import salvaged
 from sase.engine.front import loader_of
 from sase.engine.history import History, Piece
 from sase.engine.plan import EnginePlan
-from sase.engine.running import MOST_HELD
 from sase.engine.why.candidates import Attributes, of_types
 from sase.errors import DataError
 from sase.lang.ast import StrategyName
@@ -120,7 +119,7 @@ def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[object,
     try:
         table, parts = files.table(columns, wanted)
     except DataError as problem:
-        if problem.row is None or plan.on_bad_row == "error" or files.format not in TEXTS:
+        if problem.row is None or plan.on_bad_row == "error" or not files.is_text:
             raise
         return salvaged(files, plan.schema.time), True
     return Inputs((Input(table, files=parts),)), True

@@ -369,7 +369,7 @@ def test_a_broken_row_of_csv(line: str, message: str, tmp_path: Path) -> None:
 def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
     for content, line in (("ts,type,id\n1,café,1\n", 2), (many("100000,café,1"), 100_002)):
         (tmp_path / "e.csv").write_bytes(content.encode("latin-1"))
-        assert f"line {line}: this is not UTF-8" in fault(tmp_path / "e.csv")
+        assert f"line {line}: `type` is not UTF-8" in fault(tmp_path / "e.csv")
 
 
 @pytest.mark.parametrize(

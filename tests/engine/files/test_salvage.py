@@ -21,7 +21,10 @@ def put_aside(path: Path, query: str) -> tuple[list[dict[str, int]], list[tuple[
 
 @pytest.mark.parametrize("before", [0, 50_000], ids=["at once", "when the types are clear"])
 def test_csv(before: int, tmp_path: Path) -> None:
-    """The rows that fit are as good as in a file without the others, which are numbered, too."""
+    """The rows that fit are as good as in a file without the others, which are numbered, too.
+
+    A column is text if any of its values is, for whoever compares it with its like alone.
+    """
     first = [f"2025-01-01 00:00:00,C,{number},3" for number in range(before)]
     bad = ["yesterday,A,1,6", "2026-01-01 00:00:00,A", "2026-01-01 00:00:00,A,abc,3"]
     odd = "2026-01-01 00:00:02,C,1,text in a column that no query names"
@@ -34,8 +37,10 @@ def test_csv(before: int, tmp_path: Path) -> None:
     assert aside == [
         (before + 1, "timestamp"),
         (before + 2, "timestamp"),  # a line that is no row
-        (before + 3, "id"),
     ]
+    rows, aside = put_aside(path, query.replace("[id]", "[id] AND a.id > 0"))
+    assert rows == [{"a": before, "b": before + 4, "c": before + 5}]
+    assert aside[2:] == [(before + 3, "id")]
     with pytest.raises(sase.DataError):
         sase.match(query, path)
 
@@ -88,3 +93,40 @@ def test_parquet_that_is_truncated_cannot_be_salvaged(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(sase.DataError, match="truncated"):
         sase.match("EVENT A a", path, on_bad_row="quarantine")
+
+
+def reasons(path: Path, query: str = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9") -> list[str]:
+    found = sase.match(query, path, on_bad_row="quarantine")
+    return found.report.quarantined["sase_reason"].to_pylist()
+
+
+def test_a_broken_line_changes_no_column(tmp_path: Path) -> None:
+    """The types are those of the other lines, as they are without it."""
+    path = tmp_path / "e.csv"
+    good = "ts,type,id\n1,A,7\n2,B,7\n3,A,abc\n4,B,abc\n"
+    for text, bad in ((good, []), (good + "6,A,x,y\n", [4])):
+        path.write_text(text, encoding="utf-8")
+        found = sase.match("EVENT SEQ(A a, B b) WHERE [id] WITHIN 9", path, on_bad_row="quarantine")
+        assert found.rows.to_pylist() == [{"a": 0, "b": 1}, {"a": 2, "b": 3}]
+        assert found.report.quarantined["sase_row"].to_pylist() == bad
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "why"),
+    [
+        ("e.csv", b"2,A,7,8", "expected 3 columns, got 4"),
+        ("e.csv", b'2,"A,7', "expected 3 columns, got 2: a quote is opened and never closed"),
+        ("e.csv", b"2,A,\xe9", "this is not UTF-8: convert the file"),
+        ("e.jsonl", b'{"ts": 2,', "this is no JSON: "),
+        ("e.jsonl", b"[2]", "every line is an object, and this is [2]"),
+        ("e.jsonl", b'{"ts": 2, "type": "A", "id": "\xe9"}', "this is not UTF-8"),
+    ],
+)
+def test_reasons(name: str, line: bytes, why: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    first = b"ts,type,id\n1,A,7" if name == "e.csv" else b'{"ts": 1, "type": "A", "id": "7"}'
+    path.write_bytes(first + b"\n" + line + b"\n")
+    (found,) = reasons(path)
+    assert found.startswith(why)
+    with pytest.raises(sase.DataError, match=r"line \d: "):
+        sase.match("EVENT SEQ(A a, B b) WHERE [id] WITHIN 9", path)
