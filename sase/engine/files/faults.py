@@ -30,6 +30,8 @@ def fault_of(
     if isinstance(problem, FileNotFoundError):
         return DataError(f"{path} is not there any more")
     message = str(problem)
+    if isinstance(problem, OSError):
+        return DataError(f"{path} cannot be read: {message}")
     kinds = {}
     if schema is not None:
         wanted = schema.names if columns is None else columns

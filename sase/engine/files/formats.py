@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 CSV = ("csv", "tsv")
 TEXTS = (*CSV, "json")
+UTF_16 = "is text in UTF-16: convert it, for example with  iconv -f UTF-16 -t UTF-8"
 # What stands for a missing value in CSV, unless it is quoted.
 MISSING = ["", "NULL", "null"]
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -68,6 +70,11 @@ def as_read(format: str, schema: pa.Schema, given: Collection[str]) -> tuple[pa.
 def is_string(kind: pa.DataType) -> bool:
     """Whether a column holds plain text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_utf_16(first: bytes) -> bool:
+    """Whether the first bytes of a text are of UTF-16: its mark, or a 0 in every character."""
+    return first.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in first
 
 
 def is_text(value: str) -> bool:

@@ -10,8 +10,8 @@ from sase.engine.events.data_types import value_type
 from sase.engine.files.csv_types import number_type, table_of_good_lines
 from sase.engine.files.describing import dataset_of, described, given_by_folders
 from sase.engine.files.faults import fault_of
-from sase.engine.files.finding import FoundFiles, find_files
-from sase.engine.files.formats import CSV, is_string, reader
+from sase.engine.files.finding import FoundFiles, find_files, format_of
+from sase.engine.files.formats import CSV, TEXTS, UTF_16, is_string, is_utf_16, reader
 from sase.engine.files.json_lines import schema_of_lines
 from sase.engine.files.names import may_be_times
 from sase.engine.files.reading import Files, stamp
@@ -31,6 +31,9 @@ def open_files(
     empty = [each for each, (size, _) in zip(found.paths, stamps, strict=True) if size == 0]
     if empty:
         raise DataError(f"{empty[0]} is empty: it has no columns")
+    if found.format in TEXTS:
+        for each in found.paths:
+            _check_is_no_utf_16(each)
     schema, conflicts = _schema(found, judges=judges)
     dataset, moments, shown = described(
         found.paths, found.format, found.base, schema, time, conflicts
@@ -41,6 +44,17 @@ def open_files(
     if found.format in CSV:
         files.retype(_numbers_among_times(files))
     return files
+
+
+def _check_is_no_utf_16(path: str) -> None:
+    """Refuse text of which every second byte is none, before lines are looked for in it."""
+    try:
+        with pa.input_stream(path) as file:
+            first = file.read(4)
+    except OSError as problem:
+        raise fault_of(path, format_of(path), None, problem) from problem
+    if is_utf_16(first):
+        raise DataError(f"{path} {UTF_16}")
 
 
 def _numbers_among_times(files: Files) -> dict[str, pa.DataType]:
