@@ -33,9 +33,10 @@ def described(
 
     Of columns in `conflicts` the values are shown as plain text.
     """
-    readable, strings = as_read(format, schema, {*given_by_folders(paths, base), *conflicts})
+    given = {*given_by_folders(paths, base), *conflicts}
+    readable, strings = as_read(format, schema, given)
     dataset = dataset_of(paths, reader(format, strings), base, readable)
-    texts = [name for name in _strings(readable) if name not in conflicts]
+    texts = [name for name in _strings(readable) if name not in given]
     times = may_be_times(schema.names, time)
     moments = _moments(dataset, strings or texts, times, paths, format)
     fields = [field.with_type(moments.get(field.name, field.type)) for field in dataset.schema]

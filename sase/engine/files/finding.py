@@ -31,7 +31,10 @@ USUAL = (
 
 
 class FoundFiles(NamedTuple):
-    """Files of one format, in the order in which they are read; `base` is the folder asked for."""
+    """Files of one format, in the order in which they are read.
+
+    Below `base` the names of folders may be columns, such as `day=1/`.
+    """
 
     paths: tuple[str, ...]
     format: str
@@ -46,16 +49,15 @@ def is_path(events: object) -> TypeGuard[str | os.PathLike[str]]:
 def find_files(path: str | os.PathLike[str]) -> FoundFiles:
     """The files that a path means: itself, all in a folder and below, or what a pattern matches."""
     name = os.fspath(path)
+    base: str | None
     if os.path.isdir(name):
-        found, base = _below(name), name
+        found, base = _below(name), _base(name) or name
         if not found:
             raise DataError(f"{name}: there are no files of events in this folder: {USUAL}")
     elif os.path.exists(name):
-        found, base = [name], None
+        found, base = [name], _base(os.path.dirname(name))
     else:
-        found, base = sorted(filter(os.path.isfile, glob.glob(name, recursive=True))), None
-        if not found:
-            raise DataError(_missing(name))
+        found, base = _matched(name), _base(os.path.dirname(name))
     formats = {format_of(each): each for each in reversed(found)}
     if len(formats) > 1:
         examples = " and ".join(sorted(formats.values()))
@@ -84,11 +86,36 @@ def _below(folder: str) -> list[str]:
     return sorted(found)
 
 
+def _matched(pattern: str) -> list[str]:
+    """The files that a pattern matches, without those that jobs leave where it does not say so."""
+    every = sorted(glob.glob(pattern, recursive=True))
+    said = set(Path(pattern).parts)
+    found = [
+        each
+        for each in every
+        if os.path.isfile(each) and not any(map(_is_left, set(Path(each).parts) - said - {".."}))
+    ]
+    if not found:
+        raise DataError(_missing(pattern, is_matched=bool(every)))
+    return found
+
+
+def _base(folder: str) -> str | None:
+    """The folder above the first one whose name is a value or a part of a pattern."""
+    parts = Path(folder).parts
+    for number, part in enumerate(parts):
+        if "=" in part or glob.has_magic(part):
+            return os.path.join(*parts[:number]) if number else os.curdir
+    return None
+
+
 def _is_left(name: str) -> bool:
     return name.startswith((".", "_")) or name.endswith((".partial", ".crc"))
 
 
-def _missing(name: str) -> str:
+def _missing(name: str, *, is_matched: bool = False) -> str:
+    if is_matched and any(map(os.path.isdir, glob.iglob(name, recursive=True))):
+        return f"{name}: this pattern matches folders and no files: try  {os.path.join(name, '*')}"
     if glob.has_magic(name):
         return f"{name}: no file matches this pattern"
     folder = Path(name).parent

@@ -7,7 +7,7 @@ import os
 import pyarrow as pa
 
 from sase.engine.events.data_types import value_type
-from sase.engine.files.csv_types import number_type, table_of_good_lines
+from sase.engine.files.csv_types import header_of, number_type, table_of_good_lines
 from sase.engine.files.describing import dataset_of, described, given_by_folders
 from sase.engine.files.faults import fault_of
 from sase.engine.files.finding import FoundFiles, find_files, format_of
@@ -34,6 +34,8 @@ def open_files(
     if found.format in TEXTS:
         for each in found.paths:
             _check_is_no_utf_16(each)
+    if _has_own(found):
+        found = found._replace(base=None)
     schema, conflicts = _schema(found, judges=judges)
     dataset, moments, shown = described(
         found.paths, found.format, found.base, schema, time, conflicts
@@ -55,6 +57,21 @@ def _check_is_no_utf_16(path: str) -> None:
         raise fault_of(path, format_of(path), None, problem) from problem
     if is_utf_16(first):
         raise DataError(f"{path} {UTF_16}")
+
+
+def _has_own(found: FoundFiles) -> bool:
+    """Whether the files have themselves a column that their folders give."""
+    given = given_by_folders(found.paths, found.base)
+    path = found.paths[0]
+    if not given:
+        return False
+    if found.format in CSV:
+        return not given.keys().isdisjoint(header_of(path, found.format))
+    try:
+        own = dataset_of((path,), reader(found.format), None, None).schema
+    except (OSError, pa.ArrowException):
+        return False  # which is told when its columns are looked for
+    return not given.keys().isdisjoint(own.names)
 
 
 def _numbers_among_times(files: Files) -> dict[str, pa.DataType]:

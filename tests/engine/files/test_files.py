@@ -99,6 +99,36 @@ def test_folders_may_be_columns(tmp_path: Path) -> None:
     assert [(row["a"]["ts"], row["c"]["ts"], row["c"]["shop"]) for row in found] == [(1, 5, 7)]
 
 
+@pytest.mark.parametrize("write", [parquet, csv, jsonl])
+def test_folders_are_columns_however_files_are_found(
+    write: Callable[[Path, object], None], tmp_path: Path
+) -> None:
+    suffix = {parquet: ".parquet", csv: ".csv", jsonl: ".jsonl"}[write]
+    for number, day in enumerate(["2026-01-30", "2026-01-31"]):
+        (tmp_path / f"day={day}" / "_tmp").mkdir(parents=True)
+        for row in ROWS[:2]:
+            path = tmp_path / f"day={day}" / f"{row['type']}{suffix}"
+            write(path, [{**row, "ts": row["ts"] + number}])
+        (tmp_path / f"day={day}" / "_tmp" / f"e{suffix}").write_text("left", encoding="utf-8")
+    last = "day=2026-01-31"
+    for path, count in (
+        (tmp_path, 2), (tmp_path / "*" / f"*{suffix}", 2), (tmp_path / "**" / f"*{suffix}", 2),
+        (tmp_path / last, 1), (tmp_path / "*31" / "*", 1),
+    ):  # fmt: skip
+        found = sase.match("EVENT SEQ(A a, B b) WHERE [day] RETURN a.day AS day", path)
+        assert [row["day"] for row in found] == ["2026-01-30", "2026-01-31"][2 - count :]
+    (row,) = sase.match("EVENT A a RETURN a.day AS day", tmp_path / last / f"A{suffix}")
+    assert row["day"] == "2026-01-31"
+
+
+def test_a_column_of_the_files_is_no_folders(tmp_path: Path) -> None:
+    (tmp_path / "day=7").mkdir()
+    for write, name in ((parquet, "e.parquet"), (csv, "e.csv"), (jsonl, "e.jsonl")):
+        write(tmp_path / "day=7" / name, [{"ts": 1, "type": "A", "day": 5}])
+        for path in (tmp_path / "day=7" / name, tmp_path / "day=7" / f"*{name[1:]}"):
+            assert [row["d"] for row in sase.match("EVENT A a RETURN a.day AS d", path)] == [5]
+
+
 def test_files_may_lack_columns_and_have_wider_ones(tmp_path: Path) -> None:
     parquet(tmp_path / "1.parquet", [{"ts": 1, "type": "A", "v": 1}])
     parquet(tmp_path / "2.parquet", [{"ts": 2, "type": "B"}])
@@ -320,6 +350,7 @@ def test_no_file(tmp_path: Path) -> None:
     assert "did you mean `events.csv`" in fault(tmp_path / "event.csv")
     assert "no file matches this pattern" in fault(tmp_path / "*.parquet")
     (tmp_path / "empty").mkdir()
+    assert "matches folders and no files: try" in fault(tmp_path / "em*")
     assert "no files of events in this folder" in fault(tmp_path / "empty")
 
 
