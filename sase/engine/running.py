@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -11,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sase.binding.types import Kind
 from sase.engine.events import Events, opened
 from sase.engine.events.inputs import Input, Inputs
 from sase.engine.events.resolving import resolve
 from sase.engine.files import MOST_HELD, Files, is_path, open_files
 from sase.engine.files.salvage import salvaged
-from sase.engine.files.settling import settle
+from sase.engine.files.settling import numbers_among, settle
 from sase.engine.files.skipping import Wanted
 from sase.engine.files.sorting import in_order, is_sorted
 from sase.engine.found import Part
@@ -35,6 +37,7 @@ Ticks: TypeAlias = Callable[[], int]
 ONE_THREAD = (
     "one thread searched: there is no window to cut by, and no attribute all events agree on"
 )
+NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 PIECES = "one thread searched, since the events are too many to be held and come in pieces"
 SORTED = "the events were not sorted, and were sorted on disk"
 
@@ -60,10 +63,7 @@ def run(
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
     if is_path(events):
-        judges = plan.on_bad_row == "quarantine"
-        events = open_files(events, plan.schema.time, judges=judges)
-        shows_all = plan.scan.columns is None
-        settle(events, plan.named, shows_all=shows_all, judges=judges, most=held)
+        events = _opened(plan, events, held)
     if not isinstance(events, Files):
         return Matches(_in_memory(plan, events, threads, watch, choose, clock), most=most)
     names = _columns(plan, events)
@@ -83,6 +83,17 @@ def run(
         return replace(report, notes=tuple(note for note, is_so in told.items() if is_so))
 
     return Matches(search, most=most, in_pieces=True)
+
+
+def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
+    """Files with the types that the columns of a plan have in them, for which it was compiled."""
+    judges = plan.on_bad_row == "quarantine"
+    files = open_files(path, plan.schema.time, judges=judges)
+    settle(files, plan.named, shows_all=plan.scan.columns is None, judges=judges, most=most)
+    known = dict(plan.schema.columns or ())
+    numbers = {name for name in plan.named & known.keys() if known[name].kind in NUMBERS}
+    files.retype(numbers_among(files, numbers))
+    return files
 
 
 def held(plan: EnginePlan, events: object) -> tuple[Inputs, Events] | None:

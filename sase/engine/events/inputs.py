@@ -240,8 +240,9 @@ def _of_files(path: str | PathLike[str], type_name: str | None) -> Input:
 
     files = open_files(path)
     settle(files, (), shows_all=True, judges=False)
-    table, counts = files.table(files.schema.names)
-    return Input(table, type_name, files=counts)
+    table, counts = files.table(n for n in files.schema.names if n not in files.conflicts)
+    odd = {name: DataError(str(problem)) for name, problem in files.conflicts.items()}
+    return Input(table, type_name, odd, files=counts)
 
 
 def _cannot_be(events: object, type_name: str | None) -> str:

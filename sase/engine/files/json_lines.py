@@ -110,8 +110,8 @@ class _Column:
         if isinstance(self._first, str):
             return self._texts[0]
         is_number = isinstance(self._first, int | float) and not isinstance(self._first, bool)
-        if is_number and self._is_float:
-            return pa.float64()
+        if is_number:
+            return pa.float64() if self._is_float else pa.int64()
         try:
             return pa.array([self._first]).type
         except UNREADABLE:

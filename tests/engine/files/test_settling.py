@@ -76,6 +76,8 @@ def test_text_among_numbers_makes_a_column_text_in_files_of_any_size(tmp_path: P
         found = sase.match(query, path, on_bad_row="quarantine")
         assert len(found) == 1
         assert found.report.quarantined["sase_row"].to_pylist() == [row, row + 1]
+        plan = sase.compile(query, path, on_bad_row="quarantine")
+        assert plan.run(path).report.bad == 2
 
 
 def test_a_key_of_json_may_come_late(tmp_path: Path) -> None:
@@ -112,8 +114,13 @@ def test_files_may_differ_in_what_no_query_names(tmp_path: Path) -> None:
         assert shown.rows.to_pylist() == [{"x": 0, "y": 1}]
     by_note = QUERY.replace("[id]", "x.note = '5' AND y.note = 'x'")
     assert len(sase.match(by_note, tmp_path / "csv")) == 1
-    with pytest.raises(sase.SchemaError, match=r"`note` is int64 in .*1\.parquet and string in"):
+    said = r"`note` is int64 in .*1\.parquet and string in"
+    with pytest.raises(sase.SchemaError, match=said):
         sase.match(by_note, tmp_path / "parquet")
+    tables = {"A": tmp_path / "parquet", "B": tmp_path / "parquet"}
+    assert len(sase.match("EVENT SEQ(A x, B y) WHERE [id]", tables)) == 1
+    with pytest.raises(sase.BindingError, match="`x.note` is a value that conditions cannot read"):
+        sase.match("EVENT A x WHERE x.note = '5'", tables)
 
 
 def test_lines_may_differ_in_what_no_query_names(tmp_path: Path) -> None:
