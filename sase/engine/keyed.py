@@ -13,7 +13,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
+from sase.engine.block import Block, Stretch
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
 from sase.engine.found import Found, Part, Shape
@@ -30,6 +32,14 @@ Numbers = NDArray[np.int64]
 MOST_WAITING = 16
 
 
+def _codes(matcher: Matcher, events: Events, test: EquivalenceTest) -> Numbers:
+    """The codes of all events under a test, negative where they have none."""
+    coding, places = matcher._context.coding, np.arange(len(events))
+    stretch = Stretch(events, 0, len(events), 0, 0)
+    block = Block(stretch, places, places, events.ts, places, places, coding)
+    return block.codes(coding.key((test,)))
+
+
 def search_by_key(
     whole: Matcher,
     inputs: Inputs,
@@ -43,7 +53,7 @@ def search_by_key(
     history = whole.take(inputs, events)
     yield Found(whole.shape, history)
     # Events without a key are in no match with others: any part will do.
-    of_part = np.maximum(whole.codes(events, plan.split.keys[0]), 0) % threads
+    of_part = np.maximum(_codes(whole, events, plan.split.keys[0]), 0) % threads
     with _searching(unlimited, events, of_part, threads) as parts:
         for results, last in _merged([_Stream(part, whole.shape) for part in parts]):
             if left is not None:

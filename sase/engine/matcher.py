@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sase.binding.bound import EquivalenceTest
-from sase.engine.block import Block, Clock, Numbers, Stretch
+from sase.engine.block import Block, Clock, Numbers
 from sase.engine.coding import KnownTypes, PlanCoding
 from sase.engine.events import Events
 from sase.engine.events.inputs import Inputs
@@ -30,6 +29,7 @@ from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.reorder import Arrived, Reorder
 from sase.engine.report import Report, together
+from sase.engine.showing import matcher_line
 from sase.engine.stopwatch import Stopwatch
 from sase.engine.store import Store
 from sase.engine.straight import Straight
@@ -152,11 +152,9 @@ class Matcher:
     def advance(self, to: object) -> Matches:
         """The matches that become known when time passes without an event, up to a timestamp.
 
-        Rows before it that come later are late. An integer is in raw units of the time column, as
-        results have times. Where the column has seconds as floats, a float is in seconds, and an
-        integer in microseconds, its raw unit. Where it has timestamps or dates: a datetime or date,
-        a datetime64 of numpy, a Timestamp of pandas, a scalar of pyarrow, or text of ISO 8601, all
-        of them in UTC without a zone, and rounded down where they are finer than the column.
+        Rows before it that come later are late. An integer is in raw units, as results have times,
+        a float in seconds where the column has such. For timestamps and dates also what Python,
+        numpy, pandas and pyarrow have for them, or ISO text: in UTC without a zone, rounded down.
         """
         self._check_open()
         raw = raw_moment(to, self._loader.time, self._plan.schema.time)
@@ -203,12 +201,9 @@ class Matcher:
 
     def __repr__(self) -> str:
         late, time = self._reorder.late.count, max(self._time, self._reorder.floor)
-        facts = ["1 row" if self.rows == 1 else f"{self.rows:,} rows"]
-        facts += [f"{late:,} of them late"] if late else []
+        facts = [f"{late:,} of them late"] if late else []
         facts += [f"time {shown_moment(time, self._loader.time)}"] if time > -END - 1 else []
-        facts += ["finished"] if self._is_finished else []
-        names = ", ".join(component.variable for component in self._plan.positives)
-        return f"<matcher of {names}: {', '.join(facts)}; {' → '.join(self._names)}>"
+        return matcher_line(self._plan, self.rows, [*facts, *["finished"] * self._is_finished])
 
     def opened(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""
@@ -258,13 +253,6 @@ class Matcher:
         for events in pieces:
             yield from self._run(events)
         yield from self._end()
-
-    def codes(self, events: Events, test: EquivalenceTest) -> Numbers:
-        """The codes of all events under a test, negative where they have none."""
-        coding, places = self._context.coding, np.arange(len(events))
-        stretch = Stretch(events, 0, len(events), 0, 0)
-        block = Block(stretch, places, places, events.ts, places, places, coding)
-        return block.codes(coding.key((test,)))
 
     def merge(self, other: Matcher, positions: Numbers | None = None) -> None:
         """Take over what another one noted of events that have these positions, or their own."""

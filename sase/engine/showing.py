@@ -9,8 +9,11 @@ from unicodedata import category
 
 import pyarrow as pa
 
+from sase.planning.nodes import chain
+
 if TYPE_CHECKING:
     from sase.engine.matches import Matches
+    from sase.engine.plan import EnginePlan
 
 ROWS, WIDTH = 10, 100
 # So many events of a series are shown, and how many more there are.
@@ -70,6 +73,14 @@ def as_html(matches: Matches) -> str:
         f"<div><p><b>{escape(_heading(matches))}</b></p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}</div>"
     )
+
+
+def matcher_line(plan: EnginePlan, rows: int, facts: list[str]) -> str:
+    """A matcher on one line: what it looks for, how far it has come, and its operators."""
+    names = ", ".join(component.variable for component in plan.positives)
+    told = ", ".join(["1 row" if rows == 1 else f"{rows:,} rows", *facts])
+    operators = " → ".join(type(node).__name__ for node in reversed(chain(plan.operators)))
+    return f"<matcher of {names}: {told}; {operators}>"
 
 
 def _heading(matches: Matches) -> str:
