@@ -114,6 +114,8 @@ def _can_be_mended(table: Input, name: str, kinds: Kinds) -> bool:
     assert table.rows is not None
     if len(kinds) == 1:
         return True
+    if any(isinstance(row.get(name), Unread) for row in table.rows):
+        return True  # as far as it is a column of no values
     known = {kind_of(row.get(name)) for row in table.rows} - {None, Kind.OTHER}
     return bool(known & set(kinds) if kinds else known)
 
@@ -152,8 +154,8 @@ def mended(values: Sequence[Any], kinds: Kinds) -> Mended:
     found = [kind_of(value) for value in values]
     target = _target(found, kinds)
     accepted = _accepted(target)
-    good = np.array([kind is None or kind in accepted for kind in found], np.bool_)
     unread = np.array([isinstance(value, Unread) for value in values], np.bool_)
+    good = np.array([kind is None or kind in accepted for kind in found], np.bool_) & ~unread
     misfits = [(f"the column holds {target.value}s; give it values of one type", ~good & ~unread)]
     misfits += _reasons(values, np.flatnonzero(unread))
     if target in (Kind.INTEGER, Kind.FLOAT):

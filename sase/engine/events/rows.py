@@ -25,7 +25,7 @@ ZONES = "a time zone is given of some of the moments, and not of others: give it
 UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Unread:
     """What stands in a file where there should be a value, or if it `is_line` a row; and why not.
 
@@ -38,6 +38,8 @@ class Unread:
 
     def __str__(self) -> str:
         return self.text
+
+    __repr__ = __str__
 
 
 def table_of_rows(

@@ -130,3 +130,9 @@ def test_reasons(name: str, line: bytes, why: str, tmp_path: Path) -> None:
     assert found.startswith(why)
     with pytest.raises(sase.DataError, match=r"line \d: "):
         sase.match("EVENT SEQ(A a, B b) WHERE [id] WITHIN 9", path)
+
+
+def test_there_may_be_broken_lines_alone(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("ts,type,id\n1,A\n2,B,1,7\n", encoding="utf-8")
+    assert reasons(path) == ["expected 3 columns, got 2", "expected 3 columns, got 4"]
