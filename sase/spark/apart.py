@@ -24,6 +24,7 @@ from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, the
 from sase.spark.cutting import Cut
+from sase.spark.failing import told_alone
 from sase.spark.task import COUNT, ORDER, PARTITION, SPAN
 
 Numbers = NDArray[np.int64]
@@ -77,6 +78,10 @@ class Apart:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The columns of those that are taken, or how many there are."""
+        with told_alone():
+            yield from self._taken(batches)
+
+    def _taken(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         taking, count = _Taking(), 0
         for batch in batches:
             if not batch.num_rows:

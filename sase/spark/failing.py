@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,7 +12,9 @@ from sase import errors
 from sase.errors import DataError, SaseError, SparkError
 
 # Where a traceback of Python names an error of ours: behind it stands what it says.
-_RAISED = re.compile(r"^sase\.errors\.(\w+): ", re.MULTILINE)
+_RAISED = re.compile(r"(?:^|: )sase\.errors\.(\w+): ", re.MULTILINE)
+# With this Spark hides the tracebacks of a worker.
+HIDES = "SPARK_HIDE_TRACEBACK"
 # What Spark and Java put behind a message.
 _BEHIND = re.compile(
     r"\n\s+at [\w.$/]+\(|\s+SQLSTATE: |\nDriver stacktrace|\nJVM stacktrace"
@@ -34,6 +38,21 @@ def as_ours() -> Iterator[None]:
 def _is_foreign(problem: Exception) -> bool:
     # Connect alone comes without py4j, so that nothing of it can be named here.
     return type(problem).__module__.partition(".")[0] in ("pyspark", "py4j")
+
+
+@contextmanager
+def told_alone() -> Iterator[None]:
+    """An error of ours leaves a worker of Spark without a traceback: its message says all.
+
+    Spark asks the environment of the worker, which ends with the error. Others keep theirs.
+    """
+    try:
+        yield
+    except SaseError:
+        spec = getattr(sys.modules["__main__"], "__spec__", None)
+        if spec is not None and spec.name.startswith("pyspark."):
+            os.environ[HIDES] = "1"
+        raise
 
 
 def is_of_spark(problem: Exception) -> bool:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.errors import DataError
+from sase.spark.failing import told_alone
 from sase.spark.task import ORDER
 
 
@@ -30,6 +31,10 @@ class First:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows without their order."""
+        with told_alone():
+            yield from self._first(batches)
+
+    def _first(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         left, last = self.count, None
         for batch in batches:
             for order in batch.column(ORDER).to_pylist():

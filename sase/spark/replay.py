@@ -25,6 +25,7 @@ from sase.spark.apart import has_whole_partitions, taken_apart, with_places, wit
 from sase.spark.bounds import slice_parts
 from sase.spark.columns import column
 from sase.spark.cutting import Cut, cut_of, shuffle_partitions
+from sase.spark.failing import as_ours
 from sase.spark.forms import check_set, form_of, set_schema
 from sase.spark.limit import limited
 from sase.spark.parquet import files_task
@@ -117,7 +118,8 @@ class Replay:
     def count(self) -> int:
         """How many results there are, exactly: none of them is made. This runs the search."""
         _, limit = without_limit(self.plan)
-        total = sum(int(text, 16) for (text,) in self.tallies.collect())
+        with as_ours():
+            total = sum(int(text, 16) for (text,) in self.tallies.collect())
         return total if limit is None else min(total, limit)
 
     @cached_property

@@ -42,6 +42,7 @@ from sase.planning.replay import Strategy, possible
 from sase.spark.blocks import whole_moments
 from sase.spark.columns import FLOATS, quoted
 from sase.spark.cutting import shuffle_partitions
+from sase.spark.failing import told_alone
 from sase.spark.replay import check_order
 from sase.spark.results import arrow_schema, spark_schema
 from sase.spark.rows import Rows
@@ -74,7 +75,8 @@ def register(spark: SparkSession, name: str = NAME) -> None:
         def analyze(
             events: AnalyzeArgument, query: AnalyzeArgument, **options: AnalyzeArgument
         ) -> Planned:
-            return planned(events, query, options, parts)
+            with told_alone():
+                return planned(events, query, options, parts)
 
     spark.udtf.register(name, sf.udtf(Matching))  # type: ignore[arg-type]
 
@@ -216,15 +218,17 @@ class _Matching:
             *ready, last = whole_moments([rows], time, self._task.slack)
             self._waiting = [last]
             for each in ready:
-                yield from self._shown(self._search.push(each))
+                with told_alone():
+                    yield from self._shown(self._search.push(each))
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
         """The end of the part."""
         if self._rows:
             self._waiting.append(self._block())
-        if self._waiting:
-            yield from self._shown(self._search.push(pa.concat_tables(self._waiting)))
-        yield from self._shown(self._search.finish())
+        with told_alone():
+            if self._waiting:
+                yield from self._shown(self._search.push(pa.concat_tables(self._waiting)))
+            yield from self._shown(self._search.finish())
 
     def _block(self) -> pa.Table:
         columns = zip(*self._rows, strict=True)

@@ -25,7 +25,7 @@ from sase.engine.plan import EnginePlan
 from sase.errors import DataError, SaseError
 from sase.planning.replay import Slices
 from sase.spark.blocks import gathered, whole_moments
-from sase.spark.failing import of_row
+from sase.spark.failing import of_row, told_alone
 from sase.spark.partitions import partitions_of
 from sase.spark.sets import Form, SetSearch
 from sase.spark.shape import PART, Shape
@@ -77,6 +77,10 @@ class Task:
 
     def searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
         """What is to be given of the rows of a part."""
+        with told_alone():
+            yield from self._searched(part, blocks)
+
+    def _searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
         search = self._search(part)
         time, *_ = self.shape.order(self.plan.schema)
         for rows in whole_moments(blocks, time, self.slack):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StringType
@@ -167,14 +168,24 @@ def test_what_is_wrong_is_said_before_any_job(
         spark.sql(f"SELECT * FROM sase_match({call})")
     assert told in str(caught.value)
     assert "Traceback" not in str(caught.value)
+    with pytest.raises(AnalysisException) as given:
+        spark.sql(f"SELECT * FROM sase_match({call})")
+    assert "Traceback" not in str(given.value)
 
 
 def test_a_bad_row_is_an_error(spark: SparkSession) -> None:
     spark.sql("SELECT * FROM events UNION ALL SELECT NULL, 'A', 1, 1, 1, NULL, 120").createTempView(
         "bad"
     )
+    df = spark.sql(f"SELECT * FROM sase_match(TABLE(bad), '{QUERIES[0]}')")
     with pytest.raises(DataError, match="a row is bad, {'ts': None"), as_ours():
-        spark.sql(f"SELECT * FROM sase_match(TABLE(bad), '{QUERIES[0]}')").collect()
+        df.collect()
+    with pytest.raises(DataError, match="a row is bad, {'ts': None"):
+        on_spark.match(QUERIES[0], spark.table("bad"), output="count")
+    for found in (df, on_spark.match(QUERIES[0], spark.table("bad"))):
+        with pytest.raises(PySparkException, match="a row is bad, {'ts': None") as caught:
+            found.collect()
+        assert "Traceback" not in str(caught.value)
 
 
 def test_a_pattern_transforms_a_data_frame(spark: SparkSession) -> None:
