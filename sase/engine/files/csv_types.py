@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from sase.engine.files.formats import csv_options, is_text
 
 _MOST_HEADER = 1 << 20
+_SAMPLED = 1 << 16
 # In the order in which Arrow tries them.
 _KINDS = (
     pa.null(),
@@ -47,8 +48,18 @@ def type_of_column(
 def number_type(paths: Sequence[str], format: str, name: str) -> pa.DataType | None:
     """The type of the numbers in a column of text, if most of its different values are some."""
     having = [path for path in paths if name in header_of(path, format)]
-    texts = (_texts_of_column(path, format, name) for path in having)
-    values = set().union(*(pc.unique(each).drop_null().to_pylist() for each in texts))
+    # Most columns of text are none of numbers, which their first values tell.
+    for path in having[:1]:
+        lines = table_of_good_lines(path, format, {name: pa.string()}, most=_SAMPLED)
+        first = lines.column(name)
+        if first.null_count < len(first) and _number_type(first) is None:
+            return None
+    texts = [_texts_of_column(path, format, name) for path in having]
+    return _number_type(pa.chunked_array([c for each in texts for c in each.chunks], pa.string()))
+
+
+def _number_type(texts: pa.ChunkedArray) -> pa.DataType | None:
+    values = pc.unique(texts).drop_null().to_pylist()
     integers, floats = (sum(_is(value, kind) for value in values) for kind in NUMBERS)
     if not values or 2 * floats < len(values):
         return None
