@@ -367,7 +367,7 @@ def test_a_file_takes_numbers_of_another_kind(
     assert [each.name for each in tmp_path.iterdir()] == [out.name]
     if suffix == ".csv":
         written = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
-        assert [(row["c.p"], row["c.s"]) for row in written] == [("1", ""), ("1.5", "x")]
+        assert [(row["c_p"], row["c_s"]) for row in written] == [("1", ""), ("1.5", "x")]
         return
     table = (
         pyarrow.parquet.read_table(out)
