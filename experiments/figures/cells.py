@@ -171,10 +171,10 @@ EXPERIMENT = Experiment(
         Finding(
             "at most twice the C program (Q5: 2.5 times)",
             within_limit(),
-            "Beside its kernel a plan spends one to two milliseconds on a million events: whether times"
-            " rise, the range of keys, and what is done in Python. Of Q3, C empties the stack of a key"
-            " at an event that forbids; here each event that is followed looks whether it is forbidden."
-            " Of Q5 the lists have 64 bits for 32, and opening a plan takes a tenth.",
+            "Beside its kernel a plan spends one to two milliseconds on a million events: whether"
+            " times rise, the range of keys, and what is done in Python. Of Q3, C empties the stack"
+            " of a key at an event that forbids, and here each event that follows looks whether it"
+            " is forbidden. Of Q5 the lists have 64 bits for 32, and opening a plan takes a tenth.",
         ),
         Finding("Q1/D3: 60 M events/s", rate_of(RUN, "Q1/D3", 60e6)),
         Finding(
