@@ -25,6 +25,7 @@ ALL = (
     "tests/engine/matching",
     "tests/engine/test_late.py",
     "tests/engine/test_sweep.py",
+    "tests/engine/test_line_sweep.py",
     "tests/engine/test_history.py",
     "tests/engine/test_kinds_of_keys.py",
     "tests/engine/test_unsaid_types.py",
