@@ -23,8 +23,10 @@ from sase.engine.sweep import NO_DIGITS, forms_of, numbers_of_keys
 if TYPE_CHECKING:
     from sase.engine.matcher import Matcher
 
-# There is a bit for each level in a byte.
-MOST_LEVELS = 8
+# There is a bit for each level in a byte, and for each key a line of the cache.
+MOST_LEVELS, MOST_KEYS = 8, 1 << 16
+# Every event is gone through: of the first ones so large a share must be of the query's types.
+FIRST, SHARE = 1 << 12, 1 / 3
 
 
 class LineSweep:
@@ -68,8 +70,7 @@ class LineSweep:
         assert self._arrays is not None
         matcher, evaluation, at = self._matcher, self._evaluation, self._matcher._front.at
         columns, digits = forms_of(self._arrays), self._codes.digits
-        # The first is of events without a type, whose code is -1.
-        by_code = np.roll(matcher._front.states_of(events.type_names).astype(np.uint8), -1)
+        by_code = self._states_of(events)
         position, size = at.events, matcher._plan.options.block
         for begin in range(0, len(events), size):
             block = self._block(events, begin, min(begin + size, len(events)), position)
@@ -88,16 +89,27 @@ class LineSweep:
 
     def _begins(self, events: Events) -> bool:
         """Whether these events are swept: there are codes of all keys, and whole columns."""
-        if self._arrays is None and len(events) and not events.by_type:
+        if self._arrays is None and self._pays(events) and not events.by_type:
             tests = self._evaluation.key.tests
             arrays = numbers_of_keys(events, tests)
             if arrays is None or (arrays and not self._fit(arrays, len(events))):
                 return False
             keys = self._matcher._context.coding.size(self._evaluation.key)
+            if keys > MOST_KEYS:
+                return False
             is_ranked = bool(self._matcher._plan.ranked)
             if self._evaluation.begin(self._block(events, 0, 1, 0), keys, is_ranked=is_ranked):
                 self._arrays = arrays
         return self._arrays is not None
+
+    def _states_of(self, events: Events) -> NDArray[np.uint8]:
+        """The levels that admit each type by its code; the last one is that of no type, -1."""
+        return np.roll(self._matcher._front.states_of(events.type_names).astype(np.uint8), -1)
+
+    def _pays(self, events: Events) -> bool:
+        """Whether enough events are of types that the query names."""
+        first = self._states_of(events)[events.types[:FIRST]]
+        return len(first) > 0 and np.count_nonzero(first) >= SHARE * len(first)
 
     def _fit(self, arrays: list[NDArray[Any]], events: int) -> bool:
         """Whether codes can be made of all keys themselves."""

@@ -150,6 +150,18 @@ def test_lines_of_keys_that_never_come_again(threads: int, swept: list[tuple[int
     assert counted["most_alive"] < 1100 or threads > 1
 
 
+@pytest.mark.parametrize(("others", "keys"), [(1, 100), (9, 100), (1, 100_000)])
+def test_it_is_done_where_it_pays(others: int, keys: int, swept: list[tuple[int, int]]) -> None:
+    """Not where most events are of types that the query does not name, or keys are very many."""
+    types = [*"AB", *(f"X{n}" for n in range(2 * others - 1))]
+    events = pa.table({"ts": range(1000), "type": (types * 1000)[:1000], "id": [0, keys - 1] * 500})
+    text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] } WITHIN 50"
+    with unswept():
+        expected = sase.match(text, events).rows
+    assert sase.match(text, events).rows == expected
+    assert swept == ([(1000, 1000)] if (others, keys) == (1, 100) else [(1000, 0)])
+
+
 @pytest.mark.parametrize(
     "text",
     [

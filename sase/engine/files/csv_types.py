@@ -14,7 +14,7 @@ from types import MappingProxyType
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sase.engine.files.formats import csv_options, is_text
+from sase.engine.files.formats import csv_options, is_text, says
 
 _MOST_HEADER = 1 << 20
 _SAMPLED = 1 << 16
@@ -60,7 +60,7 @@ def number_type(paths: Sequence[str], format: str, name: str) -> pa.DataType | N
 
 def _number_type(texts: pa.ChunkedArray) -> pa.DataType | None:
     values = pc.unique(texts).drop_null().to_pylist()
-    integers, floats = (sum(_is(value, kind) for value in values) for kind in NUMBERS)
+    integers, floats = (sum(says(value, kind) for value in values) for kind in NUMBERS)
     if not values or 2 * floats < len(values):
         return None
     return NUMBERS[0] if integers == floats else NUMBERS[1]
@@ -75,14 +75,6 @@ def _texts_of_column(path: str, format: str, name: str) -> pa.ChunkedArray:
         return arrow_csv.read_csv(path, **csv_options(format, kinds, [name])).column(0)
     except pa.ArrowException:
         return table_of_good_lines(path, format, kinds).column(name)
-
-
-def _is(text: str, kind: pa.DataType) -> bool:
-    try:
-        pa.scalar(text).cast(kind)
-    except pa.ArrowException:
-        return False
-    return True
 
 
 # ---------------------------------------------------------------- line by line

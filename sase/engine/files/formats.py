@@ -84,3 +84,12 @@ def is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def says(text: str, kind: pa.DataType) -> bool:
+    """Whether a text is a value of a type, as Arrow reads it."""
+    try:
+        pa.scalar(text).cast(kind)
+    except pa.ArrowException:
+        return False
+    return True

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sase.engine.events.rows import UNREADABLE
+from sase.engine.files.formats import says
 
 # How Arrow reads a column of text, the strictest way first.
 _TEXTS = (pa.timestamp("s"), pa.string())
@@ -102,7 +103,7 @@ class _Column:
             self._first = value
         if isinstance(value, float):
             self._is_float = True
-        elif isinstance(value, str) and len(self._texts) > 1 and not _is(value, self._texts[0]):
+        elif isinstance(value, str) and len(self._texts) > 1 and not says(value, self._texts[0]):
             del self._texts[0]
 
     @property
@@ -116,11 +117,3 @@ class _Column:
             return pa.array([self._first]).type
         except UNREADABLE:
             return pa.string()
-
-
-def _is(text: str, kind: pa.DataType) -> bool:
-    try:
-        pa.scalar(text).cast(kind)
-    except pa.ArrowException:
-        return False
-    return True
