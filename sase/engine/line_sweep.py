@@ -109,7 +109,7 @@ class LineSweep:
     def _pays(self, events: Events) -> bool:
         """Whether enough events are of types that the query names."""
         first = self._states_of(events)[events.types[:FIRST]]
-        return len(first) > 0 and np.count_nonzero(first) >= SHARE * len(first)
+        return len(first) > 0 and bool(np.count_nonzero(first) >= SHARE * len(first))
 
     def _fit(self, arrays: list[NDArray[Any]], events: int) -> bool:
         """Whether codes can be made of all keys themselves."""
