@@ -58,7 +58,7 @@ def find_thefts() -> None:
         readings,
     )
     show("The same to a file", "run", str(query), "--events", readings, "-o", thefts)
-    stolen, found = column(answers, "tag_id"), column(thefts, "x.tag_id")
+    stolen, found = column(answers, "tag_id"), column(thefts, "x_tag_id")
     print(f"\n{len(found & stolen)} of {len(stolen)} thefts were found, {len(found - stolen)} more")
     if found != stolen:
         sys.exit(f"the demo expected {stolen} and found {found}")

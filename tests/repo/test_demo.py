@@ -1,0 +1,19 @@
+"""What `make demo` runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.repo.source import ROOT
+
+
+@pytest.mark.slow
+def test_the_demo_finds_all_thefts() -> None:
+    command = [sys.executable, "examples/demo.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    assert "8 of 8 thefts were found, 0 more" in done.stdout
+    assert "active instance stacks partitioned on tag_id (PAIS)" in done.stdout
