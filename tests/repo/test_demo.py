@@ -16,4 +16,4 @@ def test_the_demo_finds_all_thefts() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "8 of 8 thefts were found, 0 more" in done.stdout
-    assert "active instance stacks partitioned on tag_id (PAIS)" in done.stdout
+    assert "partitions=[[tag_id]]" in done.stdout
