@@ -25,11 +25,8 @@ from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, the
 from sase.spark.cutting import Cut
 from sase.spark.failing import told_alone
-from sase.spark.task import COUNT, ORDER, PARTITION, SPAN
-
-Numbers = NDArray[np.int64]
-# What a match is ordered by first: when it is known, and the time and `seq` of its last event.
-HEAD = 3
+from sase.spark.order import HEAD, ORDER, PARTITION, SPAN, Numbers
+from sase.spark.task import COUNT
 
 
 def without_apart(plan: EnginePlan) -> EnginePlan:

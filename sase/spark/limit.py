@@ -1,18 +1,144 @@
-"""LIMIT over the results of all parts: a second step."""
+"""LIMIT: the first results of a part, and of all parts in a second step.
+
+Of results that end at different events which are equal in time and `seq` it cannot be said which
+are first. It does not matter where all of them are taken, or none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NoReturn
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from sase.engine.found import Found
 from sase.errors import DataError
 from sase.spark.failing import told_alone
-from sase.spark.task import ORDER
+from sase.spark.order import HEAD, ORDER, Numbers, heads_of, sequence
+
+
+@dataclass
+class Group:
+    """The results that are equal to the last one seen in what they are ordered by first.
+
+    Results are given by that and, behind it, by what says which event their last one is.
+    """
+
+    last: Numbers | None = None
+    has_several: bool = False
+
+    def add(self, results: Numbers) -> None:
+        """See some more."""
+        if not len(results):
+            return
+        last = results[-1]
+        others = np.flatnonzero((results[:, :HEAD] != last[:HEAD]).any(axis=1))
+        group = results[int(others[-1]) + 1 if len(others) else 0 :]
+        has_several = bool((group[:, HEAD:] != last[HEAD:]).any())
+        if len(group) == len(results) and self.last is not None and _equal(self.last, last, HEAD):
+            has_several |= self.has_several or not _equal(self.last, last)
+        self.last, self.has_several = last, has_several
+
+    def follows(self, results: Numbers) -> Numbers:
+        """Whether each of some more results ends at the same event as the one before it."""
+        before = results[:1] - 1 if self.last is None else self.last[None]
+        is_same = (results == np.concatenate([before, results[:-1]])).all(axis=1)
+        return np.asarray(is_same, np.int64)
+
+    def goes_on(self, results: Numbers) -> NDArray[np.bool_]:
+        """Which of some more results are of the group."""
+        assert self.last is not None
+        return np.logical_and.accumulate((results[:, :HEAD] == self.last[:HEAD]).all(axis=1))
+
+    def decides(self, results: Numbers) -> NDArray[np.bool_]:
+        """Which results of the group show that it could not be cut in front of them."""
+        assert self.last is not None
+        return np.asarray(self.has_several | (results[:, HEAD:] != self.last[HEAD:]).any(axis=1))
+
+
+def _equal(one: Numbers, other: Numbers, count: int | None = None) -> bool:
+    return bool((one[:count] == other[:count]).all())
+
+
+# ---------------------------------------------------------------- in a part
+
+
+@dataclass(frozen=True)
+class Leading:
+    """Some results of a part that are among its first, and what they are ordered by.
+
+    One that `is_beyond` is not among them: the part cannot say whether it comes before others.
+    """
+
+    found: Found
+    heads: Numbers
+    follows: Numbers
+    is_beyond: bool = False
+
+
+@dataclass
+class FirstOfPart:
+    """Takes the first results of a part, as they come in order.
+
+    Behind them it `looks_on` while one could still come that could as well be among them.
+    """
+
+    left: int
+    looks_on: bool = False
+    _group: Group = field(default_factory=Group)
+    _last: Found | None = None
+
+    def of(self, found: Found) -> Iterator[Leading]:
+        """Those of some more results that are taken, and then one that shows a doubt."""
+        if self.left:
+            taken = found.between(0, self.left)
+            heads = heads_of(taken)
+            follows = self._group.follows(heads)
+            self._group.add(heads)
+            self.left -= len(taken)
+            if len(taken):
+                self._last = taken.between(len(taken) - 1, len(taken))
+            yield Leading(taken, heads, follows)
+            found = found.between(len(taken), len(found))
+            if not self.left:
+                self.looks_on = self._group.has_several or self._is_tied()
+        if not self.left and self.looks_on and len(found):
+            yield from self._beyond(found)
+
+    def _beyond(self, found: Found) -> Iterator[Leading]:
+        """The first result behind those that are taken that could as well be before them."""
+        heads = heads_of(found)
+        of_group = self._group.goes_on(heads)
+        shows = np.flatnonzero(of_group & self._group.decides(heads))
+        self.looks_on = bool(of_group.all()) and not len(shows)
+        for place in shows[:1].tolist():
+            one = found.between(place, place + 1)
+            yield Leading(one, heads[place : place + 1], np.zeros(1, np.int64), is_beyond=True)
+
+    def _is_tied(self) -> bool:
+        """Whether there is an event that is equal to the last one in time and `seq`."""
+        assert self._last is not None and self._group.last is not None
+        history, (*_, last) = self._last.history, self._group.last.tolist()
+        pieces = history.pieces
+        near = [each for each in (last - 1, last + 1) if pieces[0].begin <= each < pieces[-1].end]
+        numbers = np.array([last, *near], np.int64)
+        times = history.times(numbers)
+        orders = sequence(history, self._last.shape.schema.seq, numbers)
+        return bool(((times[1:] == times[0]) & (orders[1:] == orders[0])).any())
+
+    def refuse(self, beyond: Found) -> NoReturn:
+        """Say that it cannot be said which results are first."""
+        assert self._last is not None
+        raise DataError(_undecided(self._last.table(), beyond.table()))
+
+
+# ---------------------------------------------------------------- of all parts
 
 
 def limited(results: DataFrame, count: int, schema: st.StructType) -> DataFrame:
@@ -25,7 +151,11 @@ def limited(results: DataFrame, count: int, schema: st.StructType) -> DataFrame:
 
 @dataclass(frozen=True)
 class First:
-    """Takes the first rows; of two that are equal in the order it cannot be said which is first."""
+    """Takes the first rows, unless the next one could as well be among them.
+
+    Where rows that are equal in what they are ordered by first end at several events, the first two
+    of them do: of each event one is in front.
+    """
 
     count: int
 
@@ -35,22 +165,36 @@ class First:
             yield from self._first(batches)
 
     def _first(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        left, last = self.count, None
-        for batch in batches:
-            for order in batch.column(ORDER).to_pylist():
-                if order == last:
-                    raise DataError(_undecided(batch, order))
-                last = order
-            taken = batch.slice(0, left).drop_columns([ORDER])
+        left, group = self.count, Group()
+        last: pa.RecordBatch | None = None
+        for batch in filter(len, batches):
+            results, shown = _results(batch.column(ORDER)), batch.drop_columns([ORDER])
+            taken = shown.slice(0, left)
+            group.add(results[: taken.num_rows])
             left -= taken.num_rows
             if taken.num_rows:
                 yield taken
+                last = taken.slice(taken.num_rows - 1)
+            if taken.num_rows < batch.num_rows:
+                following = results[taken.num_rows :][:1]
+                if (group.goes_on(following) & group.decides(following)).all():
+                    raise DataError(_undecided(last, shown.slice(taken.num_rows, 1)))
+                return
 
 
-def _undecided(batch: pa.RecordBatch, order: list[int]) -> str:
-    equal = [row for row in batch.to_pylist() if row.pop(ORDER) == order]
+def _results(orders: pa.ListArray) -> Numbers:
+    """What rows are ordered by first, and what says which event their last one is."""
+    ends = orders.offsets.to_numpy() - orders.offsets[0].as_py()
+    flat = np.asarray(orders.flatten().to_numpy(), np.int64)
+    begins, ends = ends[:-1, None], ends[1:, None]
+    places = np.concatenate([begins + np.arange(HEAD), ends + np.arange(-2, 0)], axis=1)
+    return np.asarray(flat[places])
+
+
+def _undecided(*rows: pa.Table | pa.RecordBatch | None) -> str:
+    shown = [str(row) for each in rows if each is not None for row in each.to_pylist()]
     return (
-        "LIMIT takes the first results, and which of these is first is not decided, as events in"
-        f" them are equal in time and `seq`: {' and '.join(map(str, equal))}; give a `seq` that"
-        " numbers events without repeating"
+        "LIMIT takes the first results, and which of these is first is not decided, as the events"
+        f" that they and others end at are equal in time and `seq`: {' and '.join(shown)};"
+        " give a `seq` that numbers events without repeating"
     )

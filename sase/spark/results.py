@@ -11,8 +11,8 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.streaming import result_schema
+from sase.spark.order import ORDER
 from sase.spark.source import Source
-from sase.spark.task import ORDER
 
 
 def spark_schema(plan: EnginePlan, source: Source) -> st.StructType:

@@ -7,7 +7,7 @@ time with its halo; then only the matches count that the slice owns.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, TypeAlias
@@ -15,10 +15,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
-from sase.engine.bindings import Bindings, ends_of
 from sase.engine.found import Found
 from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
@@ -26,14 +24,13 @@ from sase.errors import DataError, SaseError
 from sase.planning.replay import Slices
 from sase.spark.blocks import gathered, whole_moments
 from sase.spark.failing import of_row, told_alone
+from sase.spark.limit import FirstOfPart, Leading
+from sase.spark.order import ORDER, PARTITION, SPAN, heads_of, order_of, span_of
 from sase.spark.partitions import partitions_of
 from sase.spark.sets import Form, SetSearch
 from sase.spark.shape import PART, Shape
-from sase.spark.ties import Ties
+from sase.spark.ties import Ties, agreed_by_results
 
-# What a second step over the matches of all parts goes by: what they are ordered by, between which
-# events each lies and in which part it was found, and its partition.
-ORDER, SPAN, PARTITION = "#order", "#span", "#partition"
 Gives: TypeAlias = Literal["results", "count", "compressed", "metrics"]
 # Numbers of any size, as hexadecimal digits: those are quick to write and to read.
 COUNT = pa.schema([("matches", pa.string())])
@@ -45,8 +42,6 @@ METRICS = pa.schema(
         ("value", pa.int64()),
     ]
 )
-# Where an event could be named, there is none: it is before all.
-NO_EVENT = -(2**63)
 
 
 @dataclass(frozen=True)
@@ -145,9 +140,13 @@ class Search:
     def __init__(self, task: Task, part: int) -> None:
         self.part, self._task = part, task
         self._matcher = Matcher(task.plan)
-        self._left = task.limit
-        is_ordered = task.plan.counts_events or task.apart is not None
-        self._ties = Ties(task.plan, task.shape, task.apart) if is_ordered else None
+        shows_first = task.limit is not None and task.gives == "results"
+        self._first = FirstOfPart(task.limit or 0) if shows_first else None
+        within = task.apart
+        if within is None and shows_first:
+            within = agreed_by_results(task.plan)
+        is_ordered = task.plan.counts_events or within is not None
+        self._ties = Ties(task.plan, task.shape, within) if is_ordered else None
         self._owned = task.owned(part)
         self._rows = self.results = 0
         self._begin = time.perf_counter_ns(), time.process_time_ns()
@@ -155,7 +154,7 @@ class Search:
     @property
     def is_done(self) -> bool:
         """Whether no more results are wanted."""
-        return self._left == 0
+        return self.results == self._task.limit
 
     def push(self, rows: pa.Table) -> Iterator[pa.Table]:
         """What some more rows complete."""
@@ -202,12 +201,27 @@ class Search:
         for part in parts:
             assert isinstance(part, Found)
             for found in map(self._own, part.pieces()):
-                if self._left is not None:
-                    found = found.between(0, self._left)
-                    self._left -= len(found)
-                self.results += len(found)
-                if len(found) and self._task.gives == "results":
-                    yield self._table(found)
+                yield from self._taken(found)
+            if self.is_done and (self._first is None or not self._first.looks_on):
+                return
+
+    def _taken(self, found: Found) -> Iterator[pa.Table]:
+        """What is to be given of some more results."""
+        task = self._task
+        if self._first is None:
+            left = len(found) if task.limit is None else task.limit - self.results
+            found = found.between(0, left)
+            self.results += len(found)
+            if len(found) and task.gives == "results":
+                yield self._table(found)
+            return
+        for leading in self._first.of(found):
+            if not leading.is_beyond:
+                self.results += len(leading.found)
+            elif ORDER not in task.output.names:  # without a second step that could do so
+                self._first.refuse(leading.found)
+            if len(leading.found):
+                yield self._table(leading.found, leading)
 
     def _own(self, found: Found) -> Found:
         """The matches whose last event, or first where that decides, the part owns."""
@@ -222,63 +236,21 @@ class Search:
             kept.append(results if is_own.all() else results.at(is_own))
         return replace(found, results=tuple(kept))
 
-    def _table(self, found: Found) -> pa.Table:
-        names = self._task.output.names
-        steps = {ORDER: self._order(found)} if ORDER in names else {}
+    def _table(self, found: Found, leading: Leading | None = None) -> pa.Table:
+        names, steps = self._task.output.names, {}
+        if ORDER in names and leading is not None:
+            steps[ORDER] = order_of(found, leading.heads, leading.follows, self.part)
+        elif ORDER in names:
+            none = np.zeros(len(found), np.int64)
+            steps[ORDER] = order_of(found, heads_of(found), none, self.part)
         if SPAN in names:
             assert self._task.apart is not None
-            steps |= {SPAN: self._span(found), PARTITION: partitions_of(found, self._task.apart)}
+            steps[SPAN] = span_of(found, self.part)
+            steps[PARTITION] = partitions_of(found, self._task.apart)
         if not steps:
             return found.table()
         made = pa.table({}) if len(steps) == len(names) else found.table()
         return pa.table({**dict(zip(made.column_names, made.columns, strict=True)), **steps})
-
-    def _order(self, found: Found) -> pa.Array:
-        """What results are ordered by (LANGUAGE.md section 6), as lists of integers."""
-        positions = found.positions
-        if isinstance(positions, Bindings):
-            return self._order_of_series(found, positions)
-        columns = [found.moments(positions)[2]]
-        for level in range(len(positions) - 1, -1, -1):
-            key = [found.history.times(positions[level]), self._sequence(found, positions[level])]
-            # Of earlier events the more recent comes first.
-            columns += key if level == len(positions) - 1 else [~each for each in key]
-        return _lists(columns)
-
-    def _order_of_series(self, found: Found, positions: Bindings) -> pa.Array:
-        """The same where matches are of any number of events; where they end comes before all."""
-        known = found.moments(positions)[2]
-        times = found.history.times(positions.events)
-        sequences = self._sequence(found, positions.events)
-        keys = []
-        for number, (begin, end) in enumerate(zip(positions.begins, positions.ends, strict=True)):
-            last, *earlier = range(end - 1, begin - 1, -1)
-            key = [known[number], times[last], sequences[last]]
-            for place in earlier:
-                key += [~times[place], ~sequences[place]]
-            keys.append([*key, NO_EVENT, *positions.lengths[::-1, number]])
-        return pa.array(keys, pa.list_(pa.int64()))
-
-    def _span(self, found: Found) -> pa.Array:
-        """The time and `seq` of the first event and of the last, and the part."""
-        columns = []
-        for positions in ends_of(found.positions):
-            columns += [found.history.times(positions), self._sequence(found, positions)]
-        return _lists([*columns, np.full(len(found), self.part, np.int64)])
-
-    def _sequence(self, found: Found, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        name = self._task.plan.schema.seq
-        assert name is not None, "the order of results depends on it"
-        places = found.history.places(positions)
-        numbers = found.history.column(name, places, None).cast(pa.int64())
-        return np.asarray(numbers.to_numpy())
-
-
-def _lists(columns: Sequence[NDArray[np.int64]]) -> pa.Array:
-    """Columns of integers as one of lists of the same length."""
-    flat = np.stack(columns, axis=1)
-    offsets = np.arange(0, flat.size + 1, flat.shape[1], dtype=np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat.ravel()))
 
 
 def _flat(counter: str, known: object) -> Iterator[tuple[str, int]]:

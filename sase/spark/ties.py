@@ -22,28 +22,28 @@ from sase.spark.shape import Shape
 class Ties:
     """Looks at the rows of a part as they come in order.
 
-    `apart` are the tests within whose partitions results are not to overlap, if they are not.
+    `within` are the tests within whose partitions results are in an order, if that matters.
     """
 
     def __init__(
         self,
         plan: EnginePlan,
         shape: Shape,
-        apart: Sequence[EquivalenceTest] | None = None,
+        within: Sequence[EquivalenceTest] | None = None,
     ) -> None:
         self._shape = shape
         self._names = shape.order(plan.schema)
         # Of events that are not counted those decide that may be in a match, and have a key.
         self._type, self._types, self._skips_null = plan.schema.type, _types_in(plan), False
         if not plan.counts_events:
-            assert apart is not None
-            self._keys = _own_keys(plan, apart)
+            assert within is not None
+            self._keys = _own_keys(plan, within)
             self._skips_null = len(plan.positives) + len(plan.negatives) > 1
         else:
             self._types = None
             self._keys = _counting_keys(plan)
-            if apart is not None:
-                both = _own_keys(plan, apart)
+            if within is not None:
+                both = _own_keys(plan, within)
                 self._keys = [name for name in self._keys if name in both]
         # The rows that are equal to the last one.
         self._last: pa.Table | None = None
@@ -101,6 +101,14 @@ def _counting_keys(plan: EnginePlan) -> list[str]:
     if ranked or runs is None or runs.strategy is StrategyName.STRICT_CONTIGUITY:
         return ranked
     return [test.attribute for test in runs.partitions]
+
+
+def agreed_by_results(plan: EnginePlan) -> tuple[EquivalenceTest, ...]:
+    """The tests within whose partitions LIMIT takes results in order: of their earlier events, too.
+
+    Results of several partitions end at different events, and those alone decide between them.
+    """
+    return tuple(test for test in plan.split.keys if not test.attributes and not test.by_type)
 
 
 def _own_keys(plan: EnginePlan, tests: Sequence[EquivalenceTest]) -> list[str]:

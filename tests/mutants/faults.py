@@ -12,6 +12,8 @@ class Fault(NamedTuple):
     path: str
     right: str
     wrong: str
+    # What is run: the parts of the suite that are of the engine, or of what tasks on Spark do.
+    suite: str = "engine"
 
 
 STACKS, WALK = "sase/engine/kernels/stacks.py", "sase/engine/kernels/walk.py"
@@ -19,6 +21,7 @@ NEGATIVES, CHECKS = "sase/engine/kernels/negatives.py", "sase/engine/kernels/che
 RUNTIME, MULTI = "sase/engine/kernels/runtime_stack.py", "sase/engine/kernels/multi_stacks.py"
 OPERATORS = "sase/engine/operators"
 SWEPT_LINES = "sase/engine/kernels/swept_lines.py"
+SPARK, APART, LIMIT = "sase/spark", "sase/spark/apart.py", "sase/spark/limit.py"
 SWEEP, SWEEPING = "sase/engine/sweep.py", "sase/engine/kernels/sweeping.py"
 
 FAULTS = [
@@ -236,4 +239,71 @@ FAULTS = [
         "swept-without-learning", SWEEP, "if not self._learn(events, arrays, begin):", "if True:"
     ),
     Fault("swept-start-forgotten", SWEEP, "self._note(events, passed, done, admitted)", "pass"),
+    Fault(
+        "group-forgotten-between-pieces",
+        LIMIT,
+        "has_several |= self.has_several or not _equal(self.last, last)",
+        "has_several |= False",
+        "spark",
+    ),
+    Fault(
+        "nothing-looked-for-behind",
+        LIMIT,
+        "= self._group.has_several or self._is_tied()",
+        "= False",
+        "spark",
+    ),
+    Fault("looked-on-once", LIMIT, "= bool(of_group.all()) and not len(shows)", "= False", "spark"),
+    Fault("tied-before-only", LIMIT, "in (last - 1, last + 1)", "in (last - 1,)", "spark"),
+    Fault(
+        "first-of-each-not-in-front",
+        f"{SPARK}/order.py",
+        "HEAD].T, follows]",
+        "HEAD].T, follows * 0]",
+        "spark",
+    ),
+    Fault(
+        "cut-within-a-group",
+        LIMIT,
+        "group.decides(following)).all()",
+        "group.decides(following)).all() and False",
+        "spark",
+    ),
+    Fault("equal-earlier-events", f"{SPARK}/task.py", "or within is not None", "", "spark"),
+    Fault("less-recent-first", f"{SPARK}/order.py", "        ~each\n", "        each\n", "spark"),
+    Fault(
+        "ends-after-all", f"{SPARK}/order.py", "NO_EVENT = -(2**63)", "NO_EVENT = 2**62", "spark"
+    ),
+    Fault("undecided-taken-apart", APART, "is_equal & ~is_new)", "is_equal & is_new)", "spark"),
+    Fault("end-forgotten-between-batches", APART, "taken[0] = ended", "pass", "spark"),
+    Fault(
+        "end-of-the-first-taken",
+        APART,
+        "np.flatnonzero(keep)[-1], 2:4",
+        "np.flatnonzero(keep)[0], 2:4",
+        "spark",
+    ),
+    Fault(
+        "partition-goes-on",
+        APART,
+        "self.last is not None and not is_new[0]",
+        "self.last is not None",
+        "spark",
+    ),
+    Fault(
+        "partitions-run-together",
+        f"{SPARK}/partitions.py",
+        'f"{len(each)}:{each}"',
+        "each",
+        "spark",
+    ),
+    Fault(
+        "decimals-apart",
+        f"{SPARK}/partitions.py",
+        "int() | float() | Decimal():",
+        "int() | float():",
+        "spark",
+    ),
+    Fault("owned-too-early", f"{SPARK}/task.py", "times >= low", "times > low", "spark"),
+    Fault("owned-too-late", f"{SPARK}/task.py", "times <= high", "times <= high + 1", "spark"),
 ]

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("sase", "tests", "grammar", "plans", "examples", "docs")
 LONGEST = 200  # seconds
 QUICK = ("tests/test_cases.py", "-k", "window or negation")
-ALL = (
+ENGINE = (
     "tests/test_cases.py",
     "tests/engine/kernels",
     "tests/engine/operators",
@@ -30,6 +30,12 @@ ALL = (
     "tests/engine/test_kinds_of_keys.py",
     "tests/engine/test_unsaid_types.py",
 )
+# Of what Spark's workers do, by hand: no session is started.
+TASKS = (
+    *("tests/spark/test_tasks.py", "tests/spark/test_limit.py", "tests/spark/test_apart.py"),
+    *("-k", "tasks or not_said or in_no_order"),
+)
+SUITES = {"engine": ENGINE, "spark": TASKS}
 
 
 def is_noticed(fault: Fault, *, quick: bool = False) -> bool:
@@ -45,7 +51,7 @@ def is_noticed(fault: Fault, *, quick: bool = False) -> bool:
         assert text.count(fault.right) == 1, fault
         place.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        command += QUICK if quick else ALL
+        command += QUICK if quick else SUITES[fault.suite]
         environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(copy)}
         try:
             done = subprocess.run(

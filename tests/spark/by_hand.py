@@ -31,9 +31,10 @@ from sase.spark.apart import Apart, without_apart
 from sase.spark.columns import slack_of
 from sase.spark.forms import form_of
 from sase.spark.limit import First
+from sase.spark.order import ORDER, PARTITION, SPAN
 from sase.spark.sets import Form, shown_schema
 from sase.spark.shape import PART, SEQ, TIME, Shape, packed
-from sase.spark.task import COUNT, ORDER, PARTITION, SPAN, Task
+from sase.spark.task import COUNT, Task
 from tests.spark.cases import ALL, Case
 
 # The key of a row, by the type whose table it is in.
@@ -275,9 +276,9 @@ class ByHand:
             )
             for name, table in tables.items()
         ]
-        times = pa.array([each.row[self.plan.schema.time] for each in rows])
-        if not pa.types.is_floating(times.type):
-            times = pa.array([each.time for each in rows], pa.int64())
+        given = [each.row[self.plan.schema.time] for each in rows]
+        is_float = any(isinstance(each, float) for each in given)
+        times = pa.array(given if is_float else [each.time for each in rows])
         names = [*map(packed, range(len(tables))), TIME, PART]
         made = pa.table([*columns, times, number], names)
         seq = self.plan.schema.seq

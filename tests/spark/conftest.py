@@ -23,7 +23,7 @@ def spark() -> Iterator[SparkSession]:
     from tests.spark.known import QUICK, REPLAYS, events, local
 
     # Or each of Spark's processes would compile for itself the kernels that none has compiled yet.
-    for query, _ in REPLAYS.values():
+    for query, *_ in REPLAYS.values():
         local(query, events(50))
     session = local_session("local[2]", QUICK)
     session.sparkContext.setLogLevel("OFF")

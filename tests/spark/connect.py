@@ -38,10 +38,9 @@ def main() -> None:
     assert "connect" in type(spark).__module__
     warnings.simplefilter("ignore", ReplayWarning)
     told: dict[str, Any] = {}
-    for name, (query, strategy) in REPLAYS.items():
-        df = frame(spark, events())
-        found = on_spark.match(query, df, seq="seq", strategy=strategy)
-        told[name] = multiset(rows_of(found)) == local(query)
+    for name, known in REPLAYS.items():
+        found = known.found(frame(spark, events()))
+        told[name] = multiset(rows_of(found)) == known.wanted()
     told["bad rows"] = bad_rows(spark)
     told["metrics"] = metrics(spark)
     told["several DataFrames"] = several(spark)

@@ -19,28 +19,29 @@ from unittest.mock import patch
 import pyarrow as pa
 from pyspark import TaskContext
 
-from sase import spark as on_spark
+from sase.spark.apart import Apart
+from sase.spark.limit import First
 from sase.spark.session import local_session
 from sase.spark.task import Task
 from tests.spark.cases import multiset
-from tests.spark.known import QUICK, REPLAYS, events, frame, local, rows_of
+from tests.spark.known import QUICK, REPLAYS, events, frame, rows_of
 
 # Each task that fails leaves a mark here.
 MARKS = "SASE_TEST_MARKS"
 
 
-class Failing(Task):
-    """Fails two times in the middle of what it finds: by an error, or killed from outside."""
+class Fails:
+    """Fails two times in the middle of what it gives: by an error, or killed from outside."""
 
     is_killed = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The results of a part, but for the first two times."""
+        """What a task gives, but for the first two times."""
         context = TaskContext.get()
         assert context is not None
         fails = context.attemptNumber() < 2
         count = 0
-        for found in super().__call__(batches):
+        for found in super().__call__(batches):  # type: ignore[misc]
             count += 1
             yield from (found.slice(row, 1) for row in range(found.num_rows))
             if fails:
@@ -51,16 +52,30 @@ class Failing(Task):
     def fail(self, context: TaskContext) -> None:
         """End here, and leave a mark."""
         name = f"{context.stageId()}-{context.partitionId()}-{context.attemptNumber()}"
-        (Path(os.environ[MARKS]) / name).touch()
+        (Path(os.environ[MARKS]) / f"{type(self).__name__}-{name}").touch()
         if self.is_killed:
             os.kill(os.getpid(), signal.SIGKILL)
         raise RuntimeError("made to fail")
 
 
-class Killed(Failing):
-    """Is killed two times."""
+class FailingTask(Fails, Task):
+    """A search that fails."""
+
+
+class KilledTask(FailingTask):
+    """One that is killed."""
 
     is_killed = True
+
+
+class KilledApart(Fails, Apart):
+    """A second step that is killed."""
+
+    is_killed = True
+
+
+class FailingFirst(Fails, First):
+    """Another second step that fails."""
 
 
 def main() -> None:
@@ -69,15 +84,19 @@ def main() -> None:
     spark.sparkContext.setLogLevel("OFF")
     told: dict[str, Any] = {}
     marks, few = Path(os.environ[MARKS]), events(600)
-    for name, kind in zip(sys.argv[1:], cycle([Killed, Failing])):
-        query, strategy = REPLAYS[name]
-        wanted = local(query, few)  # which compiles, so that no task has to
-        before = len(list(marks.iterdir()))
-        with patch.object(import_module("sase.spark.replay"), "Task", kind):
-            df = frame(spark, few)
-            found = on_spark.match(query, df, seq="seq", strategy=strategy, slices=2)
+    for name, kind in zip(sys.argv[1:], cycle([KilledTask, FailingTask])):
+        known = REPLAYS[name]
+        wanted = known.wanted(few)  # which compiles, so that no task has to
+        before = {*marks.iterdir()}
+        with (
+            patch.object(import_module("sase.spark.replay"), "Task", kind),
+            patch("sase.spark.apart.Apart", KilledApart),
+            patch("sase.spark.limit.First", FailingFirst),
+        ):
+            found = known.found(frame(spark, few), slices=2)
             same = multiset(rows_of(found)) == wanted
-        told[name] = [same, len(list(marks.iterdir())) - before]
+        failed = sorted({*marks.iterdir()} - before)
+        told[name] = [same, [each.name.split("-")[0] for each in failed]]
     print(json.dumps(told))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 import sase
+from sase import spark as on_spark
 from tests.spark.cases import Row, multiset
 
 # Queries are small here and each is run once: to compile code for them takes longer than they do.
@@ -26,15 +27,34 @@ BY_SLICE = "EVENT SEQ(A a, B b, !(C x)) WHERE a.v = b.v AND x.v > b.v WITHIN 12"
 COUNTED = "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 9 EVENTS"
 FIRST = "EVENT SEQ(A a, B b, C c) WHERE [id] WITHIN 40 LIMIT 7"
 ALONE = "EVENT SEQ(A a, B b) WHERE a.v = 3 AND b.v = 7"
-# How they are replayed, each by some strategy.
+
+
+class Known(NamedTuple):
+    """A query, the strategy by which it is replayed, and the form of its results."""
+
+    query: str
+    strategy: str | None
+    output: str = "structs"
+
+    def found(self, df: DataFrame, **options: Any) -> DataFrame:
+        """The results on Spark."""
+        said = {"seq": "seq", "strategy": self.strategy, "output": self.output, **options}
+        return on_spark.match(self.query, df, **said)
+
+    def wanted(self, table: pa.Table | None = None) -> Counter[str]:
+        """The results in one process."""
+        return local(self.query, table, output="all" if self.output == "structs" else self.output)
+
+
 REPLAYS = {
-    "by key": (BY_KEY, "key"),
-    "by slice": (BY_SLICE, "slice"),
-    "by key and slice": (BY_KEY, "key_and_slice"),
-    "a window in events": (COUNTED, "slice"),
-    "the first results": (FIRST, "key"),
-    "one task": (ALONE, "one_task"),
-    "as chosen": (BY_KEY, None),
+    "by key": Known(BY_KEY, "key"),
+    "by slice": Known(BY_SLICE, "slice"),
+    "by key and slice": Known(BY_KEY, "key_and_slice"),
+    "a window in events": Known(COUNTED, "slice"),
+    "the first results": Known(FIRST, "key"),
+    "one task": Known(ALONE, "one_task"),
+    "those that do not overlap": Known(BY_SLICE, "slice", "non_overlap"),
+    "as chosen": Known(BY_KEY, None),
 }
 
 

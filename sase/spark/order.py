@@ -1,0 +1,91 @@
+"""What a second step over the results of all parts goes by, as columns beside theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.engine.bindings import Bindings, ends_of
+from sase.engine.found import Found
+from sase.engine.history import History
+
+Numbers = NDArray[np.int64]
+# What results are ordered by, between which events each lies and in which part it was found, and
+# its partition.
+ORDER, SPAN, PARTITION = "#order", "#span", "#partition"
+# What a result is ordered by first: when it is known, and the time and `seq` of its last event.
+HEAD = 3
+# Where an event could be named, there is none: it is before all.
+NO_EVENT = -(2**63)
+
+
+def sequence(history: History, seq: str | None, positions: Numbers) -> Numbers:
+    """The numbers that order simultaneous events, of events by position."""
+    assert seq is not None, "the order of results depends on it"
+    numbers = history.column(seq, history.places(positions), None).cast(pa.int64())
+    return np.asarray(numbers.to_numpy())
+
+
+def heads_of(found: Found) -> Numbers:
+    """What each result is ordered by first, and the position of its last event."""
+    positions = found.positions
+    _, last = ends_of(positions)
+    *_, known = found.moments(positions)
+    times, numbers = found.history.times(last), _sequence(found, last)
+    return np.stack([known, times, numbers, last], axis=1)
+
+
+def order_of(found: Found, heads: Numbers, follows: Numbers, part: int) -> pa.Array:
+    """What results are ordered by (LANGUAGE.md section 6), as lists of integers.
+
+    Behind the head stands whether another result of the part with the same last event is before
+    it, and at the end the part and the position of that event, which say whether two are the same.
+    """
+    positions = found.positions
+    known = [*heads[:, :HEAD].T, follows]
+    event = [np.full(len(heads), part, np.int64), heads[:, HEAD]]
+    if isinstance(positions, Bindings):
+        return _order_of_series(found, positions, np.stack([*known, *event], axis=1))
+    # Of earlier events the more recent comes first.
+    earlier = [
+        ~each
+        for level in range(len(positions) - 2, -1, -1)
+        for each in (found.history.times(positions[level]), _sequence(found, positions[level]))
+    ]
+    return _lists([*known, *earlier, *event])
+
+
+def _order_of_series(found: Found, positions: Bindings, known: Numbers) -> pa.Array:
+    """The same where matches are of any number of events; where they end comes before all."""
+    times = found.history.times(positions.events)
+    sequences = _sequence(found, positions.events)
+    keys = []
+    for number, (begin, end) in enumerate(zip(positions.begins, positions.ends, strict=True)):
+        key = known[number, : HEAD + 1].tolist()
+        for place in range(end - 2, begin - 1, -1):
+            key += [~times[place], ~sequences[place]]
+        key += [NO_EVENT, *positions.lengths[::-1, number], *known[number, HEAD + 1 :]]
+        keys.append(key)
+    return pa.array(keys, pa.list_(pa.int64()))
+
+
+def span_of(found: Found, part: int) -> pa.Array:
+    """The time and `seq` of the first event of each result and of the last, and the part."""
+    columns = []
+    for positions in ends_of(found.positions):
+        columns += [found.history.times(positions), _sequence(found, positions)]
+    return _lists([*columns, np.full(len(found), part, np.int64)])
+
+
+def _sequence(found: Found, positions: Numbers) -> Numbers:
+    return sequence(found.history, found.shape.schema.seq, positions)
+
+
+def _lists(columns: Sequence[Numbers]) -> pa.Array:
+    """Columns of integers as one of lists of the same length."""
+    flat = np.stack(columns, axis=1)
+    offsets = np.arange(0, flat.size + 1, flat.shape[1], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat.ravel()))

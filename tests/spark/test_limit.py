@@ -1,0 +1,142 @@
+"""LIMIT: the first results, however events are cut, or an error where it is not said which."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+import sase
+from sase import spark as on_spark
+from sase.errors import DataError
+from sase.spark.failing import as_ours
+from tests.spark.by_hand import ByHand
+from tests.spark.cases import Case, Row, cases, expected, in_order, multiset
+from tests.spark.known import frame, rows_of
+from tests.spark.routes import check
+
+ONE = settings().max_examples
+MANY = settings(
+    max_examples=max(ONE // 2, 1),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+FEW = settings(MANY, max_examples=max(ONE // 25, 1))
+
+
+def cut_at(case: Case, limit: int, repeats: int) -> Case:
+    """The case with a limit, and a `seq` that repeats."""
+    example = replace(case.example, query=replace(case.example.query, limit=f"LIMIT {limit}"))
+    return replace(
+        case, example=in_order(example, repeats), manner=replace(case.manner, output="structs")
+    )
+
+
+limited = st.builds(cut_at, cases(), st.integers(1, 12), st.sampled_from([1, 2, 3, 101]))
+
+
+@MANY
+@given(limited, st.integers(0, 2**32))
+def test_the_first_results_are_taken_or_it_is_not_said_which(case: Case, seed: int) -> None:
+    if not isinstance(case.local, sase.Matches) or case.on_bad_row == "quarantine":
+        return
+    for cut in range(3):
+        try:
+            _, found = ByHand(case, Random(seed + cut)).found()
+        except DataError as problem:
+            assert "are equal in" in str(problem)
+            continue
+        assert multiset(found) == expected(case)
+
+
+@FEW
+@given(st.builds(cut_at, cases(), st.integers(1, 12), st.just(101)))
+def test_spark_takes_the_first_results(spark: SparkSession, case: Case) -> None:
+    check(spark, case)
+
+
+# ---------------------------------------------------------------- events that are equal
+
+
+def row(ts: int, kind: str, seq: int, key: int) -> Row:
+    return {"ts": ts, "type": kind, "seq": seq, "id": key}
+
+
+PAIR = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 LIMIT"
+ABSENT = "EVENT SEQ(A a, B b, !(C c)) WHERE [id] WITHIN 9 LIMIT"
+SERIES = "EVENT SEQ(A+ a[], B b) WHERE [id] WITHIN 9 LIMIT"
+# Two keys whose matches end at the same time, with the same `seq`; one has more than the other.
+STARTS = [row(1, "A", 1, 1), row(1, "A", 2, 2), row(2, "A", 3, 1)]
+EQUAL = [*STARTS, row(3, "B", 4, 1), row(3, "B", 4, 2)]
+# Matches of a key before, and the same of another behind.
+AROUND = [row(0, "A", 0, 7), row(1, "B", 0, 7), *EQUAL, row(4, "B", 0, 7)]
+
+
+@pytest.mark.parametrize(
+    ("query", "limit", "strategy", "is_decided"),
+    [
+        (PAIR, 1, "key", True),
+        (PAIR, 2, "key", False),
+        (PAIR, 3, "slice", False),
+        (PAIR, 4, "slice", True),
+        (SERIES, 2, "one_task", False),
+        (SERIES, 4, "key", False),
+        (SERIES, 5, "one_task", True),
+        # What is known at another time has an order.
+        (ABSENT, 2, "key", True),
+        (ABSENT, 3, "slice", False),
+        (ABSENT, 4, "slice", True),
+    ],
+)
+def test_of_results_that_end_at_equal_events(
+    query: str, limit: int, strategy: str, *, is_decided: bool, spark: SparkSession
+) -> None:
+    table = pa.Table.from_pylist(AROUND)
+    options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "slices": 3}
+    found = on_spark.match(f"{query} {limit}", frame(spark, table), **options)
+    if is_decided:
+        wanted = sase.match(f"{query} {limit}", table, seq="seq").to_pylist()
+        assert multiset(rows_of(found)) == multiset(wanted)
+        return
+    with pytest.raises(DataError, match="which of these is first") as caught, as_ours():
+        found.collect()
+    assert "'seq': 4, 'id'" in str(caught.value)
+
+
+def test_equal_events_within_a_key_are_an_error(spark: SparkSession) -> None:
+    table = pa.Table.from_pylist([row(1, "A", 1, 1), row(1, "A", 1, 1), row(3, "B", 4, 1)])
+    with pytest.raises(DataError, match="it matters which comes before"), as_ours():
+        on_spark.match(f"{PAIR} 1", frame(spark, table), seq="seq").collect()
+
+
+def test_a_count_does_not_depend_on_the_order(spark: SparkSession) -> None:
+    replay = on_spark.replay(f"{PAIR} 2", frame(spark, pa.Table.from_pylist(AROUND)), seq="seq")
+    assert replay.count() == 2
+    results = [each for each in rows_of(replay.metrics()) if each["counter"] == "results"]
+    assert 2 <= sum(each["value"] for each in results) <= 5
+
+
+def test_results_that_do_not_overlap(spark: SparkSession) -> None:
+    table = pa.Table.from_pylist(AROUND)
+    for strategy in ("key", "slice"):
+        options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "output": "non_overlap"}
+        found = on_spark.match(f"{PAIR} 3", frame(spark, table), **options)
+        wanted = sase.match(f"{PAIR} 3", table, seq="seq", output="non_overlap").to_pylist()
+        assert multiset(rows_of(found)) == multiset(wanted)
+        assert len(wanted) == 3
+        with pytest.raises(DataError, match="which of these is first"), as_ours():
+            on_spark.match(f"{PAIR} 2", frame(spark, table), **options).collect()
+
+
+def test_in_sql(spark: SparkSession) -> None:
+    on_spark.register(spark)
+    frame(spark, pa.Table.from_pylist(AROUND)).createOrReplaceTempView("around")
+    call = "SELECT * FROM sase_match(TABLE(around), '{} {}', seq => 'seq')"
+    assert spark.sql(call.format(PAIR, 4)).count() == 4
+    with pytest.raises(DataError, match="which of these is first"), as_ours():
+        spark.sql(call.format(PAIR, 2)).collect()
