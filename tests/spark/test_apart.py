@@ -16,13 +16,17 @@ from pyspark.sql import SparkSession
 
 import sase
 from sase import spark as on_spark
+from sase.engine.matcher import Matcher
 from sase.errors import DataError, PlanError
 from sase.lang.parser import parse_query
 from sase.spark.failing import as_ours
+from sase.spark.partitions import partitions_of
+from tests.engine.matching.queries import Query
 from tests.spark.by_hand import ByHand
-from tests.spark.cases import Case, Row, cases, expected, manners, multiset
+from tests.spark.cases import Case, Manner, Row, cases, expected, manners, multiset
 from tests.spark.known import BY_KEY, BY_SLICE, COUNTED, events, frame, local, rows_of
 from tests.spark.routes import check
+from tests.spark.tied import A, both_ways, few_rows, patterns
 
 ONE = settings().max_examples
 MANY = settings(
@@ -68,6 +72,30 @@ def test_events_in_no_order_are_an_error_or_do_not_matter(case: Case, seed: int)
             assert "are equal in" in str(problem)
             continue
         assert multiset(found) == expected(case)
+
+
+@MANY
+@given(
+    st.builds(
+        lambda components, tests: Query(components, tests, window="2"),
+        patterns,
+        st.sampled_from([("[id]",), ()]),
+    ),
+    few_rows,
+    st.integers(0, 2**32),
+)
+def test_of_tied_events_none_is_just_taken(query: Query, rows: list[Row], seed: int) -> None:
+    if not query.tests and A in query.components:
+        query = replace(query, conditions=("a.id = b.id",))  # a key, but no partition
+    one, other = both_ways(query, rows, Manner(output="non_overlap"))
+    for two_steps in (False, True, True):
+        seed += 1
+        try:
+            _, found = ByHand(one, Random(seed), two_steps).found()
+        except DataError as problem:
+            assert "are equal in" in str(problem)
+            continue
+        assert multiset(found) == expected(one) == expected(other)
 
 
 @FEW
@@ -126,6 +154,31 @@ def test_keys_that_are_written_are_enough(spark: SparkSession) -> None:
 
 
 # ---------------------------------------------------------------- keys and ties
+
+
+def partitions(query: str, table: pa.Table) -> list[str]:
+    """The partitions of the matches as texts."""
+    plan = sase.compile(query, table)
+    made = Matcher(plan.engine).push(table)
+    tests = sase.compile(query, table, output="non_overlap").engine.returned.apart
+    assert tests is not None
+    return [text for part in made.parts for text in partitions_of(part, tests).to_pylist()]
+
+
+def test_values_of_several_tests_are_not_run_together() -> None:
+    known = {"ts": [1, 2], "type": ["A", "A"], "id": ["as", "a"], "k": ["b", "sb"]}
+    one, other = partitions("EVENT A a WHERE [id, k]", pa.table(known))
+    assert one != other
+
+
+def test_equal_keys_are_the_same_text() -> None:
+    for value in (7, 2**53, -3, 0):
+        kinds = [pa.int64(), pa.float64(), pa.decimal128(20, 2), pa.decimal128(18, 0)]
+        tables = [
+            pa.table({"ts": [1], "type": ["A"], "id": pa.array([value], kind)}) for kind in kinds
+        ]
+        (text,) = {text for table in tables for text in partitions("EVENT A a WHERE [id]", table)}
+        assert str(value) in text
 
 
 KEYS: list[tuple[pa.DataType, pa.DataType]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -16,10 +17,14 @@ import sase
 from sase import spark as on_spark
 from sase.errors import DataError
 from sase.spark.failing import as_ours
+from sase.spark.limit import FirstOfPart
+from sase.spark.order import HEAD, heads_of
+from tests.engine.matching.queries import Query
 from tests.spark.by_hand import ByHand
-from tests.spark.cases import Case, Row, cases, expected, in_order, multiset
+from tests.spark.cases import Case, Manner, Row, cases, expected, in_order, multiset
 from tests.spark.known import frame, rows_of
 from tests.spark.routes import check
+from tests.spark.tied import SETTING, both_ways, few_rows, patterns
 
 ONE = settings().max_examples
 MANY = settings(
@@ -58,6 +63,59 @@ def test_the_first_results_are_taken_or_it_is_not_said_which(case: Case, seed: i
 @given(st.builds(cut_at, cases(), st.integers(1, 12), st.just(101)))
 def test_spark_takes_the_first_results(spark: SparkSession, case: Case) -> None:
     check(spark, case)
+
+
+# ---------------------------------------------------------------- many ties
+
+
+tied_queries = st.builds(
+    lambda components, limit: Query(components, ("[id]",), window="2", limit=f"LIMIT {limit}"),
+    patterns,
+    st.integers(1, 6),
+)
+
+
+@MANY
+@given(tied_queries, few_rows, st.integers(0, 2**32))
+def test_what_is_refused_depends_on_the_order(query: Query, rows: list[Row], seed: int) -> None:
+    """Within a key no two events are equal here, so keys that come the other way round tell."""
+    apart = [*{(row["ts"], row["sq"], row["id"]): row for row in rows}.values()]
+    case, other = both_ways(query, apart, Manner())
+    one = expected(case)
+    for cut in range(3):
+        try:
+            _, found = ByHand(case, Random(seed + cut)).found()
+        except DataError as problem:
+            assert "are equal in" in str(problem)
+            assert one != expected(other)
+            continue
+        assert multiset(found) == one == expected(other)
+
+
+@MANY
+@given(tied_queries, few_rows, st.integers(0, 2**32))
+def test_it_does_not_matter_how_results_come(query: Query, rows: list[Row], seed: int) -> None:
+    """Their first ones are taken, and of those behind them one that could be before the last."""
+    random, limit = Random(seed), int(query.limit.split()[1])
+    table = pa.Table.from_pylist(sorted(rows, key=SETTING.key), schema=SETTING.schema())
+    matcher = sase.compile(replace(query, limit="").text, table, seq="sq").open()
+    found = [part for made in (matcher.push(table), matcher.finish()) for part in made.parts]
+    heads = [head for part in found for head in map(tuple, heads_of(part).tolist())]
+    taken, behind = heads[:limit], heads[limit:]
+    group = [head for head in heads if len(taken) == limit and head[:HEAD] == taken[-1][:HEAD]]
+    doubts = [
+        head
+        for head in behind
+        if head in group and (len({*taken} & {*group}) > 1 or head != taken[-1])
+    ]
+    first, told, shown = FirstOfPart(limit), [], []
+    for part in found:
+        places = sorted({0, len(part), *random.choices(range(len(part) + 1), k=3)})
+        for begin, end in pairwise(places):
+            for leading in first.of(part.between(begin, end)):
+                (shown if leading.is_beyond else told).extend(map(tuple, leading.heads.tolist()))
+    assert told == taken
+    assert shown == doubts[:1]
 
 
 # ---------------------------------------------------------------- events that are equal

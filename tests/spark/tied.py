@@ -1,0 +1,42 @@
+"""Queries over few keys, and events of which many are equal in time and `seq`."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tests.engine.matching.conditions import Component
+from tests.engine.matching.examples import Example
+from tests.engine.matching.queries import Query
+from tests.engine.matching.streams import CLOCKS, INTEGER, WIDE, Row, Setting
+from tests.spark.cases import Case, Manner
+
+SETTING = Setting(
+    WIDE,
+    CLOCKS["raw"],
+    {"id": INTEGER},
+    dict.fromkeys("ABC", ("id",)),
+    {"time": "ts", "type": "type", "seq": "sq", "types": None, "time_unit": None},
+)
+FIRST, A, B = Component("A", ("A",), "f"), Component("A", ("A",), "a"), Component("B", ("B",), "b")
+ABSENT = Component("C", ("C",), "c", negated=True)
+few_rows: st.SearchStrategy[list[Row]] = st.lists(
+    st.builds(
+        lambda ts, kind, key, seq: {"ts": ts, "type": kind, "id": key, "sq": seq},
+        st.integers(0, 3),
+        st.sampled_from("AABBC"),
+        st.integers(1, 3),
+        st.integers(0, 1),
+    ),
+    max_size=14,
+)
+patterns = st.sampled_from([(B,), (A, B), (A, B, ABSENT), (A, ABSENT, B), (FIRST, A, B)])
+
+
+def both_ways(query: Query, rows: list[Row], manner: Manner) -> tuple[Case, Case]:
+    """The rows with smaller keys first, and with greater ones."""
+
+    def ordered(sign: int) -> Case:
+        placed = sorted(rows, key=lambda row: sign * int(row["id"]))
+        return Case(Example(query, SETTING, placed), manner)
+
+    return ordered(1), ordered(-1)
