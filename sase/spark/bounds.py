@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import reduce
 from itertools import accumulate
-from typing import TypeGuard
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from sase.engine.events.times import raw_time
+from sase.engine.events.moments import raw_moment
 from sase.errors import PlanError
 from sase.planning.replay import EARLIEST, HALO, Slices
 from sase.planning.split import Split
@@ -31,16 +29,12 @@ def given_bounds(rows: Rows, slices: object) -> tuple[int, ...] | None:
         if isinstance(slices, bool) or (slices is not None and slices < 1):
             raise PlanError(f"slices={slices!r}: there is at least one slice")
         return None
-    moments = [each for each in slices if isinstance(each, int | date)] if _is_list(slices) else []
-    if _is_list(slices) and len(moments) == len(slices):
-        return tuple(sorted({raw_time(each, rows.plan.schema.time_type) for each in moments}))
+    if isinstance(slices, Iterable) and not isinstance(slices, str):
+        schema = rows.plan.schema
+        return tuple(sorted({raw_moment(each, schema.time_type, schema.time) for each in slices}))
     raise PlanError(
         f"slices={slices!r}: give the number of slices, or a list of the times between them"
     )
-
-
-def _is_list(slices: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(slices, list | tuple)
 
 
 def times(rows: Rows) -> DataFrame:

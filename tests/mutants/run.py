@@ -34,7 +34,7 @@ ENGINE = (
 TASKS = (
     *("tests/spark/test_tasks.py", "tests/spark/test_limit.py", "tests/spark/test_apart.py"),
     "-k",
-    "tasks or said or in_no_order or refused or not_matter or just_taken or text or together",
+    "tasks or said or no_order or refused or not_matter or just_taken or text or together or group",
 )
 SUITES = {"engine": ENGINE, "spark": TASKS}
 

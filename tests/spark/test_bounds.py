@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from sase import spark as on_spark
+from sase.errors import SaseError
 from tests.spark.cases import multiset
 from tests.spark.known import COUNTED, events, frame, local, rows_of
 
@@ -41,3 +44,26 @@ def test_a_day_is_a_bound_of_timestamps(spark: SparkSession) -> None:
         warnings.simplefilter("ignore")
         assert multiset(found) == multiset(rows_of(on_spark.match(query, df, strategy="one_task")))
     assert found
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        ["2024-03-02", "2024-03-04T12:00:00Z"],
+        [datetime(2024, 3, 2), datetime(2024, 3, 4, 14, tzinfo=timezone(timedelta(hours=2)))],
+        np.array(["2024-03-02", "2024-03-04T12"], "datetime64[h]"),
+        (pa.scalar(date(2024, 3, 2)), 1_709_553_600_000_000),
+    ],
+)
+def test_bounds_are_any_kind_of_moments(spark: SparkSession, moments: Any) -> None:
+    df = spark.createDataFrame([(datetime(2024, 3, 3), "A")], "ts timestamp_ntz, type string")
+    replay = on_spark.replay("EVENT SEQ(A a, A b) WITHIN 1 day", df, slices=moments)
+    assert replay.cut.slices is not None
+    assert replay.cut.slices.bounds == (1_709_337_600_000_000, 1_709_553_600_000_000)
+
+
+@pytest.mark.parametrize("wrong", [["soon"], [True], [None], "2024-03-02", 1.5])
+def test_what_is_no_bound_is_said(spark: SparkSession, wrong: Any) -> None:
+    df = spark.createDataFrame([(datetime(2024, 3, 3), "A")], "ts timestamp_ntz, type string")
+    with pytest.raises(SaseError, match=r"is no time of this stream|give the number of slices"):
+        on_spark.replay("EVENT SEQ(A a, A b) WITHIN 1 day", df, slices=wrong)

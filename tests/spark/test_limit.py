@@ -7,6 +7,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +18,7 @@ import sase
 from sase import spark as on_spark
 from sase.errors import DataError
 from sase.spark.failing import as_ours
-from sase.spark.limit import FirstOfPart
+from sase.spark.limit import FirstOfPart, Group
 from sase.spark.order import HEAD, heads_of
 from tests.engine.matching.queries import Query
 from tests.spark.by_hand import ByHand
@@ -116,6 +117,23 @@ def test_it_does_not_matter_how_results_come(query: Query, rows: list[Row], seed
                 (shown if leading.is_beyond else told).extend(map(tuple, leading.heads.tolist()))
     assert told == taken
     assert shown == doubts[:1]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12).map(sorted),
+    st.integers(1, 4),
+)
+def test_a_group_is_that_of_all_results_seen(heads: list[tuple[int, int]], size: int) -> None:
+    """Of three numbers by which results are ordered one changes here, and then the last event."""
+    results = np.array([[0, head, 0, event] for head, event in heads], np.int64)
+    whole, parts, follows = Group(), Group(), list[int]()
+    for begin in range(0, len(results), size):
+        follows += parts.follows(results[begin : begin + size]).tolist()
+        parts.add(results[begin : begin + size])
+    whole.add(results)
+    group = {event for head, event in heads if head == heads[-1][0]}
+    assert whole.has_several == parts.has_several == (len(group) > 1)
+    assert follows == [0, *(int(one == other) for one, other in pairwise(heads))]
 
 
 # ---------------------------------------------------------------- events that are equal

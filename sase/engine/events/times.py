@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
 from typing import NoReturn
 
 import numpy as np
-import pyarrow as pa
 
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, DataType, Kind
@@ -17,7 +15,7 @@ from sase.engine.events.numbers import number_column, raw_floats
 from sase.engine.events.reading import Reading
 from sase.engine.events.roles import require
 from sase.engine.events.stream import Int64s
-from sase.errors import DataError, SchemaError
+from sase.errors import SchemaError
 
 FLOAT_UNIT = "us"  # what seconds as floats are counted in
 NO_TIME = "every event needs a time; fill it in, or leave the row out"
@@ -56,19 +54,6 @@ def _refuse(schema: Schema, found: DataType) -> NoReturn:
         f"the query was compiled for times of the type {schema.time_type}, and `{schema.time}` has"
         f" the type {found} here: compile it for these events, or cast the column"
     )
-
-
-def raw_time(moment: int | date, time: DataType) -> int:
-    """A moment in raw units of the time column."""
-    if isinstance(moment, int):
-        return moment
-    if time.resolution is None:
-        raise DataError(f"time is counted in integers here, and {moment!r} is none")
-    if time.resolution == "d":
-        return int(pa.scalar(moment, pa.date32()).value)
-    if not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - its first moment
-    return int(pa.scalar(moment, pa.timestamp(time.resolution)).value)
 
 
 def resolution_of(time: DataType, schema: Schema) -> int | None:
