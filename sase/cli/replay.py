@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from sase.cli.failing import status_of
-from sase.cli.forms import FORMS, check_form
+from sase.cli.forms import FORMS, check_form, is_flat
 from sase.cli.given import add_events, on_bad_row
 from sase.cli.queries import ArgumentError
 from sase.cli.run import SHOWN
@@ -80,6 +80,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         limit=arguments.limit,
         on_bad_row=bad,
         output="structs" if arguments.output == "all" else arguments.output,
+        flat=is_flat(arguments),
     )
     with told_warnings(), session(arguments) as spark, Stages(spark, given.rows) as stages:
         replay = given.replay(spark)

@@ -144,6 +144,17 @@ def test_what_lacks_an_order_is_told_before_spark_is_started(
     assert "simultaneous events with  --seq COLUMN" in err
 
 
+def test_columns_that_clash_in_csv_are_told_before_spark_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events, out = tmp_path / "events.csv", tmp_path / "out.csv"
+    events.write_text("ts,type,z,y_z\n1,A,1,2\n2,A,3,4\n")
+    monkeypatch.setattr("sase.cli.replay.session", None)
+    query = "EVENT SEQ(A x_y, A x) WITHIN 10"
+    assert main(["replay", "--events", str(events), "-q", query, "-o", str(out)]) == 2
+    assert "the result cannot have a column `x_y_z`" in capsys.readouterr().err
+
+
 SERIES = "EVENT SEQ(A+ a[], C c) WHERE [id] WITHIN 50 seconds"
 
 

@@ -22,12 +22,12 @@ ABSENT = Component("C", ("C",), "c", negated=True)
 few_rows: st.SearchStrategy[list[Row]] = st.lists(
     st.builds(
         lambda ts, kind, key, seq: {"ts": ts, "type": kind, "id": key, "sq": seq},
-        st.integers(0, 3),
+        st.integers(0, 2),
         st.sampled_from("AABBC"),
         st.integers(1, 3),
-        st.integers(0, 1),
+        st.integers(0, 2),
     ),
-    max_size=14,
+    max_size=24,
 )
 patterns = st.sampled_from([(B,), (A, B), (A, B, ABSENT), (A, ABSENT, B), (FIRST, A, B)])
 
