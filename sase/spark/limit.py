@@ -118,8 +118,8 @@ class FirstOfPart:
         shows = np.flatnonzero(of_group & self._group.decides(heads))
         self.looks_on = bool(of_group.all()) and not len(shows)
         for place in shows[:1].tolist():
-            one = found.between(place, place + 1)
-            yield Leading(one, heads[place : place + 1], np.zeros(1, np.int64), is_beyond=True)
+            one, head = found.between(place, place + 1), heads[place : place + 1]
+            yield Leading(one, head, self._group.follows(head), is_beyond=True)
 
     def _is_tied(self) -> bool:
         """Whether there is an event that is equal to the last one in time and `seq`."""

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -26,7 +26,7 @@ from tests.spark.by_hand import ByHand
 from tests.spark.cases import Case, Manner, Row, cases, expected, manners, multiset
 from tests.spark.known import BY_KEY, BY_SLICE, COUNTED, events, frame, local, rows_of
 from tests.spark.routes import check
-from tests.spark.tied import A, both_ways, few_rows, patterns
+from tests.spark.tied import A, B, both_ways, few_rows, patterns, rows_of_keys
 
 ONE = settings().max_examples
 MANY = settings(
@@ -84,11 +84,16 @@ def test_events_in_no_order_are_an_error_or_do_not_matter(case: Case, seed: int)
     few_rows,
     st.integers(0, 2**32),
 )
+@example(
+    Query((A, B), window="2"),
+    rows_of_keys((0, "A", 1, 0), (0, "A", 2, 1), (1, "B", 1, 0), (1, "B", 2, 0)),
+    0,
+)
 def test_of_tied_events_none_is_just_taken(query: Query, rows: list[Row], seed: int) -> None:
     if not query.tests and A in query.components:
         query = replace(query, conditions=("a.id = b.id",))  # a key, but no partition
     one, other = both_ways(query, rows, Manner(output="non_overlap"))
-    for two_steps in (False, True, True):
+    for two_steps in (False, *[True] * 4):
         seed += 1
         try:
             _, found = ByHand(one, Random(seed), two_steps).found()

@@ -32,6 +32,11 @@ few_rows: st.SearchStrategy[list[Row]] = st.lists(
 patterns = st.sampled_from([(B,), (A, B), (A, B, ABSENT), (A, ABSENT, B), (FIRST, A, B)])
 
 
+def rows_of_keys(*known: tuple[int, str, int, int]) -> list[Row]:
+    """Rows by time, type, key and number."""
+    return [{"ts": ts, "type": kind, "id": key, "sq": seq} for ts, kind, key, seq in known]
+
+
 def both_ways(query: Query, rows: list[Row], manner: Manner) -> tuple[Case, Case]:
     """The rows with smaller keys first, and with greater ones."""
 
