@@ -55,14 +55,15 @@ def columns_of(
     for place, lane in enumerate(lanes):
         tags[place] = lane.tag if lane.valid is None else np.where(lane.valid, lane.tag, NULL)
         if cells is None:
-            cells = _bits(lane)[np.newaxis]
+            cells = bits_of(lane)[np.newaxis]
         else:
-            cells[place] = _bits(lane)
+            cells[place] = bits_of(lane)
     assert cells is not None
     return Columns(frozen(cells), frozen(tags), frozen(types), frozen(tables))
 
 
-def _bits(lane: Lane) -> NDArray[np.int64]:
+def bits_of(lane: Lane) -> NDArray[np.int64]:
+    """The values as kernels have them: integers, and floats by their bits."""
     if lane.values.dtype == np.float64:
         return lane.values.view(np.int64)
     return np.asarray(lane.values, np.int64)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import Part, WindowKind
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Key, Numbers
-from sase.engine.expressions import Lane
+from sase.engine.expressions import Lane, bits_of
 from sase.engine.kernels import line_heap as heap
 from sase.engine.kernels import runs
 from sase.engine.kernels import swept_lines as of
@@ -156,7 +156,7 @@ class SweptEvaluationState(LineEvaluationState):
         return of.Stream(
             frozen(self._first.bits(block, takes)),
             frozen(takes),
-            frozen(NO_VALUES if lane is None else _bits(lane)),
+            frozen(NO_VALUES if lane is None else bits_of(lane)),
             frozen(block.events.ts),
             frozen(NO_VALUES if tie is None else tie),
             codes,
@@ -188,9 +188,3 @@ class SweptEvaluationState(LineEvaluationState):
         larger = np.empty((2 * len(array), *array.shape[1:]), np.int64)
         larger[: len(array)] = array
         self._swept = self._swept._replace(**{name: larger})
-
-
-def _bits(lane: Lane) -> Numbers:
-    if lane.values.dtype == np.float64:
-        return lane.values.view(np.int64)
-    return np.asarray(lane.values, np.int64)
