@@ -9,7 +9,7 @@ from experiments.core.experiment import Experiment, Finding, Plot, Point, Size, 
 from experiments.core.results import Results
 from experiments.figures.postponing import CLASSES, SOURCE, Shares, query, ways
 
-# So rare that W = 100,000 has thirteen candidates, and θ stays below 1.6; of the values so many pass.
+# So rare that W = 100,000 has 13 candidates, and θ stays below 1.6; of the values so many pass.
 STREAM = Shares(1e-4, 1.3e-4, 1e-5)
 VALUES = {
     "true-value consistent": 800,

@@ -36,6 +36,9 @@ class Coding(Protocol):
     def lane(self, block: Block, attribute: str) -> Lane:
         """An attribute of the block's events."""
 
+    def given(self, block: Block, attribute: str) -> Lane:
+        """The same for comparisons with constants: integers of the block may be as they came."""
+
     def codes(self, block: Block, key: Key) -> Numbers:
         """The codes of the block's events under a key."""
 
@@ -115,6 +118,10 @@ class Block:
         if attribute not in self._lanes:
             self._lanes[attribute] = self.coding.lane(self, attribute)
         return self._lanes[attribute]
+
+    def given(self, attribute: str) -> Lane:
+        """The same for comparisons with constants, where integers may be as they came."""
+        return self.coding.given(self, attribute)
 
     def codes(self, key: Key) -> Numbers:
         """The codes of the events under a key."""

@@ -125,6 +125,15 @@ class PlanCoding:
             lane.values, lane.tag, declared if lane.valid is None else lane.valid & declared
         )
 
+    def given(self, block: Block, attribute: str) -> Lane:
+        """The same for comparisons with constants: integers of the block may be as they came."""
+        column = block.events.columns.get(attribute)
+        is_plain = column is not None and column.type.kind is Kind.INTEGER
+        if column is None or not is_plain or self.types_known.declare(attribute) is not None:
+            return block.lane(attribute)
+        valid = None if column.valid is None else column.valid[block.rows]
+        return Lane(column.values[block.rows], INTEGER, valid)
+
     def key(self, tests: Tests) -> Key:
         """The key of some tests."""
         if tests not in self._keys:

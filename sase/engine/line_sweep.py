@@ -104,7 +104,8 @@ class LineSweep:
 
     def _states_of(self, events: Events) -> NDArray[np.uint8]:
         """The levels that admit each type by its code; the last one is that of no type, -1."""
-        return np.roll(self._matcher._front.states_of(events.type_names).astype(np.uint8), -1)
+        states = self._matcher._front.states_of(events.type_names)
+        return np.concatenate([states[1:], states[:1]]).astype(np.uint8)
 
     def _pays(self, events: Events) -> bool:
         """Whether enough events are of types that the query names."""

@@ -33,7 +33,10 @@ WINDOWS = [
     "",
     "WITHIN 5 INCLUSIVE",
 ]
-SIMPLE = ["", "AND {1}.v != 3", "AND {1}.v % 3 = 1", "AND {1}.v > 1 AND {1}.name = 'x'"]
+SIMPLE = [
+    "", "AND {1}.v != 3", "AND {1}.v % 3 = 1", "AND {1}.v > 1 AND {1}.name = 'x'",
+    "AND {1}.v < 1000", "AND {1}.v % 70000 = -2", "AND {1}.v IN (3, 300, -1, 5000000000)",
+]  # fmt: skip
 
 
 def stream(random: Random, count: int, ties: float) -> pa.Table:

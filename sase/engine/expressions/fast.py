@@ -191,16 +191,20 @@ class _Fast:
                 is_time = value.type.kind in TIMES
                 sign, bound = _bound("=", value.value, is_time, lane.tag)
                 kept += [bound] if sign == "=" else []
-        return np.isin(lane.values, np.array(kept, lane.values.dtype))
+        # Among narrow integers are none of those that need more.
+        kind = np.float64 if lane.tag == FLOAT else np.int64
+        return np.isin(lane.values, np.array(kept, kind))
 
 
 def _remainders(values: Anything, by: int) -> Anything:
-    """What int64 leave when they are divided, with their sign: `np.fmod`, many times faster.
+    """What integers leave when they are divided, with their sign: `np.fmod`, many times faster.
 
-    NumPy divides by a constant without dividing if it is to round down, and best what is narrow.
+    NumPy divides by a constant without dividing if it is to round down, and best what has 32 bits.
     """
-    least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    if max(-least, most, by) < 2**31:
+    least = int(values.min()) if len(values) else 0
+    if values.dtype.itemsize < 4 or by >= 2**31:
+        values = values.astype(np.int64)
+    elif values.dtype.itemsize > 4 and max(-least, int(values.max(initial=0))) < 2**31:
         values = values.astype(np.int32)
     rest = values // values.dtype.type(by)
     rest *= by

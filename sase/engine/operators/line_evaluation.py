@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,10 +20,8 @@ from sase.engine.operators.contract import Context, Counters, Saved, bound_of, h
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.planning.nodes import RunEvaluation
 
-# The pieces that there is room for at first, and the events that a chunk of results has room for,
-# for each match that it has room for.
+# The pieces that there is room for at first.
 PIECES = 64
-EVENTS_A_MATCH = 8
 NO_GATE = Gate(0, NULL, frozen(np.zeros(0, np.int64)))
 
 
@@ -33,6 +32,8 @@ class LineEvaluationState(RunEvaluationState):
     """
 
     kernel = staticmethod(advance_lines)
+    # The events that a chunk of results has room for at first, for each match.
+    events_a_match: ClassVar[int] = 8
 
     def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
         super().__init__(node, context)
@@ -54,7 +55,7 @@ class LineEvaluationState(RunEvaluationState):
         self._is_shown, chunk = shown, context.options.chunk
         self._output = of.Output(
             np.empty((self._levels, chunk), np.int64),
-            np.empty(chunk * EVENTS_A_MATCH, np.int64),
+            np.empty(chunk * self.events_a_match, np.int64),
             np.empty(chunk, np.int64),
             np.zeros(2, np.int64),
         )

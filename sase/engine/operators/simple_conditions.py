@@ -72,7 +72,7 @@ class SimpleConditions:
     def bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The same of states of all events of a block in bytes; nothing is counted."""
         for bit, test in self._tests:
-            lanes = {need: block.lane(need[1]) for need in test.columns}
+            lanes = {need: block.given(need[1]) for need in test.columns}
             every = np.negative(test.truth(lanes, block.types).view(np.uint8))  # 0 or all bits
             states = states & (every | np.uint8(0xFF ^ 1 << bit))
         return states

@@ -23,9 +23,8 @@ from sase.engine.kernels.stacks import EARLIEST, NOTHING
 from sase.engine.operators.contract import Counters, bound_of
 from sase.engine.operators.line_evaluation import LineEvaluationState
 
-# The lines and the places of the heap that there is room for at first, and the events that results
-# have room for, for each match: each chunk of them is shown by itself.
-LINES, HEAP, EVENTS_A_MATCH = 256, 1 << 13, 32
+# The lines and the places of the heap that there is room for at first.
+LINES, HEAP = 256, 1 << 13
 MEASURES = {
     WindowKind.TIME: of.BY_TIME,
     WindowKind.EVENTS: of.BY_PLACE,
@@ -40,6 +39,9 @@ NO_VALUES = np.zeros(0, np.int64)
 
 class SweptEvaluationState(LineEvaluationState):
     """A running evaluation of lines, whose events are swept or come block by block: all of them."""
+
+    # More than elsewhere, as each chunk of results is shown by itself.
+    events_a_match = 32
 
     _asked: of.Asked | None = None
     _swept: heap.Swept
@@ -81,8 +83,6 @@ class SweptEvaluationState(LineEvaluationState):
             np.full(heap.PLACES, NOTHING, np.int64),
             counts,
         )
-        room = np.empty(EVENTS_A_MATCH * self._output.singles.shape[1], np.int64)
-        self._output = self._output._replace(events=room)
         self._asked = self._all_asked(int(kind), is_ranked=is_ranked)
         return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import product
@@ -123,4 +124,18 @@ def row_truths(condition: Condition, rows: Sequence[Row], fast: bool = False) ->
     evaluate = test.truth if fast else test.by_program
     if not test.columns:
         lanes, test.columns = {(0, "n"): Lane(np.zeros(len(rows), np.int64), INTEGER)}, ((0, "n"),)
-    return evaluate(lanes, codes_of(rows)).tolist()
+    found: list[bool] = evaluate(lanes, codes_of(rows)).tolist()
+    # Integers as they come, which may be narrow, are no others.
+    given = {need: narrowed(lane) for need, lane in lanes.items()}
+    assert evaluate(given, codes_of(rows)).tolist() == found
+    return found
+
+
+def narrowed(lane: Lane) -> Lane:
+    """The integers of a lane in the fewest bytes that hold them."""
+    if lane.values.dtype != np.int64 or not isinstance(lane.tag, int) or lane.tag != INTEGER:
+        return lane
+    least = np.min_scalar_type(min(0, *lane.values.tolist(), 0))
+    most = np.min_scalar_type(max(0, *lane.values.tolist(), 0))
+    kind = np.promote_types(least, most)
+    return replace(lane, values=lane.values.astype(kind if kind.kind in "iu" else np.int64))
