@@ -4,7 +4,7 @@
     python -m experiments.rivals install duckdb polars | all
     python -m experiments.rivals run [--cells Q1/D1 …] [--rivals duckdb …] [--threads 1 2] [--quick]
         [--limit DIR/limit.py] [--csv FILE]
-    python -m experiments.rivals table --csv FILE [--docs docs/rivals.md]
+    python -m experiments.rivals table --csv FILE … [--docs docs/rivals.md]
 
 Every answer is checked: the exit status is 1 where one is wrong or a system fails. No time is
 asserted.
@@ -77,8 +77,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 def tabled(options: argparse.Namespace) -> None:
-    """The table of a file of lines, printed or put into a document."""
-    text = report(results.read(options.csv), list(rivals().values()))
+    """The tables of files of lines, printed or put into a document."""
+    known = list(rivals().values())
+    text = "\n\n".join(report(results.read(path), known) for path in options.csv)
     if options.docs is None:
         print(text)
         return
@@ -165,8 +166,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     asked.add_argument("--limit", type=Path, metavar="FILE", help="limit.py beside its sase.c")
     asked.add_argument("--limit-seconds", type=float, default=60.0, help="for one run: 60")
     asked.add_argument("--csv", type=Path, metavar="FILE", help="keep every run there")
-    told = commands.add_parser("table", help="the table of a CSV file")
-    told.add_argument("--csv", type=Path, metavar="FILE", required=True)
+    told = commands.add_parser("table", help="the tables of CSV files")
+    told.add_argument("--csv", nargs="+", type=Path, metavar="FILE", required=True)
     told.add_argument("--docs", type=Path, metavar="FILE", help="put it between the marks there")
     return parser.parse_args(arguments)
 
