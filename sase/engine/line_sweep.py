@@ -61,11 +61,11 @@ class LineSweep:
 
     def prepare(self, events: Events) -> None:
         """Make ready for events what takes this thread only, and no kernel."""
-        self._begins(events)
+        self.begins_whole(events)
 
     def over(self, events: Events) -> Generator[Results, None, int]:
         """The results of all events, or of none: how many were gone through."""
-        if not self._begins(events):
+        if not self.begins_whole(events):
             return 0
         assert self._arrays is not None
         matcher, evaluation, at = self._matcher, self._evaluation, self._matcher._front.at
@@ -87,7 +87,7 @@ class LineSweep:
         yield from self._top.results(evaluation.rest())
         return len(events)
 
-    def _begins(self, events: Events) -> bool:
+    def begins_whole(self, events: Events) -> bool:
         """Whether these events are swept: there are codes of all keys, and whole columns."""
         if self._arrays is None and self._pays(events) and not events.by_type:
             tests = self._evaluation.key.tests

@@ -37,6 +37,9 @@ Ticks: TypeAlias = Callable[[], int]
 ONE_THREAD = (
     "one thread searched: there is no window to cut by, and no attribute all events agree on"
 )
+AT_ONCE = (
+    "one thread searched: to part these events by key takes longer than to look for their matches"
+)
 NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 PIECES = "one thread searched, since the events are too many to be held and come in pieces"
 SORTED = "the events were not sorted, and were sorted on disk"
@@ -170,12 +173,14 @@ def _in_memory(
         if len(slices) > 1:
             report = yield from search_in_threads(matcher, inputs, loaded, slices, count, watch)
             return replace(report, notes=notes)
-        if plan.split.by_key and threads is not None and threads > 1:
-            report = yield from search_by_key(matcher, inputs, loaded, threads, watch)
-            return replace(report, notes=notes)
+        told: tuple[str, ...] = ()
+        if threads not in (None, 1) and plan.split.before is None:
+            if plan.split.by_key and not matcher.is_swept_at_once(loaded):
+                report = yield from search_by_key(matcher, inputs, loaded, threads, watch)
+                return replace(report, notes=notes)
+            told = (AT_ONCE if plan.split.by_key else ONE_THREAD,)
         report = yield from matcher.search(inputs, loaded)
-        is_as_asked = threads in (None, 1) or plan.split.before is not None
-        return replace(report, notes=notes if is_as_asked else (*notes, ONE_THREAD))
+        return replace(report, notes=(*notes, *told))
 
     return search
 

@@ -130,6 +130,10 @@ class Sweep:
             return None
         return cls(matcher, plain)
 
+    def begins_whole(self, events: Events) -> bool:
+        """Never: some of the events are searched as well as all."""
+        return False
+
     def prepare(self, events: Events) -> None:
         """Make ready for events what takes this thread only, and no kernel."""
         arrays = self._arrays(events)

@@ -12,6 +12,7 @@ import pytest
 
 import sase
 from sase.engine.line_sweep import LineSweep
+from sase.engine.matcher import Matcher
 from sase.engine.options import Options
 from tests.engine.unswept import unswept
 
@@ -92,8 +93,11 @@ def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_it_finds_and_counts_what_blocks_do(seed: int, swept: list[tuple[int, int]]) -> None:
-    """In the same order, with any room, and by key in threads."""
+def test_it_finds_and_counts_what_blocks_do(
+    seed: int, swept: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same order, with any room, and by key in threads, though that is not worth while."""
+    monkeypatch.setattr(Matcher, "is_swept_at_once", lambda self, events: False)
     random = Random(seed)
     events, text = stream(random, 400, random.choice([0, 0.2])), query(random)
     sizes = Options(
@@ -108,6 +112,24 @@ def test_it_finds_and_counts_what_blocks_do(seed: int, swept: list[tuple[int, in
     assert swept == [(400, 400)]
     assert found(plan, events, threads=2)[:2] == expected[:2]
     assert all(count == reached for count, reached in swept)
+
+
+def test_it_takes_one_thread(swept: list[tuple[int, int]]) -> None:
+    """Where there is no window in time, as parts by key are copies."""
+    count = 1_000
+    events = pa.table({
+        "ts": range(count), "type": ["A", "A", "B", "C"] * (count // 4),
+        "id": [7 * n % 5 for n in range(count)],
+    })  # fmt: skip
+    text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match {[id]}"
+    several = sase.match(text, events, threads=2)
+    assert len(several) > 100
+    assert swept == [(count, count)]
+    (note,) = several.report.notes
+    assert note.startswith("one thread searched: to part these events by key takes longer")
+    assert several.rows == sase.match(text, events, threads=1).rows
+    less = sase.match(text.replace("[id]", "[id] AND a.len < 4"), events, threads=2)
+    assert less.report.notes == ()
 
 
 def test_the_streams_are_worth_it() -> None:
