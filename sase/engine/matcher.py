@@ -224,11 +224,6 @@ class Matcher:
             self.shape = self.shape.knowing(self._loader.known)
         return events
 
-    def is_swept_at_once(self, events: Events) -> bool:
-        """Whether one kernel goes through all events sooner than they could be parted."""
-        sweep = self._sweep
-        return sweep is not None and sweep.begins_whole(events)
-
     def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
         """The matches in events that are all there is, after one part without any."""
         history = self.take(inputs, events)

@@ -27,6 +27,7 @@ from sase.engine.matcher import Matcher
 from sase.engine.matches import Matches, Search
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
+from sase.engine.sweep import is_swept_at_once
 from sase.engine.threads import search_in_threads, slices_of, threads_that_pay
 from sase.errors import DataError, PlanError
 
@@ -175,7 +176,7 @@ def _in_memory(
             return replace(report, notes=notes)
         told: tuple[str, ...] = ()
         if threads not in (None, 1) and plan.split.before is None:
-            if plan.split.by_key and not matcher.is_swept_at_once(loaded):
+            if plan.split.by_key and not is_swept_at_once(matcher, loaded):
                 report = yield from search_by_key(matcher, inputs, loaded, threads, watch)
                 return replace(report, notes=notes)
             told = (AT_ONCE if plan.split.by_key else ONE_THREAD,)

@@ -245,6 +245,12 @@ def short_way(matcher: Matcher) -> Sweep | LineSweep | None:
     return LineSweep.of(matcher)
 
 
+def is_swept_at_once(matcher: Matcher, events: Events) -> bool:
+    """Whether one kernel goes through all events sooner than they could be parted."""
+    sweep = matcher._sweep
+    return sweep is not None and sweep.begins_whole(events)
+
+
 def of_pieces(sweep: Sweep | LineSweep | None, number: int) -> Sweep | LineSweep | None:
     """What may go through so many pieces one after the other."""
     return None if sweep is None or (number > 1 and sweep.is_whole) else sweep

@@ -12,7 +12,6 @@ import pytest
 
 import sase
 from sase.engine.line_sweep import LineSweep
-from sase.engine.matcher import Matcher
 from sase.engine.options import Options
 from tests.engine.unswept import unswept
 
@@ -97,7 +96,7 @@ def test_it_finds_and_counts_what_blocks_do(
     seed: int, swept: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the same order, with any room, and by key in threads, though that is not worth while."""
-    monkeypatch.setattr(Matcher, "is_swept_at_once", lambda self, events: False)
+    monkeypatch.setattr("sase.engine.running.is_swept_at_once", lambda matcher, events: False)
     random = Random(seed)
     events, text = stream(random, 400, random.choice([0, 0.2])), query(random)
     sizes = Options(
