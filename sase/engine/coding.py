@@ -128,8 +128,8 @@ class PlanCoding:
     def given(self, block: Block, attribute: str) -> Lane:
         """The same for comparisons with constants: integers of the block may be as they came."""
         column = block.events.columns.get(attribute)
-        is_plain = column is not None and column.type.kind is Kind.INTEGER
-        if column is None or not is_plain or self.types_known.declare(attribute) is not None:
+        is_declared = self.types_known.declare(attribute) is None
+        if column is None or column.type.kind is not Kind.INTEGER or not is_declared:
             return block.lane(attribute)
         valid = None if column.valid is None else column.valid[block.rows]
         return Lane(column.values[block.rows], INTEGER, valid)

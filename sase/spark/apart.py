@@ -25,7 +25,7 @@ from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, the
 from sase.spark.cutting import Cut
 from sase.spark.failing import told_alone
-from sase.spark.order import HEAD, ORDER, PARTITION, SPAN, Numbers
+from sase.spark.order import HEAD, ORDER, PARTITION, SPAN, Numbers, results_of
 from sase.spark.task import COUNT
 
 
@@ -111,14 +111,14 @@ class _Taking:
         groups = np.cumsum(is_new[len(is_new) - batch.num_rows + 1 :], dtype=np.int64)
         groups = np.append(np.zeros(1, np.int64), groups)
         spans = _numbers(batch.column(SPAN)).reshape(batch.num_rows, -1)
-        begins, ends, ended = _ranks(spans[:, :2], spans[:, 2:4], self.end)
+        begins, ends, ended = _ranks(spans[:, :2], spans[:, 2:], self.end)
         taken = np.full(int(groups[-1]) + 1, EARLIEST, np.int64)
         if goes_on:
             taken[0] = ended
         keep = np.empty(batch.num_rows, np.bool_)
         take_apart(groups, begins, ends, taken, keep)
         if keep.any():  # as the first of each partition is
-            self.end = spans[np.flatnonzero(keep)[-1], 2:4]
+            self.end = spans[np.flatnonzero(keep)[-1], 2:]
         self.last = batch.slice(batch.num_rows - 1)
         return keep
 
@@ -127,10 +127,8 @@ class _Taking:
 
         Of one task, which has seen both events, there are none.
         """
-        orders = _with_last(self.last, batch, ORDER)
-        first = orders.offsets.to_numpy()[:-1] - orders.offsets[0].as_py()
-        heads = _numbers(orders)[first[:, None] + np.arange(HEAD)]
-        parts = _numbers(_with_last(self.last, batch, SPAN)).reshape(len(orders), -1)[:, 4]
+        results = results_of(_with_last(self.last, batch, ORDER))
+        heads, parts = results[:, :HEAD], results[:, HEAD]
         is_equal = (heads[1:] == heads[:-1]).all(axis=1) & (parts[1:] != parts[:-1])
         undecided = np.flatnonzero(is_equal & ~is_new)
         if len(undecided):

@@ -20,7 +20,7 @@ from pyspark.sql import types as st
 from sase.engine.found import Found
 from sase.errors import DataError
 from sase.spark.failing import told_alone
-from sase.spark.order import HEAD, ORDER, Numbers, heads_of, sequence
+from sase.spark.order import HEAD, ORDER, Numbers, heads_of, results_of, sequence
 
 
 @dataclass
@@ -129,7 +129,7 @@ class FirstOfPart:
         near = [each for each in (last - 1, last + 1) if pieces[0].begin <= each < pieces[-1].end]
         numbers = np.array([last, *near], np.int64)
         times = history.times(numbers)
-        orders = sequence(history, self._last.shape.schema.seq, numbers)
+        orders = sequence(self._last, numbers)
         return bool(((times[1:] == times[0]) & (orders[1:] == orders[0])).any())
 
     def refuse(self, beyond: Found) -> NoReturn:
@@ -168,7 +168,7 @@ class First:
         left, group = self.count, Group()
         last: pa.RecordBatch | None = None
         for batch in filter(len, batches):
-            results, shown = _results(batch.column(ORDER)), batch.drop_columns([ORDER])
+            results, shown = results_of(batch.column(ORDER)), batch.drop_columns([ORDER])
             taken = shown.slice(0, left)
             group.add(results[: taken.num_rows])
             left -= taken.num_rows
@@ -180,15 +180,6 @@ class First:
                 if (group.goes_on(following) & group.decides(following)).all():
                     raise DataError(_undecided(last, shown.slice(taken.num_rows, 1)))
                 return
-
-
-def _results(orders: pa.ListArray) -> Numbers:
-    """What rows are ordered by first, and what says which event their last one is."""
-    ends = orders.offsets.to_numpy() - orders.offsets[0].as_py()
-    flat = np.asarray(orders.flatten().to_numpy(), np.int64)
-    begins, ends = ends[:-1, None], ends[1:, None]
-    places = np.concatenate([begins + np.arange(HEAD), ends + np.arange(-2, 0)], axis=1)
-    return np.asarray(flat[places])
 
 
 def _undecided(*rows: pa.Table | pa.RecordBatch | None) -> str:

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from sase.engine.bindings import Bindings, ends_of
 from sase.engine.found import Found
-from sase.engine.history import History
 
 Numbers = NDArray[np.int64]
-# What results are ordered by, between which events each lies and in which part it was found, and
-# its partition.
+# What results are ordered by, between which events each lies, and its partition.
 ORDER, SPAN, PARTITION = "#order", "#span", "#partition"
 # What a result is ordered by first: when it is known, and the time and `seq` of its last event.
 HEAD = 3
@@ -22,10 +20,11 @@ HEAD = 3
 NO_EVENT = -(2**63)
 
 
-def sequence(history: History, seq: str | None, positions: Numbers) -> Numbers:
+def sequence(found: Found, positions: Numbers) -> Numbers:
     """The numbers that order simultaneous events, of events by position."""
-    assert seq is not None, "the order of results depends on it"
-    numbers = history.column(seq, history.places(positions), None).cast(pa.int64())
+    name, history = found.shape.schema.seq, found.history
+    assert name is not None, "the order of results depends on it"
+    numbers = history.column(name, history.places(positions), None).cast(pa.int64())
     return np.asarray(numbers.to_numpy())
 
 
@@ -34,7 +33,7 @@ def heads_of(found: Found) -> Numbers:
     positions = found.positions
     _, last = ends_of(positions)
     *_, known = found.moments(positions)
-    times, numbers = found.history.times(last), _sequence(found, last)
+    times, numbers = found.history.times(last), sequence(found, last)
     return np.stack([known, times, numbers, last], axis=1)
 
 
@@ -53,7 +52,7 @@ def order_of(found: Found, heads: Numbers, follows: Numbers, part: int) -> pa.Ar
     earlier = [
         ~each
         for level in range(len(positions) - 2, -1, -1)
-        for each in (found.history.times(positions[level]), _sequence(found, positions[level]))
+        for each in (found.history.times(positions[level]), sequence(found, positions[level]))
     ]
     return _lists([*known, *earlier, *event])
 
@@ -61,7 +60,7 @@ def order_of(found: Found, heads: Numbers, follows: Numbers, part: int) -> pa.Ar
 def _order_of_series(found: Found, positions: Bindings, known: Numbers) -> pa.Array:
     """The same where matches are of any number of events; where they end comes before all."""
     times = found.history.times(positions.events)
-    sequences = _sequence(found, positions.events)
+    sequences = sequence(found, positions.events)
     keys = []
     for number, (begin, end) in enumerate(zip(positions.begins, positions.ends, strict=True)):
         key = known[number, : HEAD + 1].tolist()
@@ -72,16 +71,24 @@ def _order_of_series(found: Found, positions: Bindings, known: Numbers) -> pa.Ar
     return pa.array(keys, pa.list_(pa.int64()))
 
 
-def span_of(found: Found, part: int) -> pa.Array:
-    """The time and `seq` of the first event of each result and of the last, and the part."""
+def span_of(found: Found) -> pa.Array:
+    """The time and `seq` of the first event of each result and of the last."""
     columns = []
     for positions in ends_of(found.positions):
-        columns += [found.history.times(positions), _sequence(found, positions)]
-    return _lists([*columns, np.full(len(found), part, np.int64)])
+        columns += [found.history.times(positions), sequence(found, positions)]
+    return _lists(columns)
 
 
-def _sequence(found: Found, positions: Numbers) -> Numbers:
-    return sequence(found.history, found.shape.schema.seq, positions)
+def results_of(orders: pa.ListArray) -> Numbers:
+    """Of each result what it is ordered by first, and the part and the position of its last event.
+
+    These are of lists that `order_of` has made.
+    """
+    ends = orders.offsets.to_numpy() - orders.offsets[0].as_py()
+    flat = np.asarray(orders.flatten().to_numpy(), np.int64)
+    begins, ends = ends[:-1, None], ends[1:, None]
+    places = np.concatenate([begins + np.arange(HEAD), ends + np.arange(-2, 0)], axis=1)
+    return np.asarray(flat[places])
 
 
 def _lists(columns: Sequence[Numbers]) -> pa.Array:

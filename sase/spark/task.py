@@ -140,11 +140,10 @@ class Search:
     def __init__(self, task: Task, part: int) -> None:
         self.part, self._task = part, task
         self._matcher = Matcher(task.plan)
-        shows_first = task.limit is not None and task.gives == "results"
-        self._first = FirstOfPart(task.limit or 0) if shows_first else None
-        within = task.apart
-        if within is None and shows_first:
-            within = agreed_by_results(task.plan)
+        self._first, within = None, task.apart
+        if task.limit is not None and task.gives == "results":
+            self._first = FirstOfPart(task.limit)
+            within = agreed_by_results(task.plan) if within is None else within
         is_ordered = task.plan.counts_events or within is not None
         self._ties = Ties(task.plan, task.shape, within) if is_ordered else None
         self._owned = task.owned(part)
@@ -245,7 +244,7 @@ class Search:
             steps[ORDER] = order_of(found, heads_of(found), none, self.part)
         if SPAN in names:
             assert self._task.apart is not None
-            steps[SPAN] = span_of(found, self.part)
+            steps[SPAN] = span_of(found)
             steps[PARTITION] = partitions_of(found, self._task.apart)
         if not steps:
             return found.table()

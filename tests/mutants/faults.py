@@ -279,8 +279,8 @@ FAULTS = [
     Fault(
         "end-of-the-first-taken",
         APART,
-        "np.flatnonzero(keep)[-1], 2:4",
-        "np.flatnonzero(keep)[0], 2:4",
+        "np.flatnonzero(keep)[-1], 2:]",
+        "np.flatnonzero(keep)[0], 2:]",
         "spark",
     ),
     Fault(

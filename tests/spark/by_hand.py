@@ -25,6 +25,7 @@ from sase.engine.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.streaming import result_schema
 from sase.engine.threads import without_limit
+from sase.errors import DataError
 from sase.planning.replay import EARLIEST, Slices, Strategy, possible, time_slices
 from sase.spark import blocks, sets
 from sase.spark.apart import Apart, without_apart
@@ -145,6 +146,15 @@ class ByHand:
         if limit is None:
             return strategy, [row for batch in batches for row in batch.to_pylist()]
         return strategy, list(_first(limit, batches))
+
+    def decided(self) -> list[dict[str, Any]] | None:
+        """The results, or None if it is not said which they are, as events are equal."""
+        try:
+            _, found = self.found()
+        except DataError as problem:
+            assert "are equal in" in str(problem)
+            return None
+        return found
 
     def compressed(self) -> tuple[Strategy, list[dict[str, Any]]]:
         """The collapsed form by all parts."""

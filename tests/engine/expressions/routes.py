@@ -135,7 +135,6 @@ def narrowed(lane: Lane) -> Lane:
     """The integers of a lane in the fewest bytes that hold them."""
     if lane.values.dtype != np.int64 or not isinstance(lane.tag, int) or lane.tag != INTEGER:
         return lane
-    least = np.min_scalar_type(min(0, *lane.values.tolist(), 0))
-    most = np.min_scalar_type(max(0, *lane.values.tolist(), 0))
-    kind = np.promote_types(least, most)
+    ends = int(lane.values.min(initial=0)), int(lane.values.max(initial=0))
+    kind = np.promote_types(*map(np.min_scalar_type, ends))
     return replace(lane, values=lane.values.astype(kind if kind.kind in "iu" else np.int64))
