@@ -20,7 +20,6 @@ from sase.engine.kernels.instructions import between_bytes, between_shorts
 # What stands in an `ArrowArray`, eight bytes each; behind these how to release it.
 LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
 RELEASE, FIELDS = 8, 10
-WORD = 8
 NOWHERE = 0
 
 
@@ -29,20 +28,26 @@ def form_of(bits: int, *, is_signed: bool) -> int:
     return 2 * (bits // 8).bit_length() - 1 - is_signed
 
 
-def _reader(name: str) -> Callable[[int], int]:
-    """What reads a number of a type at an address."""
+def _reader(name: str) -> Callable[[int, int], int]:
+    """What reads one of the numbers of a type that begin at an address.
+
+    In a loop several are read at once: that they stand side by side is seen of a place behind a
+    pointer, and not of an address that grows.
+    """
     if numba.config.DISABLE_JIT:
         simple = getattr(ctypes, f"c_{name}")
-        return lambda address: int(simple.from_address(int(address)).value)
+        size = ctypes.sizeof(simple)
+        return lambda address, place: int(simple.from_address(int(address + size * place)).value)
     kind = getattr(types, name)
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def read(context: Any, address: Any) -> tuple[Signature, Callable[..., Any]]:
+    def read(context: Any, address: Any, place: Any) -> tuple[Signature, Callable[..., Any]]:
         def reading(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
-            pointer = builder.inttoptr(values[0], context.get_value_type(kind).as_pointer())
-            return context.cast(builder, builder.load(pointer, align=1), kind, types.int64)
+            first = builder.inttoptr(values[0], context.get_value_type(kind).as_pointer())
+            found = builder.load(builder.gep(first, [values[1]]), align=1)
+            return context.cast(builder, found, kind, types.int64)
 
-        return types.int64(types.int64), reading
+        return types.int64(types.int64, types.int64), reading
 
     return read  # type: ignore[no-any-return]
 
@@ -56,7 +61,7 @@ _int64 = _reader("int64")
 @spliced
 def field(array: int, place: int) -> int:
     """What stands at a place of an `ArrowArray`, or of a list of addresses."""
-    return _int64(array + WORD * place)
+    return _int64(array, place)
 
 
 @spliced
@@ -65,20 +70,19 @@ def number(address: int, form: int, row: int) -> int:
 
     In a loop over numbers of one form it is found out once which of these it is.
     """
-    address += row << (form >> 1)
     if form == 0:
-        return _int8(address)
+        return _int8(address, row)
     if form == 1:
-        return _uint8(address)
+        return _uint8(address, row)
     if form == 2:
-        return _int16(address)
+        return _int16(address, row)
     if form == 3:
-        return _uint16(address)
+        return _uint16(address, row)
     if form == 4:
-        return _int32(address)
+        return _int32(address, row)
     if form == 5:
-        return _uint32(address)
-    return _int64(address)
+        return _uint32(address, row)
+    return _int64(address, row)
 
 
 @spliced
@@ -106,7 +110,7 @@ def is_whole(array: int) -> bool:
         return True
     begin = field(array, OFFSET)
     for row in range(begin, begin + field(array, LENGTH)):
-        if (_uint8(valid + (row >> 3)) >> (row & 7)) & 1 == 0:
+        if (_uint8(valid, row >> 3) >> (row & 7)) & 1 == 0:
             return False
     return True
 
