@@ -98,8 +98,7 @@ class KeyCodes:
         least, most = rows.min(axis=1).tolist(), rows.max(axis=1).tolist()
         most_bits = self._most_bits(events)
         if self._digits is None:
-            # From 0 on where that is near, since the least of all may be still to come.
-            begins = [0 if 0 <= low < WIDEST // 4 else low for low in least]
+            begins = [0 if counts_from_zero(low) else low for low in least]
             widths = [_bits(low, high) for low, high in zip(begins, most, strict=True)]
             shifts = [sum(widths[number + 1 :]) for number in range(len(widths))]
             if sum(widths) > most_bits:
@@ -211,6 +210,11 @@ class KeyCodes:
         table = _empty(room, len(old.keys))
         recycle(old, horizon, table)
         return table
+
+
+def counts_from_zero(least: int) -> bool:
+    """Whether codes begin at 0 where no key is less so far: the least may be still to come."""
+    return 0 <= least < WIDEST // 4
 
 
 def _used(table: KeyTable) -> int:

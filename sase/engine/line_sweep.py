@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
+from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.block import Block, Clock, Stretch
 from sase.engine.events import Events
+from sase.engine.kernels.memory import forms_of
 from sase.engine.operators.swept_evaluation import SweptEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
-from sase.engine.sweep import NO_DIGITS, forms_of, numbers_of_keys
+from sase.engine.sweep import NO_DIGITS, numbers_of_keys
 
 if TYPE_CHECKING:
     from sase.engine.matcher import Matcher
@@ -37,7 +39,8 @@ class LineSweep:
     def __init__(
         self, matcher: Matcher, evaluation: SweptEvaluationState, top: TransformationState
     ) -> None:
-        self._matcher, self._evaluation, self._top = matcher, evaluation, top
+        # Not held: the matcher holds this, and both would stay until garbage is collected.
+        self._matcher, self._evaluation, self._top = proxy(matcher), evaluation, top
         self._codes = matcher._context.coding.codes_of(evaluation.key)
         # The numbers of keys, once it is known that events can be swept.
         self._arrays: list[NDArray[Any]] | None = None

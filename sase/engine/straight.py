@@ -9,6 +9,7 @@ the same operators, so that any push may go either way: what it does not know it
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import proxy
 
 import numpy as np
 
@@ -35,7 +36,8 @@ class Straight:
     """Pushes batches onto the stacks of a matcher whose plan asks no more of events."""
 
     def __init__(self, matcher: Matcher, plain: Plain) -> None:
-        self._matcher, self._plain = matcher, plain
+        # Not held: the matcher holds this, and both would stay until garbage is collected.
+        self._matcher, self._plain = proxy(matcher), plain
         self._codes = plain.codes
         self._attributes = tuple(test.attribute for test in plain.key.tests)
         # The short way of the schema that came last, and its batches if they can go straight.

@@ -8,9 +8,10 @@ operators, so that any events may go either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,9 @@ from sase.engine.events import Events
 from sase.engine.kernels.arrivals import PLACE, TIME
 from sase.engine.kernels.clock import CLOCK, NO_CLOCK
 from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.memory import form_of
+from sase.engine.kernels.memory import forms_of
 from sase.engine.kernels.sweeping import CODES, KEYS, ROWS, SINCE, TYPES, Reading, Span, Swept
-from sase.engine.keys import KeyCodes
+from sase.engine.keys import KeyCodes, counts_from_zero
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Sequences
 from sase.engine.operators.sequence_construction import SequenceConstructionState
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 # So many events are gone through at a time, and at most so many by one call.
 STEP, MOST = 1 << 13, 1 << 20
+# So many are looked at first for the range of keys: no fewer than a step has.
+FEW = 1 << 15
 # The part of a stopwatch that shows what was found: the last of those of a plain plan.
 TOP = 3
 NO_DIGITS, NO_TIES = np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
@@ -115,7 +118,8 @@ class Sweep:
     is_whole = False
 
     def __init__(self, matcher: Matcher, plain: Plain) -> None:
-        self._matcher, self._plain = matcher, plain
+        # Not held: the matcher holds this, and both would stay until garbage is collected.
+        self._matcher, self._plain = proxy(matcher), plain
         self._codes = plain.codes
         self._step = min(matcher._plan.options.block, STEP)
         self._stopwatch, self._stacks = matcher._stopwatch, plain.stacks
@@ -220,12 +224,15 @@ class Sweep:
 
         Where they are close together it does not matter which events are admitted.
         """
-        keys = [array[begin : begin + MOST] for array in arrays[KEYS:]]
-        if len(keys[0]) == 0:
+        if begin == len(events):
             return True
-        ranges = np.array([(key.min(), key.max()) for key in keys], np.int64)
-        if self._codes.fit(ranges, 0):
-            return True
+        for count in (FEW, MOST):
+            keys = [array[begin : begin + count] for array in arrays[KEYS:]]
+            ranges = np.array([(key.min(), key.max()) for key in keys], np.int64)
+            # Of one key that counts from 0 few events tell enough, as more can be learnt later.
+            is_enough = count == MOST or (len(keys) == 1 and counts_from_zero(int(ranges[0, 0])))
+            if is_enough and self._codes.fit(ranges, 0):
+                return True
         states = self._matcher._front.states_of(events.type_names)
         for count in (self._matcher._plan.options.block, self._step):
             block = slice(begin, begin + count)
@@ -272,12 +279,3 @@ def numbers_of_keys(
             return None
         found.append(np.ascontiguousarray(column.values))
     return found
-
-
-def forms_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """How whole numbers are stored, and where: as kernels take it."""
-    columns = [
-        (form_of(8 * array.itemsize, is_signed=array.dtype.kind == "i"), array.ctypes.data)
-        for array in arrays
-    ]
-    return np.array(columns, np.int64).reshape(-1, 2)

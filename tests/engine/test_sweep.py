@@ -252,3 +252,17 @@ def test_what_asks_more_is_not_swept(more: str, swept: list[tuple[int, int]]) ->
     events = stream(Random(1), 50, 0)
     assert len(sase.match(f"EVENT SEQ(A a, B b) {more}", events)) > 0
     assert swept == []
+
+
+@pytest.mark.parametrize("most", [200, 5_000, 60_000])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_keys_that_grow(most: int, threads: int, swept: list[tuple[int, int]]) -> None:
+    """Of the first ones the range is known; what is beyond is learnt when it comes, and swept."""
+    ids = np.arange(80_000) // 2 * most // 40_000
+    events = pa.table({"ts": range(80_000), "type": ["A", "B"] * 40_000, "id": ids})
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
+    with unswept():
+        expected = plan.run(events, threads=threads).rows
+    assert plan.run(events, threads=threads).rows == expected
+    assert len(expected) > 30_000
+    assert sum(reached for _, reached in swept) >= 80_000

@@ -6,13 +6,15 @@ https://arrow.apache.org/docs/format/CDataInterface.html
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
+import numpy as np
 from numba import types
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from sase.engine.kernels.compiling import Ints, spliced
 from sase.engine.kernels.instructions import between_bytes, between_shorts
@@ -26,6 +28,15 @@ NOWHERE = 0
 def form_of(bits: int, *, is_signed: bool) -> int:
     """How whole numbers are stored, as `number` takes it."""
     return 2 * (bits // 8).bit_length() - 1 - is_signed
+
+
+def forms_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """How whole numbers are stored, and where: as kernels take it."""
+    columns = [
+        (form_of(8 * array.itemsize, is_signed=array.dtype.kind == "i"), array.ctypes.data)
+        for array in arrays
+    ]
+    return np.array(columns, np.int64).reshape(-1, 2)
 
 
 def _reader(name: str) -> Callable[[int, int], int]:
