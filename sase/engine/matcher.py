@@ -63,13 +63,9 @@ class Matcher:
         mentioned = (name for component in components for name in component.types or ())
         self._types = KnownTypes(plan.schema, mentioned)
         coding = PlanCoding(self._types, Interner(), streaming=streaming)
+        store, made = Store(plan.options.stack), plan.made
         self._context = Context(
-            plan.schema,
-            plan.options,
-            plan.positives,
-            plan.negatives,
-            coding,
-            Store(plan.options.stack),
+            plan.schema, plan.options, plan.positives, plan.negatives, coding, store, made=made
         )
         self._operators: list[OperatorState] = opened_operators(plan.operators, self._context)
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]

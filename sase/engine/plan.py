@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 from sase.binding import Schema
 from sase.binding.bound import (
@@ -47,6 +49,15 @@ class EnginePlan:
     options: Options = Options()
     on_bad_row: str = "error"
     lateness: int | None = None
+
+    @cached_property
+    def made(self) -> dict[Hashable, Any]:
+        """What operators made of it when it was first opened, and need not make again."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The value alone: what was made of it may hold addresses."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def fingerprint(self) -> str:

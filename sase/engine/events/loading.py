@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -52,7 +52,10 @@ def load(
 
 
 class Loader:
-    """Loads one input after the other, and finds out about equal columns and dictionaries once."""
+    """Loads one input after the other, and finds out about equal columns and dictionaries once.
+
+    What is `made` of columns is also there for others that load for the same plan.
+    """
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class Loader:
         classify: Classify | None = None,
         on_bad_row: str = "error",
         check: Callable[[Known], object] = lambda known: None,
+        made: dict[Hashable, Any] | None = None,
     ) -> None:
         if schema.definitions and classify is None:
             raise ValueError("conditions define the types of events: loading needs `classify`")
@@ -69,6 +73,8 @@ class Loader:
         self.names = tuple(dict.fromkeys(columns))
         self.quarantines = on_bad_row == "quarantine"
         self._classify = classify if schema.definitions else None
+        # The columns of the last input, and what they become: for all who load the same for a plan.
+        self._made: dict[Hashable, Any] = {} if made is None else made
         self._resolved: tuple[list[object], Resolved] | None = None
         # What the columns of all inputs held, and what else there is to say against that.
         self._check = check
@@ -160,9 +166,14 @@ class Loader:
         """The columns of the input, found before if the last one had the same."""
         key = inputs.columns
         if self._resolved is None or self._resolved[0] != key:
-            resolved = resolve(inputs, self.schema, self.names)
-            self._check_types(self._found(resolved))
-            self._resolved = (key, resolved)
+            before = self._made.get((Loader, self.names))
+            if before is None or before[0] != key:
+                before = self._made[Loader, self.names] = (
+                    key,
+                    resolve(inputs, self.schema, self.names),
+                )
+            self._check_types(self._found(before[1]))
+            self._resolved = before
         return self._resolved[1]
 
     def _check_types(self, found: Known) -> None:

@@ -11,7 +11,7 @@ from sase.engine.expressions.lowering import (
     lower_value,
     make_stack,
 )
-from sase.engine.expressions.rows import RowTest
+from sase.engine.expressions.rows import Reads, RowTest
 from sase.engine.expressions.strings import Interner
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Lowered",
     "LoweringError",
     "Need",
+    "Reads",
     "RowTest",
     "bits_of",
     "columns_needed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,20 @@ from sase.engine.expressions.layout import Layout, Need, columns_needed
 from sase.engine.expressions.lowering import Lowered, lower, make_stack
 from sase.engine.expressions.strings import Interner
 from sase.engine.kernels.program import Stack, evaluate_rows
+
+
+@dataclass(frozen=True)
+class Reads:
+    """The attributes that a condition on one event reads, and whether NumPy can decide it."""
+
+    columns: tuple[Need, ...]
+    is_fast: bool
+
+    @classmethod
+    def of(cls, condition: Condition) -> Reads:
+        """What there is to know of a condition."""
+        columns = columns_needed([condition])
+        return cls(columns, is_fast(condition) and bool(columns))
 
 
 class RowTest:
@@ -30,18 +45,22 @@ class RowTest:
         interner: Interner,
         strangers: frozenset[Need] = frozenset(),
         stranger: int = 0,
+        *,
+        reads: Reads | None = None,
     ) -> None:
-        self.condition, self.interner = condition, interner
-        self.columns = columns_needed([condition])
-        places = {need: place for place, need in enumerate(self.columns)}
-        positions = {component: 0 for component, _ in self.columns}
-        self._layout = Layout(places, type_codes, interner, positions, strangers, stranger)
-        self.is_fast = is_fast(condition) and bool(self.columns) and not strangers
+        reads = reads or Reads.of(condition)
+        self.condition, self.interner, self.columns = condition, interner, reads.columns
+        self._types = type_codes, strangers, stranger
+        self.is_fast = reads.is_fast and not strangers
 
     @cached_property
     def lowered(self) -> Lowered:
         """The program, which most conditions do without."""
-        return lower(self.condition, self._layout)
+        codes, strangers, stranger = self._types
+        places = {need: place for place, need in enumerate(self.columns)}
+        positions = {component: 0 for component, _ in self.columns}
+        layout = Layout(places, codes, self.interner, positions, strangers, stranger)
+        return lower(self.condition, layout)
 
     @cached_property
     def stack(self) -> Stack:

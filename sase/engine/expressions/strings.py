@@ -45,6 +45,11 @@ class Interner:
     def __len__(self) -> int:
         return len(self.texts)
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many strings have a code, and how many tables are kept."""
+        return len(self.texts), len(self._numbers)
+
     def code(self, text: str) -> int:
         """The code of a string, a new one where it is new."""
         code = self._codes.setdefault(text, len(self.texts))

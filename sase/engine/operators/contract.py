@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from sase.planning.nodes import NegativeComponent
 Sequences: TypeAlias = NDArray[np.int64]
 Counters: TypeAlias = dict[str, Any]
 Saved: TypeAlias = dict[str, Any]
+Made = TypeVar("Made")
 
 
 class OperatorState(Protocol):
@@ -122,6 +123,22 @@ class Context:
     coding: PlanCoding
     store: Store
     overflows: list[Overflows] = field(default_factory=list)
+    # What was made once for the plan, whenever it is opened.
+    made: dict[Hashable, Any] = field(default_factory=dict)
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What is made of a part of the plan, which is the same each time that it is opened.
+
+        What gives texts codes is of one run, and made anew.
+        """
+        if key in self.made:
+            found: Made = self.made[key]
+            return found
+        before = self.coding.texts.size
+        found = make()
+        if self.coding.texts.size == before:
+            self.made[key] = found
+        return found
 
     @property
     def levels(self) -> int:

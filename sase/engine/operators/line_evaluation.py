@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,13 +31,15 @@ class LineEvaluationState(RunEvaluationState):
     Where matches are `shown` as they are they come component by component.
     """
 
-    kernel = staticmethod(advance_lines)
+    kernel: ClassVar[Any] = staticmethod(advance_lines)
     # The events that a chunk of results has room for at first, for each match.
     events_a_match: ClassVar[int] = 8
 
     def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
         super().__init__(node, context)
-        assert not self._program.ranges, "a line knows its last event alone, and what it has noted"
+        assert not self._program.code.ranges, (
+            "a line knows its last event alone, and what it has noted"
+        )
         self._runs.state[USED] = of.FIRST_LINE
         self._lines = of.Lines(
             self._runs,
@@ -50,7 +52,10 @@ class LineEvaluationState(RunEvaluationState):
         self._series = is_series.index(True) if any(is_series) else self._levels
         bounds = (self._series, self._series + any(is_series)) if shown else (0, self._levels)
         self._form = of.Form(
-            int(self._program.asks), self._series, self._program.gate(self._series), *bounds
+            int(self._program.code.asks),
+            self._series,
+            self._program.code.gate(self._series),
+            *bounds,
         )
         self._is_shown, chunk = shown, context.options.chunk
         self._output = of.Output(
@@ -68,7 +73,7 @@ class LineEvaluationState(RunEvaluationState):
         """Also what a further event of the series is asked first, where that is simple to say."""
         self._gate, form = NO_GATE, self._form
         if form.gate != NOTHING and self._rules.strategy == NEXT_MATCH:
-            accepted, attribute = self._program.asked(form.gate)
+            accepted, attribute = self._program.code.asked(form.gate)
             lane = block.lane(attribute)
             if lane.valid is None and isinstance(lane.tag, int) and lane.tag in (INTEGER, FLOAT):
                 values = np.ascontiguousarray(lane.values).view(np.int64)
@@ -106,7 +111,7 @@ class LineEvaluationState(RunEvaluationState):
             return
         found, room = handed_over(output.events, events)
         self._output = output._replace(events=room)
-        ends, lengths = output.ends[:matches].copy(), np.ones((levels, matches), np.int64)
+        ends, lengths = output.ends[:matches], np.ones((levels, matches), np.int64)
         if self._series < levels:
             lengths[self._series, 0] = ends[0]
             np.subtract(ends[1:], ends[:-1], out=lengths[self._series, 1:])
@@ -117,7 +122,7 @@ class LineEvaluationState(RunEvaluationState):
         else:
             if self._series < levels:
                 lengths[self._series] -= levels - 1
-            yield Bindings(found, ends, lengths)
+            yield Bindings(found, ends.copy(), lengths)
 
     # ------------------------------------------------------------ room
 

@@ -47,7 +47,7 @@ class MergedEvaluationState(RunEvaluationState):
         for level, component in enumerate(self._context.components):
             # At a further event and at the end of the series; a single event has only an end.
             first = MOMENTS * level + BEGIN + (1 if component.maximum != 1 else 2)
-            columns = self._program.still_read(range(first, MOMENTS * levels))
+            columns = self._program.code.still_read(range(first, MOMENTS * levels))
             rows.append([len(columns), *columns])
         table = np.zeros((levels, max(map(len, rows))), np.int64)
         for level, row in enumerate(rows):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest, Part
-from sase.engine.expressions import lower_terms, make_stack
+from sase.engine.expressions import Lowered, lower_terms, make_stack
 from sase.engine.expressions.plain import NOT_PLAIN, Plain, plain
-from sase.engine.expressions.series import Term, Words, laid_out, words_read
+from sase.engine.expressions.series import Fills, Term, Words, laid_out, words_read
 from sase.engine.kernels.checks import UNDECLARED
 from sase.engine.kernels.compiling import Place, address_of, frozen
 from sase.engine.kernels.judging import decide, learn, put_judge
@@ -87,6 +89,103 @@ class Machinery:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class SeriesCode:
+    """What terms by moment become, the same whenever a plan is opened.
+
+    `ranges` says whether any condition ranges over the events of a series, `asks` whether any needs
+    a program, `moments` are those of all conditions. `gates` are the rows of plain comparisons with
+    their moments, `reads` what fills the programs with theirs.
+    """
+
+    tests: tuple[EquivalenceTest, ...]
+    attributes: tuple[str, ...]
+    tables: Numbers
+    lowered: Lowered
+    sets: NDArray[np.uint8]
+    root: Numbers
+    ranges: bool
+    asks: bool
+    learns: bool
+    moments: tuple[int, ...]
+    gates: tuple[tuple[int, int], ...]
+    reads: tuple[tuple[int, Fills], ...]
+
+    @classmethod
+    def of(
+        cls,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+        *,
+        of_runs: bool,
+    ) -> SeriesCode:
+        """The code of terms; the store keeps what it reads."""
+        ordered = sorted(terms, key=lambda term: term.moment)
+        levels = {each.index: context.level_of(each.index) for each in context.components}
+        base = context.layout([term.term for term in ordered])
+        layouts, fills, words = laid_out(ordered, levels, base, len(tests))
+        pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
+        lowered, starts = lower_terms(pairs)
+        compared = [plain(each.term.term, each) if of_runs else NOT_PLAIN for each in fills]
+        counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
+        tables = packed(
+            np.array([context.keep_test(test) for test in tests], np.int64),
+            *_changes(words, context.levels, mixes=base.mixes),
+            np.append(0, np.cumsum(counts)),
+            *conditions_of(starts, fills, compared),
+        )
+        first, numbered = int(tables[0, CHECKS]), enumerate(zip(ordered, compared, strict=True))
+        return cls(
+            tuple(tests),
+            tuple(context.store.attributes),
+            tables,
+            lowered,
+            _sets(words, context.coding.types_known.stranger + 1),
+            _initial(words, len(tests)),
+            any(each.loops for each in fills),
+            any(_asks(each, other) for each, other in zip(ordered, compared, strict=True)),
+            any(kind > COUNT for _, kind, *_ in words.changes),
+            tuple(each.moment for each in ordered),
+            tuple((term.moment, first + n) for n, (term, other) in numbered if other != NOT_PLAIN),
+            tuple((each.moment, fill) for each, fill in zip(ordered, fills, strict=True)),
+        )
+
+    def keep(self, context: Context) -> None:
+        """Have the store keep what the code reads, where the code expects it."""
+        for attribute in self.attributes:
+            context.store.keep_attribute(attribute)
+        for test in self.tests:
+            context.keep_test(test)
+
+    def gate(self, level: int) -> int:
+        """The first plain comparison that a further event of a level has to pass, as a row."""
+        return next(
+            (row for moment, row in self.gates if moment == MOMENTS * level + TAKE), NOTHING
+        )
+
+    def asked(self, row: int) -> tuple[int, str]:
+        """The orders that a plain comparison accepts, and the attribute of the new event."""
+        accepted, column = self.tables[row, PLAIN : PLAIN + 2].tolist()
+        return accepted, self.attributes[column]
+
+    def meets(self, row: int) -> Part | None:
+        """Of which event of its series a further one is compared by the same attribute, if so."""
+        _, column, source, _, other, _ = self.tables[row, PLAIN:].tolist()
+        parts = {EVENT_BEFORE: Part.PREVIOUS, KNOWN_EVENT: Part.FIRST}
+        return parts.get(source) if column == other else None
+
+    def still_read(self, moments: Container[int]) -> list[int]:
+        """The columns of nodes that the tests read, and the conditions of some moments."""
+        found = set(range(len(self.tests)))
+        for moment, fill in self.reads:
+            if moment in moments:
+                assert not fill.loops, "a condition that ranges over events reads every node"
+                found |= {word for row in fill.rows for word in words_read(row)}
+        return [HEAD + word for word in sorted(found)]
+
+
 class SeriesProgram:
     """Terms by moment, the tests decided event by event, and what nodes know for both."""
 
@@ -100,101 +199,60 @@ class SeriesProgram:
         of_runs: bool = False,
     ) -> None:
         self._context = context
-        self.moments, self._tests = moments, len(tests)
-        ordered = sorted(terms, key=lambda term: term.moment)
-        levels = {each.index: context.level_of(each.index) for each in context.components}
-        base = context.layout([term.term for term in ordered])
-        layouts, fills, words = laid_out(ordered, levels, base, len(tests))
-        pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
-        lowered, starts = lower_terms(pairs)
-        self.stack = make_stack(lowered.depth)
-        context.watch(dict(lowered.arithmetic), self.stack)
-        compared = [plain(each.term.term, each) if of_runs else NOT_PLAIN for each in fills]
-        counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
-        tables = packed(
-            np.array([context.keep_test(test) for test in tests], np.int64),
-            *_changes(words, context.levels, mixes=base.mixes),
-            np.append(0, np.cumsum(counts)),
-            *conditions_of(starts, fills, compared),
+        # What is kept so far says where the rest is kept.
+        kept = tuple(context.store.attributes), tuple(key.tests for key in context.store.keys)
+        self.code = context.once(
+            (tuple(tests), tuple(terms), moments, of_runs, kept),
+            lambda: SeriesCode.of(context, tests, terms, moments, of_runs=of_runs),
         )
-        self._tables = tables
-        # Whether any condition ranges over the events of a series, and whether any needs a program.
-        self.ranges = any(each.loops for each in fills)
-        self.asks = any(_asks(each, other) for each, other in zip(ordered, compared, strict=True))
-        # The moments of all conditions.
-        self.moments_asked = [each.moment for each in ordered]
-        learns = any(kind > COUNT for _, kind, *_ in words.changes)
-        self._gates = [
-            (term.moment, int(tables[0, CHECKS]) + number)
-            for number, (term, other) in enumerate(zip(ordered, compared, strict=True))
-            if other != NOT_PLAIN
-        ]
-        self._machinery = Machinery(
-            decide if self.asks else None,
-            learn if learns else None,
-            tables,
-            self._sets(words),
-            lowered.program,
-            self.stack,
-            rows=max([each.size for each in fills], default=1) + 1,
-            cursors=1 + max([len(each.loops) for each in fills], default=0),
-        )
-        self.width = HEAD + words.width
-        self._reads = [(each.moment, fill) for each, fill in zip(ordered, fills, strict=True)]
-        self._root = self._initial(words, len(tests))
+        self.code.keep(context)
+        self.stack = make_stack(self.code.lowered.depth)
+        context.watch(dict(self.code.lowered.arithmetic), self.stack)
+        self.width = len(self.code.root)
 
     def machine(self) -> Machine:
         """The arrays as they are now."""
         return self._machinery.machine(self._context)
 
-    def gate(self, level: int) -> int:
-        """The first plain comparison that a further event of a level has to pass, as a row."""
-        return next(
-            (row for moment, row in self._gates if moment == MOMENTS * level + TAKE), NOTHING
+    @cached_property
+    def _machinery(self) -> Machinery:
+        """What machines are made of."""
+        code, fills = self.code, [fill for _, fill in self.code.reads]
+        return Machinery(
+            decide if code.asks else None,
+            learn if code.learns else None,
+            code.tables,
+            code.sets,
+            code.lowered.program,
+            self.stack,
+            rows=max([each.size for each in fills], default=1) + 1,
+            cursors=1 + max([len(each.loops) for each in fills], default=0),
         )
-
-    def asked(self, row: int) -> tuple[int, str]:
-        """The orders that a plain comparison accepts, and the attribute of the new event."""
-        accepted, column = self._tables[row, PLAIN : PLAIN + 2].tolist()
-        return accepted, list(self._context.store.attributes)[column]
-
-    def meets(self, row: int) -> Part | None:
-        """Of which event of its series a further one is compared by the same attribute, if so."""
-        _, column, source, _, other, _ = self._tables[row, PLAIN:].tolist()
-        parts = {EVENT_BEFORE: Part.PREVIOUS, KNOWN_EVENT: Part.FIRST}
-        return parts.get(source) if column == other else None
 
     def cells(self, nodes: int) -> Numbers:
         """Room for nodes, of which the first is the root."""
         cells = np.zeros((nodes, self.width), np.int64)
-        cells[ROOT] = self._root
+        cells[ROOT] = self.code.root
         return cells
 
-    def still_read(self, moments: Container[int]) -> list[int]:
-        """The columns of nodes that the tests read, and the conditions of some moments."""
-        found = set(range(self._tests))
-        for moment, fill in self._reads:
-            if moment in moments:
-                assert not fill.loops, "a condition that ranges over events reads every node"
-                found |= {word for row in fill.rows for word in words_read(row)}
-        return [HEAD + word for word in sorted(found)]
 
-    def _initial(self, words: Words, tests: int) -> Numbers:
-        root = np.zeros(self.width, np.int64)
-        root[LEVEL] = NOTHING
-        root[HEAD : HEAD + tests] = UNDECLARED
-        for _, kind, word, _, _ in words.changes:
-            if kind in (FIRST_EVENT, LAST_EVENT):
-                root[HEAD + word] = NOTHING
-        return root
+def _initial(words: Words, tests: int) -> Numbers:
+    """What the root knows."""
+    root = np.zeros(HEAD + words.width, np.int64)
+    root[LEVEL] = NOTHING
+    root[HEAD : HEAD + tests] = UNDECLARED
+    for _, kind, word, _, _ in words.changes:
+        if kind in (FIRST_EVENT, LAST_EVENT):
+            root[HEAD + word] = NOTHING
+    return root
 
-    def _sets(self, words: Words) -> NDArray[np.uint8]:
-        """Of each attribute that may be lacking the types that lack it."""
-        types = self._context.coding.types_known.stranger + 1
-        found = np.zeros((len(words.lacking), types), np.uint8)
-        for row, (_, _, codes) in enumerate(words.lacking):
-            found[row, sorted(codes)] = 1
-        return frozen(found)
+
+def _sets(words: Words, types: int) -> NDArray[np.uint8]:
+    """Of each attribute that may be lacking the types that lack it."""
+    found = np.zeros((len(words.lacking), types), np.uint8)
+    for row, (_, _, codes) in enumerate(words.lacking):
+        found[row, sorted(codes)] = 1
+    return frozen(found)
 
 
 def pattern_of(context: Context) -> Pattern:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Numbers
-from sase.engine.expressions import Lane, RowTest, columns_needed
+from sase.engine.expressions import Lane, Reads, RowTest
 from sase.engine.kernels.arrivals import choose, turn_away
 from sase.engine.operators.checking import by_text
 from sase.engine.operators.contract import Context
@@ -23,7 +23,7 @@ class SimpleConditions:
             (context.bit_of(component), _test(condition, context))
             for component, condition in conditions
         ]
-        self._names = [context.text_of(test.condition) for _, test in self._tests]
+        self._text_of = context.text_of
         self._rejected = [0] * len(self._tests)
         self._overflows = [
             context.watch(test.arithmetic, test.stack) if test.arithmetic else None
@@ -80,13 +80,15 @@ class SimpleConditions:
     @property
     def rejected(self) -> dict[str, int]:
         """How many events each condition kept out of its component since the matcher was opened."""
-        return by_text(zip(self._names, self._rejected, strict=True))
+        names = (self._text_of(test.condition) for _, test in self._tests)
+        return by_text(zip(names, self._rejected, strict=True))
 
 
 def _test(condition: Condition, context: Context) -> RowTest:
-    coding, known = context.coding, context.coding.types_known
-    strangers = context.strangers(columns_needed([condition]))
-    return RowTest(condition, known.codes, coding.texts, strangers, known.stranger)
+    texts, known = context.coding.texts, context.coding.types_known
+    reads = context.once(condition, lambda: Reads.of(condition))
+    strangers = context.strangers(reads.columns)
+    return RowTest(condition, known.codes, texts, strangers, known.stranger, reads=reads)
 
 
 def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:

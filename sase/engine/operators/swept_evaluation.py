@@ -61,8 +61,8 @@ class SweptEvaluationState(LineEvaluationState):
             return False
         if self._always.may_overflow or self._first.may_overflow:
             return False
-        asked, gate = self._program.moments_asked, self._form.gate
-        is_met = gate != NOTHING and self._program.meets(gate) is not None
+        asked, gate = self._program.code.moments, self._form.gate
+        is_met = gate != NOTHING and self._program.code.meets(gate) is not None
         return not asked or (len(asked) == 1 and is_met)
 
     def begin(self, first: Block, keys: int, *, is_ranked: bool) -> bool:
@@ -128,8 +128,8 @@ class SweptEvaluationState(LineEvaluationState):
         rules, window, series, gate = self._rules, self._window, self._series, self._form.gate
         has_series, accepted, is_next = series < self._levels, 0, False
         if gate != NOTHING:
-            accepted, _ = self._program.asked(gate)
-            is_next = self._program.meets(gate) is Part.PREVIOUS
+            accepted, _ = self._program.code.asked(gate)
+            is_next = self._program.code.meets(gate) is Part.PREVIOUS
         return of.Asked(
             rules.strategy,
             rules.span,
@@ -168,7 +168,7 @@ class SweptEvaluationState(LineEvaluationState):
     def _compared(self, block: Block) -> Lane | None:
         """The attribute that is compared, if one is."""
         gate = self._form.gate
-        return None if gate == NOTHING else block.lane(self._program.asked(gate)[1])
+        return None if gate == NOTHING else block.lane(self._program.code.asked(gate)[1])
 
     def _enlarge(self, why: int) -> None:
         """Make room for twice as much of what there was too little for."""
