@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # There is a bit for each level in a byte, and for each key a line of the cache.
 MOST_LEVELS, MOST_KEYS = 8, 1 << 16
+# The conditions on single events are decided for so many blocks at once, as they take a byte each.
+BLOCKS = 4
 # Every event is gone through: of the first ones so large a share must be of the query's types.
 FIRST, SHARE = 1 << 12, 1 / 3
 
@@ -72,21 +74,21 @@ class LineSweep:
             return 0
         assert self._arrays is not None
         matcher, evaluation, at = self._matcher, self._evaluation, self._matcher._front.at
-        columns, digits = forms_of(self._arrays), self._codes.digits
-        by_code = self._states_of(events)
+        keys, digits = forms_of(self._arrays), self._codes.digits
+        digits = NO_DIGITS if digits is None else digits
         position, size = at.events, matcher._plan.options.block
-        for begin in range(0, len(events), size):
-            block = self._block(events, begin, min(begin + size, len(events)), position)
-            states = _by_type(by_code, events.types[block.rows])
-            found = evaluation.sweep(
-                block, states, columns, NO_DIGITS if digits is None else digits
-            )
-            yield from self._top.results(found)
-            at.events = at.numbers = position + block.stretch.end
-            matcher._notes.note_types(events, block.rows)
-            evaluation.advance(Clock(int(block.ts[-1]), at.events), iter(()))
-            matcher._watch(at.events)
-            matcher._forget_now_and_then()
+        for begin in range(0, len(events), BLOCKS * size):
+            piece = self._block(events, begin, min(begin + BLOCKS * size, len(events)), position)
+            states = _by_type(self._states_of(events), events.types[piece.rows])
+            stream = evaluation.stream(piece, states, keys, digits)
+            matcher._notes.note_types(events, piece.rows)
+            for first in range(0, len(piece), size):
+                end = min(first + size, len(piece))
+                yield from self._top.results(evaluation.sweep(stream, end))
+                at.events = at.numbers = position + begin + end
+                evaluation.advance(Clock(int(piece.ts[end - 1]), at.events), iter(()))
+                matcher._watch(at.events)
+                matcher._forget_now_and_then()
         yield from self._top.results(evaluation.rest())
         return len(events)
 
@@ -101,7 +103,9 @@ class LineSweep:
             if keys > MOST_KEYS:
                 return False
             is_ranked = bool(self._matcher._plan.ranked)
-            if self._evaluation.begin(self._block(events, 0, 1, 0), keys, is_ranked=is_ranked):
+            if self._evaluation.begin(
+                self._block(events, 0, len(events), 0), keys, is_ranked=is_ranked
+            ):
                 self._arrays = arrays
         return self._arrays is not None
 

@@ -27,7 +27,7 @@ def row_column(parts: Sequence[Bindings], level: int, component: BoundComponent)
 def _rows(part: Bindings, level: int, component: BoundComponent) -> pa.Array:
     if component.is_series:
         events, sizes = part.of_level(level)
-        return pa.ListArray.from_arrays(_offsets(sizes), pa.array(events, pa.int64()))
+        return pa.ListArray.from_arrays(_offsets(sizes, len(events)), pa.array(events, pa.int64()))
     events, known = part.one_of_level(level)
     return pa.array(events, pa.int64(), mask=None if known.all() else ~known)
 
@@ -41,7 +41,7 @@ def event_column(
     """The events that a component binds, as `struct` makes them of positions."""
     if component.is_series:
         events, sizes = positions.of_level(level)
-        return pa.ListArray.from_arrays(_offsets(sizes), struct(events))
+        return pa.ListArray.from_arrays(_offsets(sizes, len(events)), struct(events))
     events, known = positions.one_of_level(level)
     if known.all():
         return struct(events)
@@ -50,13 +50,14 @@ def event_column(
     return struct(events[known]).take(pa.array(places, mask=~known))
 
 
-def _offsets(sizes: Numbers) -> pa.Array:
-    """Where each list begins, and the last one ends."""
-    ends = np.append(0, np.cumsum(sizes))
-    if ends[-1] > MOST_EVENTS:
+def _offsets(sizes: Numbers, events: int) -> pa.Array:
+    """Where each list begins, and the last one ends, of so many events."""
+    if events > MOST_EVENTS:
         raise BudgetError(
-            f"these matches hold {int(ends[-1]):,} events of one component, more than the"
+            f"these matches hold {events:,} events of one component, more than the"
             f" {MOST_EVENTS:,} that a table has room for: read them one batch after the other with"
             " to_reader(), or name in RETURN what is needed of them"
         )
-    return pa.array(ends.astype(np.int32))
+    ends = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=ends[1:])
+    return pa.array(ends)

@@ -20,7 +20,7 @@ STACKS, WALK = "sase/engine/kernels/stacks.py", "sase/engine/kernels/walk.py"
 NEGATIVES, CHECKS = "sase/engine/kernels/negatives.py", "sase/engine/kernels/checks.py"
 RUNTIME, MULTI = "sase/engine/kernels/runtime_stack.py", "sase/engine/kernels/multi_stacks.py"
 OPERATORS = "sase/engine/operators"
-SWEPT_LINES = "sase/engine/kernels/swept_lines.py"
+SWEPT_LINES, LINES = "sase/engine/kernels/swept_lines.py", "sase/engine/kernels/line_steps.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/apart.py", "sase/spark/limit.py"
 SWEEP, SWEEPING = "sase/engine/sweep.py", "sase/engine/kernels/sweeping.py"
 
@@ -216,20 +216,35 @@ FAULTS = [
     Fault("swept-range-too-long", SWEEPING, "code > most + 1", "code > most + 2"),
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
-    Fault("bar-of-the-wrong-side", SWEPT_LINES, "toward = -1 if", "toward = 1 if"),
-    Fault("bar-without-the-window", SWEPT_LINES, "int(known[FIRST] < bound) |", "0 |"),
+    Fault("bar-of-the-wrong-side", LINES, "return min(bar, lines", "return max(bar, lines"),
+    Fault("bar-without-the-window", SWEPT_LINES, "int(is_over) |", "0 |"),
     Fault(
-        "bar-where-lines-leave", SWEPT_LINES, "== NEXT_MATCH and is_barred", "!= 9 and is_barred"
+        "bar-after-the-window", LINES, "return first + asked.span", "return first + asked.span + 1"
     ),
-    Fault("line-in-its-old-place", SWEPT_LINES, "elif not stays:", "elif ahead != event.key - 9:"),
+    Fault("bar-above-equals", SWEPT_LINES, "asked.accepted != ABOVE", "asked.accepted == 0"),
+    Fault("bar-where-lines-leave", LINES, "== NEXT_MATCH and asked.acc", "!= 9 and asked.acc"),
+    Fault("line-in-its-old-place", LINES, "elif not stays:", "elif ahead != event.key - 9:"),
     Fault(
         "rank-counted-again",
         SWEPT_LINES,
-        "known[RANK], counts[EVENT] = rank, i",
-        "counts[EVENT] = i",
+        "counts[EVENT] = i\n",
+        "counts[EVENT] = i\n                    swept.keys[key + RANK] += 1\n",
     ),
-    Fault("met-not-renewed", SWEPT_LINES, "and asked.renews == 1", "and asked.renews == 2"),
-    Fault("series-too-short", SWEPT_LINES, ">= asked.least", ">= asked.least - 1"),
+    Fault("zero-below-zero", SWEPT_LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
+    Fault("negative-floats-rising", SWEPT_LINES, "((bits >> 63) & LATEST)", "0"),
+    Fault("line-left-in-its-place", LINES, "            if stays:\n", "            if False:\n"),
+    Fault(
+        "enough-and-one-more", LINES, "lines[line + SIZE] >= enough", "lines[line + SIZE] > enough"
+    ),
+    Fault("all-inside", SWEPT_LINES, " and swept.keys[key + OUTSIDE] == 0", ""),
+    Fault("all-at-other-times", SWEPT_LINES, " and stream.ties.shape[0] == 0", ""),
+    Fault(
+        SWEEP,
+        "if is_enough and self._codes.fit",
+        "if is_enough or self._codes.fit",
+    ),
+    Fault("met-not-renewed", LINES, "and asked.renews == 1", "and asked.renews == 2"),
+    Fault("series-too-short", LINES, ">= asked.least", ">= asked.least - 1"),
     Fault("swept-code-too-large", SWEEPING, "beyond |= excess(key, least, bits)", "beyond |= 0"),
     Fault("swept-ties-apart", SWEEPING, "tie + ties[begin + room[PLACE, place]]", "tie + place"),
     Fault("swept-out-early", SWEEPING, "sought, begin))", "sought, begin + length))"),

@@ -1,6 +1,8 @@
 """Where swept lines are kept: eight numbers each, and their events in a heap.
 
-    line   … SIZE 3, AT 8, ROOM 8        heap   ‖ …  8: a40 a43 a47 · · · · · ‖ 16: … ‖
+    lines   ‖ … ‖ 16: … SIZE 3, AT 8, ROOM 8 ‖      heap   ‖ … ‖ 8: a40 a43 a47 · · · · · ‖ 16: … ‖
+
+A line is the place of the first of its numbers, and a key that of the first that are known of it.
 
 A place in the heap has room for 8 events or twice as many, and so on; those that are free are in a
 list for each size.
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import OutIntRows, OutInts, part, spliced
+from sase.engine.kernels.compiling import OutInts, part, spliced
 from sase.engine.kernels.copying import copy
 from sase.engine.kernels.pieces import Output
 from sase.engine.kernels.runs import DONE, FULL
@@ -22,12 +24,12 @@ from sase.engine.kernels.stacks import NOTHING
 NEXT, START, SIZE, TIE, SPOT, MET, AT, ROOM = range(8)
 FIELDS = 8
 # What is known of a key: its first line, how many it has and how many events it had; the least of
-# what further events of a series are compared with, or the most where they are to be less, and
-# whether there is any; the least measure of the first event of a line.
-HEAD, COUNT, RANK, BAR, HAS_BAR, FIRST = range(6)
+# what further events of its series have to pass, the last measure within all their windows, and how
+# many of them have no event of the series yet.
+HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE = range(6)
 KEY_FIELDS = 8
-# What is counted: the event to go on with, lines used and the first free one, places of the heap
-# used, the events of all lines, and what an evaluation counts.
+# What is counted: the event to go on with, where the lines used end and the first free one, places
+# of the heap used, the events of all lines, and what an evaluation counts.
 EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS = range(10)
 COUNTS = 10
 # The room of the smallest place in the heap, and how many sizes there are.
@@ -39,8 +41,8 @@ NO_LINE, NO_PLACE = 3, 4
 class Swept(NamedTuple):
     """The lines, what is known of each key, the heap with what is free in it, and the counts."""
 
-    lines: OutIntRows
-    keys: OutIntRows
+    lines: OutInts
+    keys: OutInts
     heap: OutInts
     free: OutInts
     counts: OutInts
@@ -76,38 +78,38 @@ def give_place(swept: Swept, place: int, room: int) -> None:
 
 
 @spliced
-def add(swept: Swept, row: int, event: int) -> None:
+def add(swept: Swept, line: int, event: int) -> None:
     """An event is the last one of a line."""
-    line = swept.lines[row]
-    size = line[SIZE]
-    if size == line[ROOM]:
+    lines = swept.lines
+    size = lines[line + SIZE]
+    if size == lines[line + ROOM]:
         place = taken_place(swept, 2 * size)
-        copy(swept.heap, line[AT], swept.heap, place, size)
-        give_place(swept, line[AT], size)
-        line[AT], line[ROOM] = place, 2 * size
-    swept.heap[line[AT] + size] = event
-    line[SIZE] = size + 1
+        copy(swept.heap, lines[line + AT], swept.heap, place, size)
+        give_place(swept, lines[line + AT], size)
+        lines[line + AT], lines[line + ROOM] = place, 2 * size
+    swept.heap[lines[line + AT] + size] = event
+    lines[line + SIZE] = size + 1
     swept.counts[HELD] += 1
 
 
 @spliced
-def let_go(swept: Swept, key: int, row: int) -> None:
+def let_go(swept: Swept, key: int, line: int) -> None:
     """A line is no more."""
-    line, counts = swept.lines[row], swept.counts
-    swept.keys[key, COUNT] -= 1
-    give_place(swept, line[AT], line[ROOM])
-    counts[HELD] -= line[SIZE]
+    lines, counts = swept.lines, swept.counts
+    swept.keys[key + COUNT] -= 1
+    give_place(swept, lines[line + AT], lines[line + ROOM])
+    counts[HELD] -= lines[line + SIZE]
     counts[LIVE] -= 1
-    line[NEXT], counts[FREE] = counts[FREE], row
+    lines[line + NEXT], counts[FREE] = counts[FREE], line
 
 
 @spliced
 def unlink(swept: Swept, key: int, ahead: int, after: int) -> None:
     """What comes behind a line, or first, is another one."""
     if ahead == NOTHING:
-        swept.keys[key, HEAD] = after
+        swept.keys[key + HEAD] = after
     else:
-        swept.lines[ahead, NEXT] = after
+        swept.lines[ahead + NEXT] = after
 
 
 # ---------------------------------------------------------------- room
@@ -134,13 +136,13 @@ def lacks(swept: Swept, output: Output, key: int, begins: int, writes: int) -> i
     counts, sizes = swept.counts, output.sizes
     if begins & 1 and counts[FREE] == NOTHING and counts[USED] == swept.lines.shape[0]:
         return NO_LINE
-    live, held, grown, row = swept.keys[key, COUNT], 0, SMALLEST, swept.keys[key, HEAD]
-    while row != NOTHING:
-        line = swept.lines[row]
-        held += line[SIZE]
-        if line[SIZE] == line[ROOM]:
-            grown += 2 * line[SIZE]
-        row = line[NEXT]
+    live, held, grown, line = swept.keys[key + COUNT], 0, SMALLEST, swept.keys[key + HEAD]
+    while line != NOTHING:
+        size = swept.lines[line + SIZE]
+        held += size
+        if size == swept.lines[line + ROOM]:
+            grown += 2 * size
+        line = swept.lines[line + NEXT]
     if swept.heap.shape[0] - counts[TOP] < grown:
         return NO_PLACE
     is_enough = output.ends.shape[0] - sizes[0] > live

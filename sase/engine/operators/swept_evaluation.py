@@ -6,6 +6,7 @@ Lines go this way only where all events are there: a matcher that is pushed goes
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 from sase.binding.bound import Part, WindowKind
 from sase.engine.bindings import Bindings
 from sase.engine.block import Block, Key, Numbers
-from sase.engine.expressions import Lane, bits_of
 from sase.engine.kernels import line_heap as heap
+from sase.engine.kernels import line_steps as steps
 from sase.engine.kernels import runs
 from sase.engine.kernels import swept_lines as of
 from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.operations import FLOAT, INTEGER, NULL
+from sase.engine.kernels.memory import forms_of
+from sase.engine.kernels.operations import FLOAT, INTEGER
 from sase.engine.kernels.stacks import EARLIEST, NOTHING
 from sase.engine.operators.contract import Counters, bound_of
 from sase.engine.operators.line_evaluation import LineEvaluationState
@@ -34,17 +36,24 @@ COUNTED = {
     runs.MADE: heap.MADE, runs.LIVE: heap.LIVE, runs.MOST_LIVE: heap.MOST_LIVE,
     runs.EXPIRED: heap.EXPIRED, runs.STEPS: heap.STEPS,
 }  # fmt: skip
-NO_VALUES = np.zeros(0, np.int64)
+NO_TIES = np.zeros(0, np.int64)
+# The orders that turned about are others.
+TURNED = {steps.BELOW: steps.ABOVE, steps.NOT_ABOVE: steps.NOT_BELOW}
 
 
 class SweptEvaluationState(LineEvaluationState):
     """A running evaluation of lines, whose events are swept or come block by block: all of them."""
 
+    # That of lines is compiled if events come block by block.
+    kernel: ClassVar[Any] = staticmethod(of.sweep_lines)
     # More than elsewhere, as each chunk of results is shown by itself.
     events_a_match = 32
 
-    _asked: of.Asked | None = None
+    _asked: steps.Asked | None = None
     _swept: heap.Swept
+    # What is compared, and room for a piece of it.
+    _compared: list[NDArray[Any]]
+    _piece: Numbers
 
     @property
     def key(self) -> Key:
@@ -65,39 +74,33 @@ class SweptEvaluationState(LineEvaluationState):
         is_met = gate != NOTHING and self._program.code.meets(gate) is not None
         return not asked or (len(asked) == 1 and is_met)
 
-    def begin(self, first: Block, keys: int, *, is_ranked: bool) -> bool:
+    def begin(self, events: Block, keys: int, *, is_ranked: bool) -> bool:
         """Sweep events with codes of keys below a number, if what they are compared by allows it.
 
         That is so where it is a number of one kind, of each event.
         """
-        lane = self._compared(first)
-        kind = NULL if lane is None else lane.tag
-        if lane is not None and (lane.valid is not None or kind not in (INTEGER, FLOAT)):
+        compared = self._read(events)
+        if compared is None:
             return False
         counts, known = np.zeros(heap.COUNTS, np.int64), np.zeros((keys, heap.KEY_FIELDS), np.int64)
-        counts[heap.FREE], known[:, heap.HEAD], known[:, heap.FIRST] = NOTHING, NOTHING, of.LATEST
+        counts[heap.FREE], known[:, heap.HEAD] = NOTHING, NOTHING
+        known[:, [heap.BAR, heap.UNTIL]] = steps.LATEST
         self._swept = heap.Swept(
-            np.empty((LINES, heap.FIELDS), np.int64),
-            known,
+            np.empty(LINES * heap.FIELDS, np.int64),
+            known.ravel(),
             np.empty(HEAP, np.int64),
             np.full(heap.PLACES, NOTHING, np.int64),
             counts,
         )
-        self._asked = self._all_asked(int(kind), is_ranked=is_ranked)
+        self._compared, self._piece = compared, np.empty((2, of.PIECE), np.int64)
+        self._asked = self._all_asked(is_ranked=is_ranked)
         return True
 
-    def sweep(
-        self, block: Block, states: NDArray[np.uint8], columns: Numbers, digits: Numbers
-    ) -> Iterator[Bindings]:
-        """Take in all events of a piece, and give what they complete when there is no more room.
-
-        Of the `columns` of keys `digits` make codes.
-        """
+    def sweep(self, stream: of.Stream, end: int) -> Iterator[Bindings]:
+        """Take in events up to one, and give what they complete when there is no more room."""
         assert self._asked is not None
-        stream = self._stream(block, states, columns, digits)
-        self._swept.counts[heap.EVENT] = 0
         while True:
-            why = of.sweep_lines(self._asked, stream, self._swept, self._output)
+            why = of.sweep_lines(self._asked, stream, self._swept, self._output, self._piece, end)
             if why == runs.DONE:
                 return
             if why == runs.FULL and self._output.sizes[0]:
@@ -124,13 +127,13 @@ class SweptEvaluationState(LineEvaluationState):
                 self._runs.state[place] = self._swept.counts[swept]
         return super().counters()
 
-    def _all_asked(self, kind: int, *, is_ranked: bool) -> of.Asked:
+    def _all_asked(self, *, is_ranked: bool) -> steps.Asked:
         rules, window, series, gate = self._rules, self._window, self._series, self._form.gate
         has_series, accepted, is_next = series < self._levels, 0, False
         if gate != NOTHING:
             accepted, _ = self._program.code.asked(gate)
             is_next = self._program.code.meets(gate) is Part.PREVIOUS
-        return of.Asked(
+        return steps.Asked(
             rules.strategy,
             rules.span,
             of.BY_TIME if window is None else MEASURES[window.kind],
@@ -139,36 +142,42 @@ class SweptEvaluationState(LineEvaluationState):
             series,
             int(self._pattern.least[series]) if has_series else 1,
             int(self._pattern.most[series]) if has_series else NOTHING,
-            accepted,
-            kind,
+            TURNED.get(accepted, accepted),
             int(is_next),
+            int(any(values.dtype.kind == "f" for values in self._compared)),
+            int(accepted in TURNED),
         )
 
-    def _stream(
-        self, block: Block, states: NDArray[np.uint8], columns: Numbers, digits: Numbers
+    def stream(
+        self, block: Block, states: NDArray[np.uint8], keys: Numbers, digits: Numbers
     ) -> of.Stream:
-        """The events as the kernel reads them."""
+        """The events that are to be swept next; of the numbers of `keys` `digits` make codes."""
+        self._swept.counts[heap.EVENT] = 0
         self._seen += int(np.count_nonzero(states))
         takes = self._always.bits(block, states)
-        lane, tie, stretch = self._compared(block), block.events.tie, block.stretch
-        codes = np.empty(len(block), np.int64)
-        of.code(columns, digits, stretch.begin, codes)
+        tie, stretch = block.events.tie, block.stretch
         return of.Stream(
             frozen(self._first.bits(block, takes)),
             frozen(takes),
-            frozen(NO_VALUES if lane is None else bits_of(lane)),
+            frozen(forms_of(self._compared)),
+            frozen(keys),
+            frozen(digits),
             frozen(block.events.ts),
-            frozen(NO_VALUES if tie is None else tie),
-            codes,
+            frozen(NO_TIES if tie is None else tie),
             stretch.begin,
             stretch.position + stretch.begin,
             stretch.tie,
         )
 
-    def _compared(self, block: Block) -> Lane | None:
-        """The attribute that is compared, if one is."""
-        gate = self._form.gate
-        return None if gate == NOTHING else block.lane(self._program.code.asked(gate)[1])
+    def _read(self, events: Block) -> list[NDArray[Any]] | None:
+        """The numbers that are compared, if any are; None if they are no such ones."""
+        if self._form.gate == NOTHING:
+            return []
+        lane = events.given(self._program.code.asked(self._form.gate)[1])
+        is_plain = lane.valid is None and isinstance(lane.tag, int)
+        if not is_plain or lane.tag not in (INTEGER, FLOAT):
+            return None
+        return [np.ascontiguousarray(lane.values)]
 
     def _enlarge(self, why: int) -> None:
         """Make room for twice as much of what there was too little for."""
@@ -185,6 +194,6 @@ class SweptEvaluationState(LineEvaluationState):
         name = "lines" if why == heap.NO_LINE else "heap"
         array = getattr(self._swept, name)
         self._check_memory(2 * array.nbytes)
-        larger = np.empty((2 * len(array), *array.shape[1:]), np.int64)
+        larger = np.empty(2 * len(array), np.int64)
         larger[: len(array)] = array
         self._swept = self._swept._replace(**{name: larger})
