@@ -168,10 +168,8 @@ class Loader:
         if self._resolved is None or self._resolved[0] != key:
             before = self._made.get((Loader, self.names))
             if before is None or before[0] != key:
-                before = self._made[Loader, self.names] = (
-                    key,
-                    resolve(inputs, self.schema, self.names),
-                )
+                before = key, resolve(inputs, self.schema, self.names)
+                self._made[Loader, self.names] = before
             self._check_types(self._found(before[1]))
             self._resolved = before
         return self._resolved[1]
