@@ -238,11 +238,6 @@ FAULTS = [
     ),
     Fault("all-inside", SWEPT_LINES, " and swept.keys[key + OUTSIDE] == 0", ""),
     Fault("all-at-other-times", SWEPT_LINES, " and stream.ties.shape[0] == 0", ""),
-    Fault(
-        SWEEP,
-        "if is_enough and self._codes.fit",
-        "if is_enough or self._codes.fit",
-    ),
     Fault("met-not-renewed", LINES, "and asked.renews == 1", "and asked.renews == 2"),
     Fault("series-too-short", LINES, ">= asked.least", ">= asked.least - 1"),
     Fault("swept-code-too-large", SWEEPING, "beyond |= excess(key, least, bits)", "beyond |= 0"),

@@ -274,8 +274,11 @@ class Following:
         options = csv_options(self._format, kinds)
         if sparing:
             options["parse_options"].invalid_row_handler = lambda row: "skip"
-        # Not a file of Python, which threads of Arrow that outlive an error would hold to the end.
-        return csv.read_csv(pa.BufferReader(self._header + lines), **options)
+        # Neither a file of Python nor its bytes: threads of Arrow that outlive an error hold what
+        # they read, and to let go of what is Python's while that ends would end the process.
+        memory = pa.BufferOutputStream()
+        memory.write(self._header + lines)
+        return csv.read_csv(pa.BufferReader(memory.getvalue()), **options)
 
     def _from_json(self, lines: bytes) -> tuple[list[dict[str, Any]], Odd]:
         """The objects in lines, and which lines are none, with the reason."""
