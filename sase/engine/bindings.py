@@ -20,7 +20,7 @@ class Bindings:
     """
 
     def __init__(self, events: Numbers, ends: Numbers, lengths: Numbers) -> None:
-        self._events, self._ends, self.lengths = events, ends, lengths
+        self._events, self._ends, self._lengths = events, ends, lengths
 
     @property
     def events(self) -> Numbers:
@@ -31,6 +31,11 @@ class Bindings:
     def ends(self) -> Numbers:
         """Where each match ends."""
         return self._ends
+
+    @property
+    def lengths(self) -> Numbers:
+        """How many events each component binds, by level."""
+        return self._lengths
 
     @classmethod
     def none(cls, levels: int) -> Bindings:
@@ -62,7 +67,7 @@ class Bindings:
     @property
     def size(self) -> int:
         """How much there is; 0 if there is no match."""
-        return int(self.lengths.shape[1])
+        return self.shape[1]
 
     @property
     def nbytes(self) -> int:
@@ -109,11 +114,11 @@ class Bindings:
         return Bindings(change(self.events), self.ends, self.lengths)
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
-        """The events that a component binds in all matches, and how many in each."""
-        sizes = self.lengths[level]
-        events = np.empty(int(sizes.sum()), np.int64)
+        """The events that a component binds in all matches, and where those of each end."""
+        ends = np.cumsum(self.lengths[level])
+        events = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
         gather_level(self.events, self.ends, self.lengths, level, events)
-        return events, sizes
+        return events, ends
 
     def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
         """Of a component that binds at most one event that event, and whether there is one."""
@@ -125,18 +130,39 @@ class Bindings:
 class Listed(Bindings):
     """The same component by component, each of which binds at least one event in every match.
 
-    This is how they are shown; whoever asks for all events of a match has them put together.
+    `stops` is where those of each match end, by level; None where each match has one. This is how
+    they are shown; whoever asks for all events of a match has them put together.
     """
 
-    def __init__(self, levels: Sequence[Numbers], lengths: Numbers) -> None:
-        self.levels, self.lengths = tuple(levels), lengths
+    def __init__(self, levels: Sequence[Numbers], stops: Sequence[Numbers | None]) -> None:
+        self.levels, self.stops = tuple(levels), tuple(stops)
 
     @classmethod
     def united(cls, parts: Sequence[Listed]) -> Listed:
         """Several as one."""
-        levels = zip(*(part.levels for part in parts), strict=True)
-        lengths = np.concatenate([part.lengths for part in parts], axis=1)
-        return cls([np.concatenate(level) for level in levels], lengths)
+        levels, found = list[Numbers](), list[Numbers | None]()
+        for level in range(len(parts[0].levels)):
+            bound, stops = [p.levels[level] for p in parts], [p.stops[level] for p in parts]
+            before = np.cumsum([0, *map(len, bound)])
+            known = [each + n for each, n in zip(stops, before, strict=False) if each is not None]
+            levels.append(np.concatenate(bound))
+            found.append(np.concatenate(known) if known else None)
+        return cls(levels, found)
+
+    @cached_property
+    def lengths(self) -> Numbers:
+        """How many events each component binds, by level."""
+        lengths = np.ones((len(self.levels), self.size), np.int64)
+        for level, stops in enumerate(self.stops):
+            if stops is not None:
+                lengths[level] = stops - begins_of(stops)
+        return lengths
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Levels and matches, as a matrix of sequences has them."""
+        stops = self.stops[0]
+        return len(self.levels), len(self.levels[0] if stops is None else stops)
 
     @cached_property
     def events(self) -> Numbers:
@@ -149,36 +175,43 @@ class Listed(Bindings):
     @cached_property
     def ends(self) -> Numbers:
         """Where each match ends."""
-        return np.cumsum(self.lengths.sum(axis=0))
+        singles = self.stops.count(None) * np.arange(1, self.size + 1, dtype=np.int64)
+        return singles + sum(stops for stops in self.stops if stops is not None)
 
     @property
     def nbytes(self) -> int:
         """What it takes."""
-        return sum(level.nbytes for level in self.levels) + self.lengths.nbytes
+        arrays = (*self.levels, *self.stops)
+        return sum(each.nbytes for each in arrays if each is not None)
 
     @property
     def first(self) -> Numbers:
         """The first event of each match."""
-        begins = np.cumsum(self.lengths[0]) - self.lengths[0]
-        return np.asarray(self.levels[0][begins])
+        bound, stops = self.levels[0], self.stops[0]
+        return bound if stops is None else bound[begins_of(stops)]
 
     @property
     def last(self) -> Numbers:
         """The last event of each match."""
-        return np.asarray(self.levels[-1][np.cumsum(self.lengths[-1]) - 1])
+        bound, stops = self.levels[-1], self.stops[-1]
+        return bound if stops is None else bound[stops - 1]
 
     def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Listed:
-        levels = zip(self.levels, self.lengths, strict=True)
-        taken = [ranges(level, np.cumsum(lengths), places) for level, lengths in levels]
-        return Listed(taken, np.ascontiguousarray(self.lengths[:, places]))
+        levels, found = list[Numbers](), list[Numbers | None]()
+        for bound, stops in zip(self.levels, self.stops, strict=True):
+            levels.append(bound[places] if stops is None else ranges(bound, stops, places))
+            sizes = None if stops is None else (stops - begins_of(stops))[places]
+            found.append(None if sizes is None else np.cumsum(sizes))
+        return Listed(levels, found)
 
     def mapped(self, change: Callable[[Numbers], Numbers]) -> Listed:
         """The same with other numbers for the events."""
-        return Listed([change(level) for level in self.levels], self.lengths)
+        return Listed([change(level) for level in self.levels], self.stops)
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
-        """The events that a component binds in all matches, and how many in each."""
-        return self.levels[level], self.lengths[level]
+        """The events that a component binds in all matches, and where those of each end."""
+        stops = self.stops[level]
+        return self.levels[level], np.arange(1, self.size + 1) if stops is None else stops
 
     def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
         """Of a component that binds one event that event, and that there is one."""

@@ -26,8 +26,8 @@ def row_column(parts: Sequence[Bindings], level: int, component: BoundComponent)
 
 def _rows(part: Bindings, level: int, component: BoundComponent) -> pa.Array:
     if component.is_series:
-        events, sizes = part.of_level(level)
-        return pa.ListArray.from_arrays(_offsets(sizes, len(events)), pa.array(events, pa.int64()))
+        events, ends = part.of_level(level)
+        return pa.ListArray.from_arrays(_offsets(ends, len(events)), pa.array(events, pa.int64()))
     events, known = part.one_of_level(level)
     return pa.array(events, pa.int64(), mask=None if known.all() else ~known)
 
@@ -40,8 +40,8 @@ def event_column(
 ) -> pa.Array:
     """The events that a component binds, as `struct` makes them of positions."""
     if component.is_series:
-        events, sizes = positions.of_level(level)
-        return pa.ListArray.from_arrays(_offsets(sizes, len(events)), struct(events))
+        events, ends = positions.of_level(level)
+        return pa.ListArray.from_arrays(_offsets(ends, len(events)), struct(events))
     events, known = positions.one_of_level(level)
     if known.all():
         return struct(events)
@@ -50,7 +50,7 @@ def event_column(
     return struct(events[known]).take(pa.array(places, mask=~known))
 
 
-def _offsets(sizes: Numbers, events: int) -> pa.Array:
+def _offsets(ends: Numbers, events: int) -> pa.Array:
     """Where each list begins, and the last one ends, of so many events."""
     if events > MOST_EVENTS:
         raise BudgetError(
@@ -58,6 +58,6 @@ def _offsets(sizes: Numbers, events: int) -> pa.Array:
             f" {MOST_EVENTS:,} that a table has room for: read them one batch after the other with"
             " to_reader(), or name in RETURN what is needed of them"
         )
-    ends = np.zeros(len(sizes) + 1, np.int32)
-    np.cumsum(sizes, out=ends[1:])
-    return pa.array(ends)
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends
+    return pa.array(offsets)

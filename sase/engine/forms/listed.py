@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from sase.digits import digits
-from sase.engine.bindings import as_bindings
+from sase.engine.bindings import as_bindings, begins_of
 from sase.engine.compressed.aggregates import Function, Number, listed, plain
 from sase.engine.compressed.estimate import Estimate
 from sase.engine.forms.collapsed_table import Ends, Lists, Numbers, check_size
@@ -193,8 +193,8 @@ class Gathered:
             for last, number in zip(*np.unique(found.last, return_counts=True), strict=True):
                 counts[int(last)] = counts.get(int(last), 0) + int(number)
             for level, known in enumerate(self._pairs):
-                events, sizes = found.of_level(level)
-                known.add(np.repeat(found.last, sizes), events)
+                events, ends = found.of_level(level)
+                known.add(np.repeat(found.last, ends - begins_of(ends)), events)
 
     def ends(self) -> Ends:
         """All final events, in order."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sase.engine.bindings import Bindings, Listed
+from sase.engine.bindings import Bindings, Listed, begins_of
 from sase.engine.block import Block, Numbers
 from sase.engine.kernels import pieces as of
 from sase.engine.kernels.compiling import frozen
@@ -111,18 +111,17 @@ class LineEvaluationState(RunEvaluationState):
             return
         found, room = handed_over(output.events, events)
         self._output = output._replace(events=room)
-        ends, lengths = output.ends[:matches], np.ones((levels, matches), np.int64)
-        if self._series < levels:
-            lengths[self._series, 0] = ends[0]
-            np.subtract(ends[1:], ends[:-1], out=lengths[self._series, 1:])
+        ends, series = output.ends[:matches].copy(), self._series
         if self._is_shown:
-            singles = output.singles[:, :matches].copy()
-            bound = [found if level == self._series else singles[level] for level in range(levels)]
-            yield Listed(bound, lengths)
+            every = range(levels)
+            singles = output.singles[:, :matches]
+            bound = [found if level == series else singles[level].copy() for level in every]
+            yield Listed(bound, [ends if level == series else None for level in every])
         else:
-            if self._series < levels:
-                lengths[self._series] -= levels - 1
-            yield Bindings(found, ends.copy(), lengths)
+            lengths = np.ones((levels, matches), np.int64)
+            if series < levels:
+                lengths[series] = ends - begins_of(ends) - (levels - 1)
+            yield Bindings(found, ends, lengths)
 
     # ------------------------------------------------------------ room
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sase.binding import BoundQuery
 from sase.binding.bound import All, BoundComponent, Condition, When, WindowKind
-from sase.engine.bindings import Bindings, as_bindings
+from sase.engine.bindings import Bindings, as_bindings, begins_of
 from sase.engine.lab.reasons import reasons
 from sase.engine.lab.rules import Rules, Run
 from sase.engine.operators.contract import size_of, span_of
@@ -298,9 +298,8 @@ class SeriesMisses:
     def _held(self, relaxed: BoundQuery, matches: Bindings) -> list[Held]:
         by_level = []
         for level in range(matches.shape[0]):
-            events, sizes = matches.of_level(level)
-            ends = np.cumsum(sizes)
-            cuts = zip((ends - sizes).tolist(), ends.tolist(), strict=True)
+            events, ends = matches.of_level(level)
+            cuts = zip(begins_of(ends).tolist(), ends.tolist(), strict=True)
             by_level.append([tuple(events[begin:end].tolist()) for begin, end in cuts])
         indexes = [each.index for each in relaxed.positives]
         return [dict(zip(indexes, each, strict=True)) for each in zip(*by_level, strict=True)]
