@@ -116,8 +116,11 @@ class LineSweep:
 
     def _pays(self, events: Events) -> bool:
         """Whether enough events are of types that the query names."""
-        first = self._states_of(events)[events.types[:FIRST]]
-        return len(first) > 0 and bool(np.count_nonzero(first) >= SHARE * len(first))
+        types = events.types[:FIRST]
+        if not len(types):
+            return False
+        known = np.count_nonzero(_by_type(self._states_of(events), types))
+        return bool(known >= SHARE * len(types))
 
     def _fit(self, arrays: list[NDArray[Any]], events: int) -> bool:
         """Whether codes can be made of all keys themselves."""

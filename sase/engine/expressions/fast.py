@@ -119,6 +119,9 @@ class _Fast:
             ):
                 lane = self.lane(read)
                 assert lane.tag == INTEGER
+                if sign in ("=", "!=") and given.value == 0:
+                    is_whole = _multiples(lane.values, by)
+                    return self.known(read, is_whole if sign == "=" else ~is_whole)
                 rest = replace(lane, values=_remainders(lane.values, by))
                 return self.known(read, self.of_lane(rest, sign, given))
         return self.other(condition)
@@ -201,17 +204,30 @@ def _remainders(values: Anything, by: int) -> Anything:
 
     NumPy divides by a constant without dividing if it is to round down, and best what has 32 bits.
     """
-    least = int(values.min()) if len(values) else 0
-    if values.dtype.itemsize < 4 or by >= 2**31:
-        values = values.astype(np.int64)
-    elif values.dtype.itemsize > 4 and max(-least, int(values.max(initial=0))) < 2**31:
-        values = values.astype(np.int32)
-    rest = values // values.dtype.type(by)
-    rest *= by
-    np.subtract(values, rest, out=rest)
-    if least < 0:
+    values, whole = _rounded(values, by)
+    rest = np.subtract(values, whole, out=whole)
+    if len(values) and values.min() < 0:
         rest[(values < 0) & (rest != 0)] -= by
     return rest
+
+
+def _multiples(values: Anything, by: int) -> Mask:
+    """Which integers leave nothing when they are divided."""
+    values, whole = _rounded(values, by)
+    is_whole: Mask = values == whole
+    return is_whole
+
+
+def _rounded(values: Anything, by: int) -> tuple[Anything, Anything]:
+    """Integers in as few bits as is fast, and each rounded down to a multiple; that may wrap."""
+    size = values.dtype.itemsize
+    if size < 4 or by >= 2**31:
+        values = values.astype(np.int64)
+    elif size > 4 and max(-int(values.min(initial=0)), int(values.max(initial=0))) < 2**31:
+        values = values.astype(np.int32)
+    whole = values // values.dtype.type(by)
+    whole *= by
+    return values, whole
 
 
 @lru_cache(maxsize=1024)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from sase.engine.kernels.compiling import Codes, Flags, Ints, OutIntRows, OutInts, kernel
+from sase.engine.kernels.compiling import (
+    Bytes,
+    Codes,
+    Flags,
+    Ints,
+    OutBytes,
+    OutIntRows,
+    OutInts,
+    kernel,
+)
 from sase.engine.kernels.stacks import NOTHING
 
 # What is written of each event.
@@ -69,3 +78,11 @@ def rank(codes: Ints, counts: OutInts, ranks: OutInts) -> None:
         else:
             ranks[row] = counts[code]
             counts[code] += 1
+
+
+@kernel
+def leave(states: Bytes, bit: int, passes: Flags, out: OutBytes) -> None:
+    """Write the states of all events, of those that do not pass without a component."""
+    others = 0xFF ^ 1 << bit
+    for row in range(states.shape[0]):
+        out[row] = states[row] if passes[row] else states[row] & others

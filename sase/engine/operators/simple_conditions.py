@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import Condition
 from sase.engine.block import Block, Numbers
 from sase.engine.expressions import Lane, Reads, RowTest
-from sase.engine.kernels.arrivals import choose, turn_away
+from sase.engine.kernels.arrivals import choose, leave, turn_away
 from sase.engine.operators.checking import by_text
 from sase.engine.operators.contract import Context
 
@@ -73,8 +73,8 @@ class SimpleConditions:
         """The same of states of all events of a block in bytes; nothing is counted."""
         for bit, test in self._tests:
             lanes = {need: block.given(need[1]) for need in test.columns}
-            every = np.negative(test.truth(lanes, block.types).view(np.uint8))  # 0 or all bits
-            states = states & (every | np.uint8(0xFF ^ 1 << bit))
+            given, states = states, np.empty_like(states)
+            leave(given, bit, test.truth(lanes, block.types), states)
         return states
 
     @property
