@@ -216,12 +216,13 @@ FAULTS = [
     Fault("swept-range-too-long", SWEEPING, "code > most + 1", "code > most + 2"),
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
-    Fault("bar-of-the-wrong-side", LINES, "return min(bar, lines", "return max(bar, lines"),
-    Fault("bar-without-the-window", SWEPT_LINES, "int(is_over) |", "0 |"),
+    Fault("bar-of-the-wrong-side", LINES, "return min(bar, pass", "return max(bar, pass"),
+    Fault("bar-without-the-window", SWEPT_LINES, "is_passing or room", "is_passing or -room"),
     Fault(
         "bar-after-the-window", LINES, "return first + asked.span", "return first + asked.span + 1"
     ),
-    Fault("bar-above-equals", SWEPT_LINES, "asked.accepted != ABOVE", "asked.accepted == 0"),
+    Fault("bar-above-equals", LINES, "== ABOVE and met", "!= ABOVE and met"),
+    Fault("ranks-not-taken-back", SWEPT_LINES, "t, at, count, room)", "t, count, count, room)"),
     Fault("bar-where-lines-leave", LINES, "== NEXT_MATCH and asked.acc", "!= 9 and asked.acc"),
     Fault("line-in-its-old-place", LINES, "elif not stays:", "elif ahead != event.key - 9:"),
     Fault(

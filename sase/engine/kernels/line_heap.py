@@ -1,10 +1,10 @@
 """Where swept lines are kept: eight numbers each, and their events in a heap.
 
-    lines   ‖ … ‖ 16: … SIZE 3, AT 8, ROOM 8 ‖      heap   ‖ … ‖ 8: a40 a43 a47 · · · · · ‖ 16: … ‖
+    lines   ‖ … ‖ 16: … SIZE 3, AT 16, ROOM 16 ‖      heap   ‖ … ‖ 16: a40 a43 a47 · · … ‖ 32: … ‖
 
 A line is the place of the first of its numbers, and a key that of the first that are known of it.
 
-A place in the heap has room for 8 events or twice as many, and so on; those that are free are in a
+A place in the heap has room for 16 events or twice as many, and so on; those that are free are in a
 list for each size.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.compiling import OutInts, part, spliced
-from sase.engine.kernels.copying import copy
+from sase.engine.kernels.copying import BLOCK, copy_blocks
 from sase.engine.kernels.pieces import Output
 from sase.engine.kernels.runs import DONE, FULL
 from sase.engine.kernels.stacks import NOTHING
@@ -23,9 +23,9 @@ from sase.engine.kernels.stacks import NOTHING
 # heap its events begin, with room for how many.
 NEXT, START, SIZE, TIE, SPOT, MET, AT, ROOM = range(8)
 FIELDS = 8
-# What is known of a key: its first line, how many it has and how many events it had; the least of
-# what further events of its series have to pass, the last measure within all their windows, and how
-# many of them have no event of the series yet.
+# What is known of a key: its first line, how many it has and how many events it had; the least
+# value that any of them may accept, the last measure within all their windows, and how many of them
+# have no event of the series yet.
 HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE = range(6)
 KEY_FIELDS = 8
 # What is counted: the event to go on with, where the lines used end and the first free one, places
@@ -33,7 +33,7 @@ KEY_FIELDS = 8
 EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS = range(10)
 COUNTS = 10
 # The room of the smallest place in the heap, and how many sizes there are.
-SMALLEST, PLACES = 8, 48
+SMALLEST, PLACES = BLOCK, 48
 # What there is no room for, besides results.
 NO_LINE, NO_PLACE = 3, 4
 
@@ -84,7 +84,7 @@ def add(swept: Swept, line: int, event: int) -> None:
     size = lines[line + SIZE]
     if size == lines[line + ROOM]:
         place = taken_place(swept, 2 * size)
-        copy(swept.heap, lines[line + AT], swept.heap, place, size)
+        copy_blocks(swept.heap, lines[line + AT], swept.heap, place, size)
         give_place(swept, lines[line + AT], size)
         lines[line + AT], lines[line + ROOM] = place, 2 * size
     swept.heap[lines[line + AT] + size] = event
@@ -116,18 +116,30 @@ def unlink(swept: Swept, key: int, ahead: int, after: int) -> None:
 
 
 @spliced
+def free_of_heap(swept: Swept) -> int:
+    """How much of the heap was never used; what is copied in blocks is read beyond it."""
+    return int(swept.heap.shape[0] - swept.counts[TOP] - BLOCK)
+
+
+@spliced
+def free_for_events(output: Output) -> int:
+    """How many more events there is room for; what is copied in blocks is written beyond them."""
+    return int(output.events.shape[0] - output.sizes[1] - BLOCK)
+
+
+@spliced
 def has_room(swept: Swept, output: Output, begins: int, writes: int) -> bool:
     """Whether there is room for all that an event may need if all lines are of its key."""
     counts, sizes = swept.counts, output.sizes
     held, live = counts[HELD], counts[LIVE]
-    if swept.heap.shape[0] - counts[TOP] < 2 * held + SMALLEST:
+    if free_of_heap(swept) < 2 * held + SMALLEST:
         return False
     if begins & 1 and counts[FREE] == NOTHING and counts[USED] == swept.lines.shape[0]:
         return False
     if writes == 0:
         return True
     is_enough = output.ends.shape[0] - sizes[0] > live
-    return bool(is_enough and output.events.shape[0] - sizes[1] > held + live)
+    return bool(is_enough and free_for_events(output) > held + live)
 
 
 @part
@@ -143,9 +155,9 @@ def lacks(swept: Swept, output: Output, key: int, begins: int, writes: int) -> i
         if size == swept.lines[line + ROOM]:
             grown += 2 * size
         line = swept.lines[line + NEXT]
-    if swept.heap.shape[0] - counts[TOP] < grown:
+    if free_of_heap(swept) < grown:
         return NO_PLACE
     is_enough = output.ends.shape[0] - sizes[0] > live
-    if writes == 0 or (is_enough and output.events.shape[0] - sizes[1] > held + live):
+    if writes == 0 or (is_enough and free_for_events(output) > held + live):
         return DONE
     return FULL

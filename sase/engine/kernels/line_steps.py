@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.compiling import OutInts, part, spliced
-from sase.engine.kernels.copying import copy
+from sase.engine.kernels.copying import copy_blocks
 from sase.engine.kernels.line_heap import (
     AT,
     BAR,
@@ -97,7 +97,7 @@ def write(asked: Asked, swept: Swept, output: Output, line: int, last: int) -> N
     single = min(asked.series, size)
     for level in range(single):
         output.singles[level, count] = heap[at + level]
-    copy(heap, at + single, output.events, to, size - single)
+    copy_blocks(heap, at + single, output.events, to, size - single)
     if last != NOTHING:
         output.singles[asked.levels - 1, count] = last
     sizes[0], sizes[1] = count + 1, to + size - single
@@ -181,14 +181,22 @@ def is_ordered(asked: Asked) -> bool:
 
 
 @spliced
+def passing(asked: Asked, met: int) -> int:
+    """The least value that is accepted after another one; of the greatest one that one itself."""
+    return met + int(asked.accepted == ABOVE and met < LATEST)
+
+
+@spliced
 def lowered(asked: Asked, lines: OutInts, line: int, bar: int) -> int:
-    """The bar where there is a line more: the least that further events of a series have to pass.
+    """The bar where there is a line more: the least value that further events of a series have.
 
     It is lower than all where anything may change a line.
     """
     if not is_ordered(asked):
         return EARLIEST
-    return min(bar, lines[line + MET]) if lines[line + SIZE] > asked.series else bar
+    if lines[line + SIZE] <= asked.series:
+        return bar
+    return min(bar, passing(asked, lines[line + MET]))
 
 
 @spliced
@@ -312,6 +320,6 @@ def step_inside(asked: Asked, swept: Swept, output: Output, event: Arrived) -> N
             ahead, stays = line, True
         bar = min(bar, met)
         line = after
-    keys[key + BAR] = bar if is_ordered(asked) or shown == 0 else EARLIEST
+    keys[key + BAR] = passing(asked, bar) if is_ordered(asked) or shown == 0 else EARLIEST
     swept.counts[STEPS] += shown
     swept.counts[MADE] += made

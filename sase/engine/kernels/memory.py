@@ -16,7 +16,7 @@ from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sase.engine.kernels.compiling import Ints, spliced
+from sase.engine.kernels.compiling import Ints, OutInts, spliced
 from sase.engine.kernels.instructions import between_bytes, between_shorts
 
 # What stands in an `ArrowArray`, eight bytes each; behind these how to release it.
@@ -94,6 +94,33 @@ def number(address: int, form: int, row: int) -> int:
     if form == 5:
         return _uint32(address, row)
     return _int64(address, row)
+
+
+@spliced
+def copy_numbers(address: int, form: int, count: int, out: OutInts, to: int) -> None:
+    """Copy so many numbers that begin at an address."""
+    # A loop for each form: in one loop it would be found out for each number which form it is.
+    if form == 0:
+        for row in range(count):
+            out[to + row] = _int8(address, row)
+    elif form == 1:
+        for row in range(count):
+            out[to + row] = _uint8(address, row)
+    elif form == 2:
+        for row in range(count):
+            out[to + row] = _int16(address, row)
+    elif form == 3:
+        for row in range(count):
+            out[to + row] = _uint16(address, row)
+    elif form == 4:
+        for row in range(count):
+            out[to + row] = _int32(address, row)
+    elif form == 5:
+        for row in range(count):
+            out[to + row] = _uint32(address, row)
+    else:
+        for row in range(count):
+            out[to + row] = _int64(address, row)
 
 
 @spliced

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.compiling import Bytes, IntRows, Ints, OutIntRows, kernel, part, spliced
+from sase.engine.kernels.compiling import Bytes, IntRows, Ints, OutInts, kernel, spliced
 from sase.engine.kernels.line_heap import (
     BAR,
     COUNT,
@@ -35,7 +35,6 @@ from sase.engine.kernels.line_heap import (
     unlink,
 )
 from sase.engine.kernels.line_steps import (
-    ABOVE,
     LATEST,
     Arrived,
     Asked,
@@ -43,7 +42,7 @@ from sase.engine.kernels.line_steps import (
     step,
     step_inside,
 )
-from sase.engine.kernels.memory import number
+from sase.engine.kernels.memory import copy_numbers
 from sase.engine.kernels.pieces import Output
 from sase.engine.kernels.runs import DONE, RANKED, STRICT
 from sase.engine.kernels.stacks import EARLIEST, NOTHING, oldest
@@ -51,9 +50,13 @@ from sase.engine.kernels.sweeping import ADDRESS, FORM
 
 # What windows measure.
 BY_TIME, BY_PLACE, BY_RANK = range(3)
-# The rows of the room for what is read of a piece of so many events.
-CODE, VALUE = range(2)
-PIECE = 1 << 11
+# So many events are read at a time. Of each stand one behind the other what it may change, its key,
+# what is compared, how many its key had before, and what the window measures.
+PIECE = 1 << 10
+WHAT, CODE, VALUE, RANKS, MEASURE = range(0, 5 * PIECE, PIECE)
+READ = 5 * PIECE
+# What an event may change: nothing, lines in their series, also others, or it may begin one.
+NONE, INSIDE, ANY, BEGINS = range(4)
 
 
 class Stream(NamedTuple):
@@ -78,39 +81,67 @@ class Stream(NamedTuple):
 
 
 @spliced
-def read_codes(stream: Stream, begin: int, count: int, room: OutIntRows) -> None:
-    """Read where it stands what is known of the keys of events from one on."""
+def read(asked: Asked, stream: Stream, swept: Swept, begin: int, count: int, room: OutInts) -> None:
+    """Read where it stands what is to know of events from one on."""
     for place in range(count):
-        room[CODE, place] = 0
-    for column in range(stream.keys.shape[0]):
-        form, address = stream.keys[column, FORM], stream.keys[column, ADDRESS]
-        least, shift = stream.digits[column, 0], stream.digits[column, 2]
-        address += (stream.row + begin) << (form >> 1)
+        begins, takes = stream.begins[begin + place], stream.takes[begin + place]
+        what = BEGINS if begins & 1 else ANY if begins else INSIDE
+        room[WHAT + place] = what if takes else NONE
+    read_codes(stream, begin, count, room)
+    read_values(asked, stream, begin, count, room)
+    if asked.ranked:
         for place in range(count):
-            room[CODE, place] |= (number(address, form, place) - least) << shift
-    for place in range(count):
-        room[CODE, place] *= KEY_FIELDS
+            at = room[CODE + place] + RANK
+            room[RANKS + place] = swept.keys[at]
+            swept.keys[at] += 1
+    if asked.measure == BY_TIME:
+        for place in range(count):
+            room[MEASURE + place] = stream.times[stream.row + begin + place]
+    elif asked.measure == BY_PLACE:
+        for place in range(count):
+            room[MEASURE + place] = stream.position + begin + place
 
 
 @spliced
-def read_values(asked: Asked, stream: Stream, begin: int, count: int, room: OutIntRows) -> None:
+def read_codes(stream: Stream, begin: int, count: int, room: OutInts) -> None:
+    """Read what is known of the keys of events from one on."""
+    for place in range(count):
+        room[CODE + place] = 0
+    for column in range(stream.keys.shape[0]):
+        form, address = stream.keys[column, FORM], stream.keys[column, ADDRESS]
+        least, shift = stream.digits[column, 0], stream.digits[column, 2]
+        copy_numbers(address + ((stream.row + begin) << (form >> 1)), form, count, room, MEASURE)
+        for place in range(count):
+            room[CODE + place] |= (room[MEASURE + place] - least) << shift
+    for place in range(count):
+        room[CODE + place] *= KEY_FIELDS
+
+
+@spliced
+def read_values(asked: Asked, stream: Stream, begin: int, count: int, room: OutInts) -> None:
     """Read what is compared of events from one on, as integers of which the greater one passes."""
     if asked.accepted == 0:
         for place in range(count):
-            room[VALUE, place] = 0
+            room[VALUE + place] = 0
         return
     form, address = stream.compared[0, FORM], stream.compared[0, ADDRESS]
-    address += (stream.row + begin) << (form >> 1)
-    for place in range(count):
-        room[VALUE, place] = number(address, form, place)
+    copy_numbers(address + ((stream.row + begin) << (form >> 1)), form, count, room, VALUE)
     if asked.floats:
         for place in range(count):
-            bits = room[VALUE, place]
+            bits = room[VALUE + place]
             bits = 0 if bits == EARLIEST else bits  # which is -0.0
-            room[VALUE, place] = bits ^ ((bits >> 63) & LATEST)
+            room[VALUE + place] = bits ^ ((bits >> 63) & LATEST)
     if asked.turned:
         for place in range(count):
-            room[VALUE, place] = ~room[VALUE, place]
+            room[VALUE + place] = ~room[VALUE + place]
+
+
+@spliced
+def not_read(asked: Asked, swept: Swept, begin: int, count: int, room: OutInts) -> None:
+    """Events of a piece are read once more: they are not counted among those of their keys."""
+    if asked.ranked:
+        for place in range(begin, count):
+            swept.keys[room[CODE + place] + RANK] -= 1
 
 
 @spliced
@@ -122,82 +153,58 @@ def tie_of(stream: Stream, i: int) -> int:
 
 
 @spliced
-def measured(asked: Asked, stream: Stream, i: int, rank: int) -> int:
-    """What the window measures of an event."""
-    if asked.measure == BY_TIME:
-        return int(stream.times[stream.row + i])
-    return rank if asked.measure == BY_RANK else stream.position + i
-
-
-@part
-def next_one(
-    asked: Asked, stream: Stream, swept: Swept, room: OutIntRows, span: tuple[int, int, int]
-) -> int:
-    """The next event that may change a line, or the end: those before it are counted as seen.
-
-    From one event on up to an end, with the first that is in the room. This is a part by itself,
-    as what it needs fits into the registers then.
-    """
-    i, end, first = span
-    keys, steps, passes_equal = swept.keys, 0, asked.accepted != ABOVE
-    while i < end:
-        takes = stream.takes[i]
-        if asked.ranked == 0 and takes == 0:
-            i += 1
-            continue
-        key = room[CODE, i - first]
-        rank = keys[key + RANK]
-        if takes != 0:
-            begins, count = stream.begins[i], keys[key + COUNT]
-            if begins == 0:
-                value, bar = room[VALUE, i - first], keys[key + BAR]
-                is_over = measured(asked, stream, i, rank) > keys[key + UNTIL]
-                if int(is_over) | int(value > bar) | int(value == bar) & int(passes_equal):
-                    break
-                steps += count
-            elif begins & 1 or count:
+def next_one(swept: Swept, room: OutInts, place: int, count: int, measures: int) -> int:
+    """The next event of a piece that may change a line, or the end: others are counted as seen."""
+    keys, steps = swept.keys, 0
+    while place < count:
+        what = room[WHAT + place]
+        key = room[CODE + place]
+        if what == INSIDE:
+            is_passing = room[VALUE + place] >= keys[key + BAR]
+            if is_passing or room[measures + place] > keys[key + UNTIL]:
                 break
-        keys[key + RANK] = rank + 1
-        i += 1
+            steps += keys[key + COUNT]
+        elif what == BEGINS or (what == ANY and keys[key + COUNT]):
+            break
+        place += 1
     swept.counts[STEPS] += steps
-    return i
+    return place
 
 
 @kernel
 def sweep_lines(
-    asked: Asked, stream: Stream, swept: Swept, output: Output, room: OutIntRows, behind: int
+    asked: Asked, stream: Stream, swept: Swept, output: Output, room: OutInts, behind: int
 ) -> int:
     """Take in events, on from where it stopped up to one, and write the matches they complete."""
-    last, counts, i = asked.levels - 1, swept.counts, swept.counts[EVENT]
+    last, counts, first = asked.levels - 1, swept.counts, swept.counts[EVENT]
     is_alike = is_simple(asked) and stream.ties.shape[0] == 0
-    while i < behind:
-        first, end = i, min(i + PIECE, behind)
-        read_codes(stream, first, end - first, room)
-        read_values(asked, stream, first, end - first, room)
-        while True:
-            i = next_one(asked, stream, swept, room, (i, end, first))
-            if i == end:
-                break
-            key, begins, takes = room[CODE, i - first], int(stream.begins[i]), int(stream.takes[i])
+    measures = RANKS if asked.measure == BY_RANK else MEASURE
+    while first < behind:
+        count = min(PIECE, behind - first)
+        read(asked, stream, swept, first, count, room)
+        at = next_one(swept, room, 0, count, measures)
+        while at < count:
+            i, key, measure = first + at, room[CODE + at], room[measures + at]
+            begins, takes = int(stream.begins[i]), int(stream.takes[i])
             writes = (takes >> last) & 1
             if not has_room(swept, output, begins, writes):
                 why = lacks(swept, output, key, begins, writes)
                 if why != DONE:
+                    not_read(asked, swept, at, count, room)
                     counts[EVENT] = i
                     return why
-            rank, place = swept.keys[key + RANK], stream.position + i
-            swept.keys[key + RANK] = rank + 1
-            value, measure = room[VALUE, i - first], measured(asked, stream, i, rank)
+            value, place = room[VALUE + at], stream.position + i
             is_within = measure <= swept.keys[key + UNTIL] and begins & 1 == 0
             if is_alike and is_within and swept.keys[key + OUTSIDE] == 0:
                 event = Arrived(place, key, begins, takes, value, NOTHING, NOTHING, NOTHING)
                 step_inside(asked, swept, output, event)
             else:
-                spot = rank if asked.strategy == RANKED else place
+                spot = room[RANKS + at] if asked.strategy == RANKED else place
                 bound, tie = oldest(measure, asked.span), tie_of(stream, i)
                 event = Arrived(place, key, begins, takes, value, tie, spot, bound)
                 step(asked, swept, output, event, measure)
-            i += 1
+            at = next_one(swept, room, at + 1, count, measures)
+        first += count
     counts[EVENT] = behind
     return DONE
 

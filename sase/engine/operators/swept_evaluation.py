@@ -26,7 +26,7 @@ from sase.engine.operators.contract import Counters, bound_of
 from sase.engine.operators.line_evaluation import LineEvaluationState
 
 # The lines and the places of the heap that there is room for at first.
-LINES, HEAP = 256, 1 << 13
+LINES, HEAP = 256, 1 << 14
 MEASURES = {
     WindowKind.TIME: of.BY_TIME,
     WindowKind.EVENTS: of.BY_PLACE,
@@ -92,7 +92,7 @@ class SweptEvaluationState(LineEvaluationState):
             np.full(heap.PLACES, NOTHING, np.int64),
             counts,
         )
-        self._compared, self._piece = compared, np.empty((2, of.PIECE), np.int64)
+        self._compared, self._piece = compared, np.empty(of.READ, np.int64)
         self._asked = self._all_asked(is_ranked=is_ranked)
         return True
 
