@@ -75,11 +75,11 @@ class LineSweep:
         assert self._arrays is not None
         matcher, evaluation, at = self._matcher, self._evaluation, self._matcher._front.at
         keys, digits = forms_of(self._arrays), self._codes.digits
-        digits = NO_DIGITS if digits is None else digits
+        digits, by_code = NO_DIGITS if digits is None else digits, self._states_of(events)
         position, size = at.events, matcher._plan.options.block
         for begin in range(0, len(events), BLOCKS * size):
             piece = self._block(events, begin, min(begin + BLOCKS * size, len(events)), position)
-            states = _by_type(self._states_of(events), events.types[piece.rows])
+            states = _by_type(by_code, events.types[piece.rows])
             stream = evaluation.stream(piece, states, keys, digits)
             matcher._notes.note_types(events, piece.rows)
             for first in range(0, len(piece), size):

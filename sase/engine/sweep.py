@@ -43,7 +43,7 @@ STEP, MOST = 1 << 13, 1 << 20
 FEW = 1 << 15
 # The part of a stopwatch that shows what was found: the last of those of a plain plan.
 TOP = 3
-NO_DIGITS, NO_TIES = np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
+NO_DIGITS = np.zeros((0, 3), np.int64)
 
 
 class Plain(NamedTuple):
@@ -210,7 +210,7 @@ class Sweep:
             forms_of(arrays),
             self._matcher._front.states_of(events.type_names),
             NO_DIGITS if digits is None else digits,
-            frozen(NO_TIES if events.tie is None else events.tie),
+            frozen(events.ties),
         )
 
     def _has_codes(self, events: Events, arrays: list[NDArray[Any]]) -> bool:

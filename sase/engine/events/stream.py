@@ -18,6 +18,8 @@ Int64s: TypeAlias = NDArray[np.int64]
 TypeCodes: TypeAlias = NDArray[np.signedinteger]
 Mask: TypeAlias = NDArray[np.bool_]
 
+NO_TIES = np.zeros(0, np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -76,6 +78,11 @@ class Events:
 
     def __post_init__(self) -> None:
         _freeze(self.ts, self.types, self.order, self.tie)
+
+    @property
+    def ties(self) -> Int64s:
+        """What `tie` is, or nothing where each event has a rank of its own: as kernels take it."""
+        return NO_TIES if self.tie is None else self.tie
 
     def __len__(self) -> int:
         return len(self.ts)

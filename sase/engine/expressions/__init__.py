@@ -1,6 +1,6 @@
 """Expressions: lowered to programs, evaluated over columns, with one meaning for both."""
 
-from sase.engine.expressions.lanes import Lane, bits_of, columns_of, lane_of
+from sase.engine.expressions.lanes import Lane, columns_of, lane_of
 from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed
 from sase.engine.expressions.lowering import (
     Lowered,
@@ -23,7 +23,6 @@ __all__ = [
     "Need",
     "Reads",
     "RowTest",
-    "bits_of",
     "columns_needed",
     "columns_of",
     "lane_of",

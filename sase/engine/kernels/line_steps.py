@@ -1,9 +1,9 @@
 """What an event does to swept lines: which of them end, take it, or begin, and what they match.
 
 All is as in `lines`: the order of lines and of matches, and the counts. With each key stands what
-tells most of its events that they change nothing: the bar, which is the least of what its lines
-have to pass, and the end of their first window. What is compared are integers of which the greater
-one passes.
+tells most of its events that they change nothing: the bar, which is the least value that any of its
+lines may accept, and the end of their first window. What is compared are integers of which the
+greater one passes.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def field(array: int, place: int) -> int:
 def number(address: int, form: int, row: int) -> int:
     """One of the numbers that begin at an address; those of uint64 wrap around.
 
-    In a loop over numbers of one form it is found out once which of these it is.
+    Those that follow each other are read faster by `copy_numbers`.
     """
     if form == 0:
         return _int8(address, row)

@@ -110,6 +110,7 @@ def read_codes(stream: Stream, begin: int, count: int, room: OutInts) -> None:
     for column in range(stream.keys.shape[0]):
         form, address = stream.keys[column, FORM], stream.keys[column, ADDRESS]
         least, shift = stream.digits[column, 0], stream.digits[column, 2]
+        # What the window measures is read behind this, and may be written over.
         copy_numbers(address + ((stream.row + begin) << (form >> 1)), form, count, room, MEASURE)
         for place in range(count):
             room[CODE + place] |= (room[MEASURE + place] - least) << shift

@@ -36,7 +36,6 @@ COUNTED = {
     runs.MADE: heap.MADE, runs.LIVE: heap.LIVE, runs.MOST_LIVE: heap.MOST_LIVE,
     runs.EXPIRED: heap.EXPIRED, runs.STEPS: heap.STEPS,
 }  # fmt: skip
-NO_TIES = np.zeros(0, np.int64)
 # The orders that turned about are others.
 TURNED = {steps.BELOW: steps.ABOVE, steps.NOT_ABOVE: steps.NOT_BELOW}
 
@@ -155,7 +154,7 @@ class SweptEvaluationState(LineEvaluationState):
         self._swept.counts[heap.EVENT] = 0
         self._seen += int(np.count_nonzero(states))
         takes = self._always.bits(block, states)
-        tie, stretch = block.events.tie, block.stretch
+        stretch = block.stretch
         return of.Stream(
             frozen(self._first.bits(block, takes)),
             frozen(takes),
@@ -163,7 +162,7 @@ class SweptEvaluationState(LineEvaluationState):
             frozen(keys),
             frozen(digits),
             frozen(block.events.ts),
-            frozen(NO_TIES if tie is None else tie),
+            frozen(block.events.ties),
             stretch.begin,
             stretch.position + stretch.begin,
             stretch.tie,
