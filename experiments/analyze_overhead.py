@@ -93,7 +93,7 @@ def line(case: Case, rounds: int, *, is_off: bool) -> str:
 
 def counted(plan: sase.Plan, table: pa.Table) -> int:
     """The number of matches of a run that counts."""
-    from sase.engine.analyze import analyzed
+    from sase.engine.pipeline.analyze import analyzed
 
     matches, _ = analyzed(plan.engine, table, clock=time.perf_counter_ns)
     return len(matches)

@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 import sase
 from experiments.core.times import Times
 from experiments.machine import described
-from sase.engine.events import describe
-from sase.engine.files import open_files
-from sase.engine.matcher import Matcher
-from sase.engine.profile import from_footers, measured
+from sase.engine.columns import describe
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.sources import open_files
+from sase.engine.statistics import from_footers, measured
 from sase.generate import retail_events
 from sase.generate.uniform import uniform_events
 from sase.planning.statistics import Statistics

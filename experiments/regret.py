@@ -23,8 +23,8 @@ import sase
 from experiments import machine
 from experiments.regret_workload import EVENTS, Drawn, workload
 from sase.api.compiling import Compiled, compiled
-from sase.engine.events import Events
-from sase.engine.matcher import Matcher
+from sase.engine.columns import Events
+from sase.engine.pipeline.matcher import Matcher
 from sase.planning.cost import cost_of
 from sase.planning.recipes import recipe_names
 

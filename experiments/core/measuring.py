@@ -17,7 +17,7 @@ from experiments.core.experiment import Experiment, LeftOut, Outcome, Point, Siz
 from experiments.core.results import LEFT_OUT, MEASURED, TOO_LARGE, TOO_SLOW, Row, now
 from experiments.core.times import Times
 from experiments.machine import forget_peak, peak_bytes
-from sase.engine.kernels.compiling import compilations
+from sase.engine.kernels.jit.compiler import compilations
 from sase.errors import BudgetError
 
 # A way whose first run takes longer than this share of what it may take is not tried further on.

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 import sase
 from experiments.core.experiment import LeftOut, Outcome, Way
-from sase.engine.analyze import COMPILED, analyzed
+from sase.engine.pipeline.analyze import COMPILED, analyzed
 from sase.planning.recipes import recipe_names
 
 RECIPES = Path(__file__).parents[1] / "recipes"

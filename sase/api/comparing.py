@@ -18,10 +18,10 @@ from sase.lang.parser import parse_query
 from sase.lang.printer import to_text
 
 if TYPE_CHECKING:
-    from sase.engine.events.inputs import Inputs
-    from sase.engine.files import Files
-    from sase.engine.lab.comparison import Comparison, Difference, Measured
+    from sase.diagnostics.strategies.comparison import Comparison, Difference, Measured
+    from sase.engine.columns.input import Inputs
     from sase.engine.report import Report
+    from sase.engine.sources import Files
 
 # Matches that a strategy may have before it is said that there are more.
 MOST = 1_000_000
@@ -110,7 +110,7 @@ class _Lab:
 
     def comparison(self, outputs: Sequence[str], show: int | None, most: int) -> Comparison:
         """All of it."""
-        from sase.engine.lab.comparison import Comparison
+        from sase.diagnostics.strategies.comparison import Comparison
 
         measured = [self._measured(s, each, most) for s in self.strategies for each in outputs]
         differences: tuple[Difference, ...] = ()
@@ -127,8 +127,8 @@ class _Lab:
 
     def _measured(self, strategy: StrategyName, output: str, most: int) -> Measured:
         """What a strategy finds; it is run again if kernels were compiled, or if that is quick."""
-        from sase.engine.kernels.compiling import compilations
-        from sase.engine.lab.comparison import Measured
+        from sase.diagnostics.strategies.comparison import Measured
+        from sase.engine.kernels.jit.compiler import compilations
 
         known = self._under(strategy, output=output)
         while True:
@@ -166,7 +166,7 @@ class _Lab:
 
     def _differences(self, show: int, ended: set[str]) -> tuple[Difference, ...]:
         """Those between neighbours that have not too many matches; notes say which have."""
-        from sase.engine.lab.differing import Differences, runs_of
+        from sase.diagnostics.strategies.difference import Differences, runs_of
 
         strictest = self._under(StrategyName.STRICT_CONTIGUITY)
         lab = Differences(strictest.bound, strictest.unoptimized, self.inputs, show)

@@ -33,7 +33,7 @@ from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.statistics import Statistics
 
 if TYPE_CHECKING:
-    from sase.engine.events import Events
+    from sase.engine.columns import Events
     from sase.engine.plan import EnginePlan
 
 # What statistics are measured for: all tests and conditions that some plan may use.
@@ -79,7 +79,7 @@ class Compiled:
 
     def measured(self, events: Events, sample: int) -> Statistics:
         """Statistics of events that are loaded, from a sample of so many of them."""
-        from sase.engine.profile import measured
+        from sase.engine.statistics import measured
 
         plan = self.plan(Optimized(self._prepared)).engine
         return measured(plan, events, tests=tests_of(self._prepared.plan), sample=sample)

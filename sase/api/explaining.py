@@ -22,9 +22,9 @@ from sase.planning.reading import attributes_read
 from sase.planning.statistics import Statistics
 
 if TYPE_CHECKING:
-    from sase.engine.events.inputs import Inputs
-    from sase.engine.files import Files
+    from sase.engine.columns.input import Inputs
     from sase.engine.report import Report
+    from sase.engine.sources import Files
 
 # What is sampled where someone waits for an explanation, and not for the fastest answer.
 SAMPLE = 100_000
@@ -114,9 +114,9 @@ def assumed_schema(query: str, **columns: Any) -> Schema:
 
 def measured(known: Compiled, inputs: Files | Inputs) -> Statistics | None:
     """Statistics of events: of a sample, or of footers where they are too many to be held."""
-    from sase.engine.files import Files
-    from sase.engine.profile import from_footers
-    from sase.engine.running import held
+    from sase.engine.pipeline.batch import held
+    from sase.engine.sources import Files
+    from sase.engine.statistics import from_footers
 
     loaded = held(known.unoptimized, inputs)
     if loaded is not None:
@@ -129,8 +129,8 @@ def analyzed(
     known: Compiled, made: Optimized, statistics: Statistics | None, inputs: object
 ) -> Explanation:
     """The explanation of a plan that is run for it, with what each operator did."""
-    from sase.engine.analyze import COMPILED
-    from sase.engine.analyze import analyzed as run
+    from sase.engine.pipeline.analyze import COMPILED
+    from sase.engine.pipeline.analyze import analyzed as run
 
     report, taken = None, 0
     while report is None or COMPILED in report.notes:

@@ -20,8 +20,8 @@ from sase.planning.nodes import Transformation, the
 from sase.planning.optimizer import Optimized
 
 if TYPE_CHECKING:
-    from sase.engine.forms import CompressedMatches, Counted, MatchCount
-    from sase.engine.forms.compressed_matches import Source
+    from sase.engine.set_results import CompressedMatches, Counted, MatchCount
+    from sase.engine.set_results.compressed_matches import Source
 
 # What `run` takes beside a compiled query and events: any number of matches is fine.
 Settings = Mapping[str, Any]
@@ -39,7 +39,7 @@ def compressed(
     **settings: Any,
 ) -> CompressedMatches:
     """All matches as a set; `again` compiles the query with another text."""
-    from sase.engine.forms import CompressedMatches
+    from sase.engine.set_results import CompressedMatches
 
     def narrowed(condition: str) -> CompressedMatches:
         top = the(known.basic, Transformation)
@@ -74,7 +74,7 @@ def counted(
 
 def _may_be_few(known: Compiled, events: object) -> bool:
     """Whether matches that can be counted as paths may be found sooner one by one."""
-    from sase.engine.running import is_too_large
+    from sase.engine.pipeline.batch import is_too_large
 
     form = collapsed(known.basic)
     if known.may_explode or form.reasons:
@@ -83,8 +83,8 @@ def _may_be_few(known: Compiled, events: object) -> bool:
 
 
 def _told(source: Source, count: int) -> MatchCount:
-    from sase.engine.forms import MatchCount
-    from sase.engine.forms.compressed_matches import notes
+    from sase.engine.set_results import MatchCount
+    from sase.engine.set_results.compressed_matches import notes
 
     report = source.report
     report = replace(report, notes=(*report.notes, *notes(source.reasons)))
@@ -93,8 +93,8 @@ def _told(source: Source, count: int) -> MatchCount:
 
 def _source(known: Compiled, events: object, settings: Settings, *, for_set: bool) -> Source:
     """A graph where the query allows it, and else a search."""
-    from sase.engine.forms import Counted
-    from sase.engine.running import held, is_too_large
+    from sase.engine.pipeline.batch import held, is_too_large
+    from sase.engine.set_results import Counted
 
     form = collapsed(known.basic)
     plan = known.plan(Optimized.of(form.plan)).engine
@@ -122,7 +122,7 @@ def _searched(
     among: Counted | None = None,
 ) -> Source:
     """A search, which looks at matches one by one, of those `among` which HAVING chooses."""
-    from sase.engine.forms import Listed
+    from sase.engine.set_results import Listed
 
     # Matches of a set show their events, which several threads do not hand over.
     threads = 1 if for_set else settings.get("threads")

@@ -11,8 +11,8 @@ from sase.errors import PlanError
 from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from sase.engine.events.inputs import Inputs
-    from sase.engine.files import Files
+    from sase.engine.columns.input import Inputs
+    from sase.engine.sources import Files
 
 DEFAULT_PLAN, TIME, TYPE = "optimized", "ts", "type"
 _ON_BAD_ROW = ("error", "quarantine")
@@ -25,8 +25,8 @@ def schema_of(given: object, *, mends: bool, **keywords: Any) -> Schema:
     if isinstance(given, Schema):
         _check_said(given, **keywords)
         return given
-    from sase.engine.events import describe
-    from sase.engine.files import Files
+    from sase.engine.columns import describe
+    from sase.engine.sources import Files
 
     inputs = readable(given, keywords["time"], keeps_rows=mends)
     if isinstance(inputs, Files):
@@ -59,7 +59,7 @@ def named(
     columns: Sequence[str], *, time: str | None, type: str | None, types: Any, **rest: Any
 ) -> dict[str, str | None]:
     """The time and type columns of files: those named, or if they are not there the usual ones."""
-    from sase.engine.files import names_found
+    from sase.engine.sources import names_found
 
     time = None if time == TIME and time not in columns else time
     type = None if type == TYPE and type not in columns else type
@@ -69,8 +69,8 @@ def named(
 
 def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
     """Events whose columns are known, and which can be read more than once."""
-    from sase.engine.events import opened
-    from sase.engine.files import Files, is_path, open_files
+    from sase.engine.columns import opened
+    from sase.engine.sources import Files, is_path, open_files
 
     check_name("time", time, may_be_none=False)
     if isinstance(events, Files):
@@ -82,7 +82,7 @@ def readable(events: object, time: str, *, keeps_rows: bool) -> Files | Inputs:
 
 def is_of_files(events: object) -> TypeGuard[Files]:
     """Whether events are files that are open."""
-    from sase.engine.files import Files
+    from sase.engine.sources import Files
 
     return isinstance(events, Files)
 

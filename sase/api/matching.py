@@ -21,8 +21,8 @@ from sase.api.plan import Plan
 from sase.api.running import run
 
 if TYPE_CHECKING:
-    from sase.engine.forms import CompressedMatches, MatchCount
-    from sase.engine.matches import Matches
+    from sase.engine.results.matches import Matches
+    from sase.engine.set_results import CompressedMatches, MatchCount
 
 
 @overload

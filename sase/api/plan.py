@@ -18,9 +18,9 @@ from sase.planning.driver import Step
 from sase.planning.nodes import Operator, chain, shown
 
 if TYPE_CHECKING:
-    from sase.engine.matcher import Matcher
-    from sase.engine.matches import Matches
+    from sase.engine.pipeline.matcher import Matcher
     from sase.engine.plan import EnginePlan
+    from sase.engine.results.matches import Matches
 
 # Characters of a query that are shown on one line.
 WIDTH = 80
@@ -66,8 +66,8 @@ class Plan:
         told how many rows have been searched, every now and then. What `clock` counts in the
         reading and in the search is in `Matches.report.timings`.
         """
-        from sase.engine.phases import timed
-        from sase.engine.running import run
+        from sase.engine.pipeline.batch import run
+        from sase.engine.pipeline.phases import timed
 
         check_bounds(threads, max_matches)
         settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}
@@ -75,13 +75,13 @@ class Plan:
 
     def open(self, *, streaming: bool = True) -> Matcher:
         """A matcher, to which events are pushed as they come."""
-        from sase.engine.matcher import Matcher
+        from sase.engine.pipeline.matcher import Matcher
 
         return Matcher(self.engine, streaming=streaming)
 
     def restore(self, snapshot: bytes) -> Matcher:
         """The matcher of which `Matcher.snapshot` made this: it goes on as that one would have."""
-        from sase.engine.snapshot import restored
+        from sase.engine.pipeline.checkpoint import restored
 
         return restored(self.engine, snapshot)
 

@@ -13,10 +13,10 @@ from sase.errors import BudgetWarning
 from sase.planning.preflight import foreseen
 
 if TYPE_CHECKING:
-    from sase.engine.events import Events
-    from sase.engine.files import Files
-    from sase.engine.matches import Matches
+    from sase.engine.columns import Events
     from sase.engine.plan import EnginePlan
+    from sase.engine.results.matches import Matches
+    from sase.engine.sources import Files
 
 # A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
 # many events, and of fewer than the least a sample says little.
@@ -37,9 +37,9 @@ def run(
     clock: Callable[[], int] = clocks.perf_counter_ns,
 ) -> Matches:
     """The matches, by a plan that statistics chose: those given, or of a sample if that pays."""
-    from sase.engine import running
-    from sase.engine.memory import available_memory
-    from sase.engine.phases import timed
+    from sase.engine.pipeline import batch
+    from sase.engine.pipeline.phases import timed
+    from sase.engine.resources import available_memory
 
     check_bounds(threads, max_matches)
     given = statistics_in(stats)
@@ -63,7 +63,7 @@ def run(
 
     plan = known.plan(made).engine
     settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}
-    return timed(lambda: running.run(plan, events, choose=choose, **settings), clock)
+    return timed(lambda: batch.run(plan, events, choose=choose, **settings), clock)
 
 
 def sample_that_pays(known: Compiled, events: int) -> int:

@@ -12,7 +12,7 @@ from sase.errors import BindingError, SaseError
 from sase.planning.basic import basic_plan
 
 if TYPE_CHECKING:
-    from sase.engine.files import Files
+    from sase.engine.sources import Files
 
 Described = tuple[Schema, BoundQuery]
 
@@ -30,7 +30,7 @@ def bound_to_files(
     In CSV a column is text if any of its values is no number. If a query makes sense for numbers
     only, and most values are some, it is a column of numbers with bad rows.
     """
-    from sase.engine.files.settling import numbers_among, settle
+    from sase.engine.sources.type_inference import numbers_among, settle
 
     schema = describe()
     needed = _needed(query, schema, parameters)

@@ -18,7 +18,7 @@ from sase.planning.driver import Call
 from sase.planning.recipes import Recipe, read_recipe
 
 if TYPE_CHECKING:
-    from sase.engine.why.why_not import WhyNot
+    from sase.diagnostics.why_not.why_not import WhyNot
 
 # Near misses that are shown, partial matches of each search, and seconds for all of them.
 NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
@@ -51,8 +51,8 @@ def why(
     partial matches each search may find, and `seconds` how long all of them may take by `clock`;
     what these bounds end is said with "at least". The other keywords are those of `match`.
     """
-    from sase.engine.why.budget import Budget
-    from sase.engine.why.explaining import explain
+    from sase.diagnostics.why_not.budget import Budget
+    from sase.diagnostics.why_not.explain import explain
 
     _check(near, most, seconds)
     inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")

@@ -73,8 +73,8 @@ def _schema_of_files(arguments: Namespace) -> Schema:
     """The wide schema of files, from a footer or the first block: no event is read for it."""
     spare_pandas()
     from sase.binding import Schema
-    from sase.engine.events.data_types import data_type
-    from sase.engine.files import names_found, open_files
+    from sase.engine.columns.data_types import data_type
+    from sase.engine.sources import names_found, open_files
 
     columns = open_files(arguments.events, arguments.time).schema
     time, type, _ = names_found(columns.names, arguments.time, arguments.type)

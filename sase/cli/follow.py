@@ -18,15 +18,15 @@ from sase.cli.writing import abandon
 
 if TYPE_CHECKING:
     from sase.api.plan import Plan
-    from sase.engine.files.following import Following
-    from sase.engine.matcher import Matcher
-    from sase.engine.matches import Matches
+    from sase.engine.pipeline.matcher import Matcher
+    from sase.engine.results.matches import Matches
+    from sase.engine.sources.tail import Following
     from sase.errors import BindingError
 
 
 def check_followed(path: str) -> None:
     """Refuse files that do not grow line by line, of which nothing could be told."""
-    from sase.engine.files.finding import COMPRESSIONS, SUFFIXES
+    from sase.engine.sources.discover import COMPRESSIONS, SUFFIXES
 
     suffix = os.path.splitext(path)[1].lower()
     if os.path.isdir(path):
@@ -45,7 +45,7 @@ def check_followed(path: str) -> None:
 def follow(arguments: Namespace, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
     spare_pandas()
-    from sase.engine.files.following import Following
+    from sase.engine.sources.tail import Following
 
     text = one_query(arguments)
     rows = Following(arguments.events, judges=on_bad_row(arguments) == "quarantine")
@@ -177,7 +177,7 @@ class _Writer:
             abandon(self._sink)
 
     def _opened(self, schema: Any) -> Any:
-        from sase.engine.sinks import FileSink, text_writer
+        from sase.engine.results.sinks import FileSink, text_writer
 
         if self._path is not None:
             return FileSink(self._path, schema)

@@ -13,8 +13,8 @@ from sase.digits import digits, grouped, number_of
 
 if TYPE_CHECKING:
     from sase.api.compiling import Compiled
-    from sase.engine.forms import CompressedMatches
     from sase.engine.report import Report
+    from sase.engine.set_results import CompressedMatches
 
 FORMS = ("compressed", "count")
 SAMPLES = 3

@@ -99,7 +99,7 @@ def opened(arguments: Namespace, *, keeps_rows: bool = False) -> tuple[Any, list
         raise ArgumentError("--events -: only  sase run  reads events from standard input")
     spare_pandas()
     from sase.api.given import TIME, readable
-    from sase.engine.files import Files
+    from sase.engine.sources import Files
 
     events = readable(arguments.events, arguments.time or TIME, keeps_rows=keeps_rows)
     columns = events.schema.names if isinstance(events, Files) else events.tables[0].names
@@ -108,7 +108,7 @@ def opened(arguments: Namespace, *, keeps_rows: bool = False) -> tuple[Any, list
 
 def keywords(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
     """What was said of events with these columns; says what it found out itself."""
-    from sase.engine.files import names_found
+    from sase.engine.sources import names_found
 
     types = _types(arguments.types)
     is_typed = isinstance(types, list) or any(isinstance(t, str) for t in (types or {}).values())

@@ -183,7 +183,7 @@ def _print_all(found: DataFrame, format: str) -> None:
 
 
 def _print_table(found: DataFrame, count: int, type_column: str | None) -> None:
-    from sase.engine.showing import table_of_rows
+    from sase.engine.results.repr import table_of_rows
     from sase.spark.collecting import in_order
 
     first = in_order(found).limit(SHOWN).toArrow()

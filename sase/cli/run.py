@@ -19,9 +19,9 @@ from sase.cli.writing import print_rows, remove_old, write_file
 
 if TYPE_CHECKING:
     from sase.api.compiling import Compiled
-    from sase.engine.found import Part
-    from sase.engine.matches import Matches
     from sase.engine.report import Report
+    from sase.engine.results.batch import Part
+    from sase.engine.results.matches import Matches
 
 SHOWN = 20
 FEW = 1_000_000  # rows of which a rate says little
@@ -116,7 +116,7 @@ def _check_follow(arguments: Namespace) -> None:
 
 def _run(arguments: Namespace, ending: Ending) -> int:
     from sase.api.compiling import compiled
-    from sase.engine.files import Files
+    from sase.engine.sources import Files
 
     text = one_query(arguments)
     bad = on_bad_row(arguments)
@@ -227,9 +227,9 @@ def _print_table(matches: Matches, progress: Progress) -> None:
 
 
 def _print_first(first: list[Part], count: int) -> None:
-    from sase.engine.matches import Matches
     from sase.engine.report import Report
-    from sase.engine.showing import table_of
+    from sase.engine.results.matches import Matches
+    from sase.engine.results.repr import table_of
 
     if count:
         print("\n".join(table_of(Matches.of(first, Report()), SHOWN)))

@@ -22,7 +22,7 @@ from sase.cli.told import say
 
 if TYPE_CHECKING:
     from sase.api.compiling import Compiled
-    from sase.engine.files import Files
+    from sase.engine.sources import Files
     from sase.spark.replay import Replay
     from sase.spark.session import DataFrame, SparkSession
 
@@ -88,7 +88,7 @@ class Given:
     def _open(self) -> None:
         from sase.api.compiling import compiled
         from sase.api.given import TIME
-        from sase.engine.files import open_files
+        from sase.engine.sources import open_files
 
         # Workers are not where we are, so paths must not depend on that.
         path = os.path.abspath(self.arguments.events)

@@ -54,7 +54,7 @@ def _copied(folder: str) -> str:
 
 def _suffix(beginning: bytes) -> str:
     """The suffix that says the format of what begins so."""
-    from sase.engine.files.following import BOM, NO_LINES
+    from sase.engine.sources.tail import BOM, NO_LINES
     from sase.errors import DataError
 
     for mark, suffix in BINARY.items():

@@ -51,7 +51,7 @@ def check_targets(targets: Sequence[Target], arguments: Namespace) -> None:
 
 def check_target(target: Target) -> None:
     """Refuse a file whose format is not known, or whose folder is not there."""
-    from sase.engine.sinks import writer_for
+    from sase.engine.results.sinks import writer_for
     from sase.errors import DataError
 
     option, path = target
@@ -70,7 +70,7 @@ def check_target(target: Target) -> None:
 
 def check_unread(target: Target, arguments: Namespace) -> None:
     """Refuse what a command reads, and what it would read the next time."""
-    from sase.engine.sinks import PARTIAL
+    from sase.engine.results.sinks import PARTIAL
 
     option, path = target
     for role, read in _read(arguments):

@@ -11,7 +11,7 @@ from sase.cli.signals import Ending
 from sase.cli.told import say
 
 if TYPE_CHECKING:
-    from sase.engine.sinks import FileSink
+    from sase.engine.results.sinks import FileSink
 
 
 def abandon(sink: FileSink) -> None:
@@ -41,7 +41,7 @@ def print_rows(
     format: str, schema: Any, batches: Iterable[Any], *, wrote: Callable[[int], None] = ignored
 ) -> None:
     """Write to standard output, and say of each batch how many rows it had."""
-    from sase.engine.sinks import text_writer
+    from sase.engine.results.sinks import text_writer
 
     out = text_writer(format, sys.stdout.buffer, schema)
     for batch in batches:
@@ -60,7 +60,7 @@ def write_file(
     wrote: Callable[[int], None] = ignored,
 ) -> None:
     """Write a file, and say of each batch how many rows it had; what ends it comes in between."""
-    from sase.engine.sinks import FileSink
+    from sase.engine.results.sinks import FileSink
 
     sink = None
     try:

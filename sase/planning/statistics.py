@@ -1,6 +1,6 @@
 """What is known of the events, as far as plans and estimates depend on it: a frozen value.
 
-`sase.engine.profile` measures it. Shares are fractions from 0 to 1. Of a sample the counts are
+`sase.engine.statistics` measures it. Shares are fractions from 0 to 1. Of a sample the counts are
 those of the whole input as far as the sample tells, and shares are never 0 or 1 because something
 did not come up in it.
 """

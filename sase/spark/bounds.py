@@ -11,7 +11,7 @@ from itertools import accumulate
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from sase.engine.events.moments import raw_moment
+from sase.engine.columns.timestamps import raw_moment
 from sase.errors import PlanError
 from sase.planning.replay import EARLIEST, HALO, Slices
 from sase.planning.split import Split

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from sase.api.compiling import statistics_in
-from sase.engine.threads import without_limit
+from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
 from sase.planning.explain import described
 from sase.planning.explain.describing import split_text

@@ -17,8 +17,8 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 from sase.binding.bound import WindowKind
-from sase.engine.files import Files
 from sase.engine.plan import EnginePlan
+from sase.engine.sources import Files
 from sase.errors import DataError, PlanError, SchemaError
 
 _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}

@@ -9,7 +9,7 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sase.api.compiling import Compiled
-from sase.engine.events.inputs import Inputs
+from sase.engine.columns.input import Inputs
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
 from sase.planning.collapsing import collapsed

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from sase.engine.found import Found
+from sase.engine.results.batch import Found
 from sase.errors import DataError
 from sase.spark.failing import told_alone
 from sase.spark.order import HEAD, ORDER, Numbers, heads_of, results_of, sequence

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sase.engine.bindings import Bindings, ends_of
-from sase.engine.found import Found
+from sase.engine.operators.bindings import Bindings, ends_of
+from sase.engine.results.batch import Found
 
 Numbers = NDArray[np.int64]
 # What results are ordered by, between which events each lies, and its partition.

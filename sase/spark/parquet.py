@@ -22,9 +22,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
 from sase.binding import Schema
-from sase.engine.events.data_types import data_type
+from sase.engine.columns.data_types import data_type
 from sase.engine.plan import EnginePlan
-from sase.engine.profile.footers import groups_of, raw_span
+from sase.engine.statistics.footers import groups_of, raw_span
 from sase.errors import DataError
 from sase.spark.bounds import Times
 from sase.spark.source import Source

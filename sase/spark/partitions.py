@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
-from sase.engine.bindings import as_bindings
-from sase.engine.found import Found
+from sase.engine.operators.bindings import as_bindings
+from sase.engine.results.batch import Found
 
 Numbers = NDArray[np.int64]
 Texts = NDArray[np.object_]

@@ -15,8 +15,8 @@ from sase.api.compiling import Compiled, compiled, statistics_in
 from sase.api.given import check_is_one
 from sase.binding.bound import EquivalenceTest
 from sase.engine.options import Options
+from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
-from sase.engine.threads import without_limit
 from sase.errors import PlanError
 from sase.planning.driver import Step
 from sase.planning.nodes import Operator, chain

@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
-from sase.engine.matcher import Matcher
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.reader import result_schema
 from sase.engine.plan import EnginePlan
-from sase.engine.streaming import result_schema
 from sase.spark.order import ORDER
 from sase.spark.source import Source
 

@@ -16,10 +16,10 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.binding.bound import BoundComponent, EquivalenceTest
-from sase.engine.events.event_types import NO_TYPE
-from sase.engine.events.loading import NO_SEQ
-from sase.engine.events.numbers import TOO_LONG
-from sase.engine.events.times import NO_TIME
+from sase.engine.columns.loader import NO_SEQ
+from sase.engine.columns.numbers import TOO_LONG
+from sase.engine.columns.time_column import NO_TIME
+from sase.engine.columns.type_codes import NO_TYPE
 from sase.engine.plan import EnginePlan
 from sase.spark.columns import (
     FLOATS,

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from sase.binding.bound import WindowKind
-from sase.engine.events import Events
-from sase.engine.forms.collapsed_table import Ends, Lists, collapsed_events
-from sase.engine.forms.compressed_matches import BUDGET
-from sase.engine.forms.counted import Counted
-from sase.engine.forms.listed import Gathered
-from sase.engine.found import Found, Part
-from sase.engine.matcher import Matcher
+from sase.engine.columns import Events
+from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
+from sase.engine.results.batch import Found, Part
+from sase.engine.set_results.collapsed_table import Ends, Lists, collapsed_events
+from sase.engine.set_results.compressed_matches import BUDGET
+from sase.engine.set_results.counted import Counted
+from sase.engine.set_results.listed import Gathered
 from sase.errors import BudgetError, DataError
 from sase.planning.replay import EARLIEST, LATEST
 from sase.spark.failing import of_row

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
 
-from sase.engine.events.inputs import Input, Inputs
+from sase.engine.columns.input import Input, Inputs
 from sase.errors import DataError, SchemaError
 from sase.spark.columns import column
 from sase.spark.shape import Shape

@@ -35,8 +35,8 @@ from pyspark.sql.udtf import (
 
 from sase.api.compiling import compiled
 from sase.api.given import DEFAULT_PLAN, LISTED, TIME, TYPE, check_is_one
+from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
-from sase.engine.threads import without_limit
 from sase.errors import PlanError, SchemaError
 from sase.planning.replay import Strategy, possible
 from sase.spark.blocks import whole_moments

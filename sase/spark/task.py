@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.binding.bound import EquivalenceTest
-from sase.engine.found import Found
-from sase.engine.matcher import Matcher
+from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
+from sase.engine.results.batch import Found
 from sase.errors import DataError, SaseError
 from sase.planning.replay import Slices
 from sase.spark.blocks import gathered, whole_moments

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine import matches as matches_module
+from sase.engine.results import matches as matches_module
 from sase.errors import BudgetError, BudgetWarning
 from sase.planning.statistics import Statistics, TypeStatistics
 

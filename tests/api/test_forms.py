@@ -11,9 +11,9 @@ import pytest
 
 import sase
 from sase.api import forms
-from sase.engine.forms import MatchCount
-from sase.engine.forms.collapsed_table import count_column
 from sase.engine.report import Report
+from sase.engine.set_results import MatchCount
+from sase.engine.set_results.collapsed_table import count_column
 from sase.errors import BudgetError, BudgetWarning, PlanError
 
 # Any of these can be in a match of a series, or not.

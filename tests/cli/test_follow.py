@@ -18,8 +18,8 @@ import pyarrow.parquet
 import pytest
 
 from sase.cli.main import main
-from sase.engine.files import following
-from sase.engine.files.following import Following
+from sase.engine.sources import tail
+from sase.engine.sources.tail import Following
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
 CSV = ["ts,type,id", "1,A,1", "2,B,1", "3,A,2", "5,B,2"]
@@ -288,7 +288,7 @@ def told(
 ) -> tuple[int, list[str], str]:
     """What the command makes of lines of which so many come together: status, output, messages."""
     data = [chunk if isinstance(chunk, bytes) else f"{chunk}\n".encode() for chunk in chunks]
-    monkeypatch.setattr(following, "_chunks", lambda *given: iter(data))
+    monkeypatch.setattr(tail, "_chunks", lambda *given: iter(data))
     status = main(["run", "--follow", "--events", "-", *arguments])
     out, err = capsys.readouterr()
     return status, out.splitlines(), err

@@ -24,8 +24,8 @@ import pytest
 import sase
 from sase.cli.main import main
 from sase.cli.progress import Progress
-from sase.engine import sinks
-from sase.engine.found import Part
+from sase.engine.results import sinks
+from sase.engine.results.batch import Part
 
 EVENTS = pa.table(
     {

@@ -11,7 +11,7 @@ import pytest
 
 import sase
 from sase.cli.main import main
-from sase.engine.why import looked_at
+from sase.diagnostics.why_not import event_sample
 
 EVENTS = pa.table(
     {
@@ -141,7 +141,7 @@ def test_files_that_are_too_large_are_looked_at_in_part(
     Path("many").mkdir()
     for number in range(4):
         pyarrow.parquet.write_table(EVENTS.slice(15 * number, 15), f"many/{number}.parquet")
-    monkeypatch.setattr(looked_at, "MOST_HELD", 500)
+    monkeypatch.setattr(event_sample, "MOST_HELD", 500)
     assert main(["why", "--events", "many", "-q", QUERY, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert 0 < found["rows"] < 60

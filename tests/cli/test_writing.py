@@ -14,7 +14,7 @@ import pytest
 
 from sase.cli.signals import Ending, Terminated
 from sase.cli.writing import abandon, discard, write_file
-from sase.engine import sinks
+from sase.engine.results import sinks
 
 ROWS = pa.table({"n": [1, 2, 3]})
 ENDS = pytest.mark.parametrize(

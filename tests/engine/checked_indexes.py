@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sase.engine.kernels import compiling
+from sase.engine.kernels.jit import compiler
 
 
 class Checked(np.ndarray[Any, Any]):
@@ -53,5 +53,5 @@ def kernel(function: Callable[..., Any], *, absent: Sequence[str] = ()) -> Calla
     return called
 
 
-assert compiling.numba.config.DISABLE_JIT, "compiled kernels are checked by NUMBA_BOUNDSCHECK"
-compiling.kernel = kernel
+assert compiler.numba.config.DISABLE_JIT, "compiled kernels are checked by NUMBA_BOUNDSCHECK"
+compiler.kernel = kernel

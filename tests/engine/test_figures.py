@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sase
-from sase.engine.kernels.stacks import BELOW, COUNT, NOTHING, RIP, ROW, TAIL
+from sase.engine.kernels.scan.stacks import BELOW, COUNT, NOTHING, RIP, ROW, TAIL
 from sase.planning.recipes import recipe_names
 
 PAPERS = Path(__file__).parents[1] / "data" / "paper_cases.json"

@@ -16,13 +16,22 @@ class Fault(NamedTuple):
     suite: str = "engine"
 
 
-STACKS, WALK = "sase/engine/kernels/stacks.py", "sase/engine/kernels/walk.py"
-NEGATIVES, CHECKS = "sase/engine/kernels/negatives.py", "sase/engine/kernels/checks.py"
-RUNTIME, MULTI = "sase/engine/kernels/runtime_stack.py", "sase/engine/kernels/multi_stacks.py"
+STACKS, WALK = "sase/engine/kernels/scan/stacks.py", "sase/engine/kernels/scan/construction.py"
+NEGATIVES, CHECKS = (
+    "sase/engine/kernels/scan/negation_index.py",
+    "sase/engine/kernels/expressions/checks.py",
+)
+RUNTIME, MULTI = (
+    "sase/engine/kernels/baselines/nfa_stack.py",
+    "sase/engine/kernels/baselines/multi_stacks.py",
+)
 OPERATORS = "sase/engine/operators"
-SWEPT_LINES, LINES = "sase/engine/kernels/swept_lines.py", "sase/engine/kernels/line_steps.py"
+SWEPT_LINES, LINES = (
+    "sase/engine/kernels/kleene/fused_lines.py",
+    "sase/engine/kernels/kleene/line_steps.py",
+)
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/apart.py", "sase/spark/limit.py"
-SWEEP, SWEEPING = "sase/engine/sweep.py", "sase/engine/kernels/sweeping.py"
+SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
 
 FAULTS = [
     Fault("window-too-short", STACKS, "return measure - span\n", "return measure - span + 1\n"),
@@ -73,19 +82,19 @@ FAULTS = [
     ),
     Fault(
         "null-key-kept",
-        "sase/engine/keys.py",
+        "sase/engine/blocks/key_dictionary.py",
         "known = reduce(np.logical_and, masks) if masks else None",
         "known = None",
     ),
     Fault(
         "kinds-of-keys-alike",
-        "sase/engine/keys.py",
+        "sase/engine/blocks/key_dictionary.py",
         "if is_plain(lane) and lane.tag == self._tags[place]:",
         "if is_plain(lane):",
     ),
     Fault(
         "rows-of-other-types-kept",
-        "sase/engine/matcher.py",
+        "sase/engine/pipeline/matcher.py",
         "self._front.at.events - self._forgotten",
         "self._front.at.numbers - self._forgotten",
     ),
@@ -119,13 +128,13 @@ FAULTS = [
     ),
     Fault(
         "released-early",
-        f"{OPERATORS}/postponed.py",
+        f"{OPERATORS}/timer_queue.py",
         'side = "left" if inclusive else "right"',
         'side = "right"',
     ),
     Fault(
         "release-order",
-        f"{OPERATORS}/postponed.py",
+        f"{OPERATORS}/timer_queue.py",
         'order = np.argsort(np.concatenate(due), kind="stable")',
         'order = np.argsort(-np.concatenate(due), kind="stable")',
     ),
@@ -137,13 +146,13 @@ FAULTS = [
     ),
     Fault(
         "codes-recycled-early",
-        "sase/engine/kernels/keys.py",
+        "sase/engine/kernels/scan/key_hash.py",
         "if used < horizon:",
         "if used <= horizon + 3:",
     ),
     Fault(
         "codes-cut-early",
-        "sase/engine/kernels/keys.py",
+        "sase/engine/kernels/scan/key_hash.py",
         "old.used[count - 1] < horizon:",
         "old.used[count - 1] <= horizon + 3:",
     ),
@@ -155,13 +164,13 @@ FAULTS = [
     ),
     Fault(
         "ranks-of-relevant-only",
-        "sase/engine/front.py",
+        "sase/engine/blocks/builder.py",
         "block.ranks == NOTHING] &=",
         "block.ranks == -5] &=",
     ),
     Fault(
         "ties-across-pushes",
-        "sase/engine/matcher.py",
+        "sase/engine/pipeline/matcher.py",
         "self._front.at.ties -= 1",
         "self._front.at.ties -= 0",
     ),
@@ -173,7 +182,7 @@ FAULTS = [
     ),
     Fault(
         "store-too-small",
-        "sase/engine/store.py",
+        "sase/engine/blocks/event_buffer.py",
         "needed = self.next + count - self.first",
         "needed = count",
     ),
@@ -185,31 +194,31 @@ FAULTS = [
     ),
     Fault(
         "late-by-the-batch",
-        "sase/engine/reorder.py",
+        "sase/engine/pipeline/reorder_buffer.py",
         "np.maximum.accumulate(np.append(LEAST, ts[:-1]))",
         "np.full(len(ts), LEAST)",
     ),
     Fault(
         "released-at-the-floor",
-        "sase/engine/reorder.py",
+        "sase/engine/pipeline/reorder_buffer.py",
         '"right" if self._seq is None else "left"',
         '"right"',
     ),
     Fault(
         "sequence-ignored-between-pushes",
-        "sase/engine/reorder.py",
+        "sase/engine/pipeline/reorder_buffer.py",
         "(seq < self._lowest)",
         "(seq < LEAST)",
     ),
     Fault(
         "time-waits-with-rows",
-        "sase/engine/matcher.py",
+        "sase/engine/pipeline/matcher.py",
         "if self._reorder.floor > self._time and",
         "if False and",
     ),
     Fault(
         "snapshot-without-ranks",
-        "sase/engine/front.py",
+        "sase/engine/blocks/builder.py",
         'self.at, self._counts = Position(**saved["at"]), saved["counts"]',
         'self.at = Position(**saved["at"])',
     ),

@@ -23,11 +23,11 @@ ENGINE = (
     "tests/engine/kernels",
     "tests/engine/operators",
     "tests/engine/matching",
-    "tests/engine/test_late.py",
-    "tests/engine/test_sweep.py",
-    "tests/engine/test_line_sweep.py",
-    "tests/engine/test_history.py",
-    "tests/engine/test_kinds_of_keys.py",
+    "tests/engine/pipeline/test_late_rows.py",
+    "tests/engine/pipeline/test_fused_scan.py",
+    "tests/engine/pipeline/test_fused_lines.py",
+    "tests/engine/results/test_row_history.py",
+    "tests/engine/blocks/test_kinds_of_keys.py",
     "tests/engine/test_unsaid_types.py",
 )
 # Of what Spark's workers do, by hand: no session is started.

@@ -111,7 +111,7 @@ def test_a_query_without_series_loads_nothing_that_evaluates_runs():
     assert "sase.engine.operators.sequence_scan" in found
     kernels = ("runs", "merging", "fanning", "backtracking", "walking", "match_sets")
     assert found.isdisjoint(f"sase.engine.kernels.{name}" for name in kernels)
-    assert "sase.engine.operators.of_runs" not in found
+    assert "sase.engine.operators.kleene" not in found
 
 
 # Compiles for a table, loads what would run it, and prints which readers of files are there.
@@ -119,7 +119,7 @@ TABLES = """
 import sys
 import sase
 sase.compile("EVENT A a", [{"ts": 1, "type": "A"}])
-import sase.engine.running
+import sase.engine.pipeline.batch
 print(*[name for name in sys.modules if name.startswith(("pyarrow.", "sase."))])
 """
 
@@ -128,7 +128,7 @@ def test_tables_load_no_readers_of_files():
     command = [sys.executable, "-c", TABLES]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = set(done.stdout.split())
-    assert {"pyarrow.compute", "sase.engine.running"} <= found  # so it sees what is loaded
+    assert {"pyarrow.compute", "sase.engine.pipeline.batch"} <= found  # so it sees what is loaded
     assert found & {"pyarrow.dataset", "pyarrow.csv", "pyarrow.json", "pyarrow.parquet"} == set()
 
 

@@ -20,11 +20,11 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sase.api.compiling import Compiled, compiled
-from sase.engine.events import opened
-from sase.engine.matcher import Matcher
+from sase.engine.columns import opened
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.reader import result_schema
+from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
-from sase.engine.streaming import result_schema
-from sase.engine.threads import without_limit
 from sase.errors import DataError
 from sase.planning.replay import EARLIEST, Slices, Strategy, possible, time_slices
 from sase.spark import blocks, sets

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import sase
 from sase import spark as on_spark
-from sase.engine.matcher import Matcher
+from sase.engine.pipeline.matcher import Matcher
 from sase.errors import DataError, PlanError
 from sase.lang.parser import parse_query
 from sase.spark.failing import as_ours

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.saving import StateError
-from sase.engine.streaming import result_schema
+from sase.engine.pipeline.codec import StateError
+from sase.engine.pipeline.reader import result_schema
 from sase.errors import DataError
 from sase.spark.shape import PART, Shape
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
@@ -42,7 +42,7 @@ def bucket_of(query: str, events: pa.Table, seq: str | None, lateness: int | Non
 
 
 def plan_matcher(plan: Any) -> Any:
-    from sase.engine.matcher import Matcher
+    from sase.engine.pipeline.matcher import Matcher
 
     return Matcher(plan)
 

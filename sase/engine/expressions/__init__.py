@@ -1,6 +1,5 @@
 """Expressions: lowered to programs, evaluated over columns, with one meaning for both."""
 
-from sase.engine.expressions.lanes import Lane, columns_of, lane_of
 from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed
 from sase.engine.expressions.lowering import (
     Lowered,
@@ -11,8 +10,9 @@ from sase.engine.expressions.lowering import (
     lower_value,
     make_stack,
 )
-from sase.engine.expressions.rows import Reads, RowTest
+from sase.engine.expressions.row_filter import Reads, RowTest
 from sase.engine.expressions.strings import Interner
+from sase.engine.expressions.vectors import Lane, columns_of, lane_of
 
 __all__ = [
     "Interner",

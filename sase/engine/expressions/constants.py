@@ -8,7 +8,16 @@ from sase.binding.bound import Constant, Expression, Placeholder, Scalar
 from sase.binding.types import TIMES, DataType, Kind
 from sase.engine.expressions.layout import LoweringError
 from sase.engine.expressions.strings import Interner
-from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER, LEAST, MOST, NOTHING, NULL, Value
+from sase.engine.kernels.expressions.operations import (
+    EXACT,
+    FLOAT,
+    INTEGER,
+    LEAST,
+    MOST,
+    NOTHING,
+    NULL,
+    Value,
+)
 
 # Digits behind the point of a second; days are brought to seconds.
 RESOLUTIONS = {"d": 0, "s": 0, "ms": 3, "us": 6, "ns": 9}

@@ -31,10 +31,10 @@ from sase.binding.parts import references
 from sase.engine.expressions.constants import constant, is_text, is_time, literal
 from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed
 from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER, Table
-from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.operations import EXACT, INTEGER, Op
-from sase.engine.kernels.program import ADDRESS, ARGUMENTS, WORD, Program, Stack
-from sase.engine.kernels.seldom import Called, address_for, called
+from sase.engine.kernels.expressions.operations import EXACT, INTEGER, Op
+from sase.engine.kernels.expressions.program import ADDRESS, ARGUMENTS, WORD, Program, Stack
+from sase.engine.kernels.expressions.slow_paths import Called, address_for, called
+from sase.engine.kernels.jit.compiler import frozen
 
 ACCEPTED = {"<": 0b001, "=": 0b010, "<=": 0b011, ">": 0b100, "!=": 0b101, ">=": 0b110}
 ARITHMETIC = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sase.engine.operators.contract import Context, OperatorState
-from sase.engine.operators.finished import SeriesNegationState
 from sase.engine.operators.negation import NegationState
 from sase.engine.operators.selection import SelectionState
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.operators.series_negation import SeriesNegationState
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.operators.window import WindowState
 from sase.planning.nodes import (
@@ -58,7 +58,7 @@ def _opened(
         case Transformation():
             return TransformationState(node, context, of_series=of_series)
         case RunEvaluation():
-            from sase.engine.operators.of_runs import opened_runs
+            from sase.engine.operators.kleene import opened_runs
 
             return opened_runs(node, context, shown=_shows(above))
 

@@ -8,10 +8,34 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.block import Block, Numbers, Tests
-from sase.engine.kernels.checks import Checks, Tally
-from sase.engine.kernels.compiling import address_of, frozen
-from sase.engine.kernels.stacks import (
+from sase.engine.blocks.block import Block, Numbers, Tests
+from sase.engine.kernels.expressions.checks import Checks, Tally
+from sase.engine.kernels.jit.compiler import address_of, frozen
+from sase.engine.kernels.scan.construction import (
+    FLOORS,
+    FLOORS_OF_GAPS,
+    FRESH,
+    NO_FLOORS,
+    VISITED,
+    Walk,
+    construct,
+    construct_checked,
+    construct_counted,
+    construct_tallied,
+)
+from sase.engine.kernels.scan.fused_scan import (
+    SINCE,
+    Calls,
+    Counting,
+    Reading,
+    Span,
+    Swept,
+    sweep,
+    sweep_between,
+    sweep_between_counted,
+    sweep_counted,
+)
+from sase.engine.kernels.scan.stacks import (
     COUNT,
     DROPPED,
     EARLIEST,
@@ -26,31 +50,7 @@ from sase.engine.kernels.stacks import (
     scan,
     scan_between,
 )
-from sase.engine.kernels.straight import Batch, Moment, arrive, arrive_between
-from sase.engine.kernels.sweeping import (
-    SINCE,
-    Calls,
-    Counting,
-    Reading,
-    Span,
-    Swept,
-    sweep,
-    sweep_between,
-    sweep_between_counted,
-    sweep_counted,
-)
-from sase.engine.kernels.walk import (
-    FLOORS,
-    FLOORS_OF_GAPS,
-    FRESH,
-    NO_FLOORS,
-    VISITED,
-    Walk,
-    construct,
-    construct_checked,
-    construct_counted,
-    construct_tallied,
-)
+from sase.engine.kernels.scan.straight import Batch, Moment, arrive, arrive_between
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
 

@@ -22,13 +22,13 @@ from sase.binding.bound import (
     WindowKind,
 )
 from sase.binding.text import condition_text
-from sase.engine.block import Block, Clock
-from sase.engine.coding import PlanCoding
+from sase.engine.blocks.block import Block, Clock
+from sase.engine.blocks.dictionary import PlanCoding
+from sase.engine.blocks.event_buffer import Store
 from sase.engine.expressions import Layout, Need, columns_needed
-from sase.engine.kernels.program import Stack
-from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST
+from sase.engine.kernels.expressions.program import Stack
+from sase.engine.kernels.scan.stacks import ANY_SPAN, EARLIEST
 from sase.engine.options import Options
-from sase.engine.store import Store
 from sase.planning.nodes import NegativeComponent
 
 # The numbers of events: a row for each level, a column for each sequence. Where components bind any

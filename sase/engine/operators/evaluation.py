@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sase.binding.bound import Condition, Conjunct, ConjunctClass, When
-from sase.engine.bindings import Bindings
-from sase.engine.block import Block, Clock
+from sase.engine.blocks.block import Block, Clock
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.beside import compile_beside
-from sase.engine.kernels.nodes import BEGIN, FINISH, MOMENTS, TAKE
-from sase.engine.kernels.runs import FULL, Incoming
-from sase.engine.kernels.stacks import EARLIEST
-from sase.engine.kernels.writing import Written
+from sase.engine.kernels.jit.compile_ahead import compile_beside
+from sase.engine.kernels.kleene.match_buffer import Written
+from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS, TAKE
+from sase.engine.kernels.kleene.runs import FULL, Incoming
+from sase.engine.kernels.scan.stacks import EARLIEST
+from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, Saved, handed_over, measures_of
-from sase.engine.operators.series import SeriesProgram, pattern_of
-from sase.engine.operators.simple_conditions import SimpleConditions
+from sase.engine.operators.scan_filter import SimpleConditions
+from sase.engine.operators.series_program import SeriesProgram, pattern_of
 from sase.planning.nodes import RunEvaluation
 
 # The events that a chunk of results has room for, for each match that it has room for.

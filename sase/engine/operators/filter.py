@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.block import Block, Clock
+from sase.engine.blocks.block import Block, Clock
 from sase.engine.operators.contract import Counters, Saved, Sequences
 
 

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sase.engine.bindings import Bindings, Listed, begins_of
-from sase.engine.block import Block, Numbers
-from sase.engine.kernels import pieces as of
-from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.lines import Gate, advance_lines, expire_lines
-from sase.engine.kernels.operations import FLOAT, INTEGER, NULL
-from sase.engine.kernels.runs import AT, CROWDED, DONE, FULL, NEXT_MATCH, USED, Incoming
-from sase.engine.kernels.stacks import EARLIEST, NOTHING
-from sase.engine.kernels.writing import Written
+from sase.engine.blocks.block import Block, Numbers
+from sase.engine.kernels.expressions.operations import FLOAT, INTEGER, NULL
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.kleene import pieces as of
+from sase.engine.kernels.kleene.lines import Gate, advance_lines, expire_lines
+from sase.engine.kernels.kleene.match_buffer import Written
+from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, FULL, NEXT_MATCH, USED, Incoming
+from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.operators.bindings import Bindings, Listed, begins_of
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, handed_over
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.planning.nodes import RunEvaluation

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.bindings import Bindings
-from sase.engine.kernels import merging as of
-from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.fanning import FRAME, WAY, advance_merged
-from sase.engine.kernels.nodes import BEGIN, MOMENTS
-from sase.engine.kernels.runs import AT, CROWDED, DONE, SPARE, USED, Incoming
-from sase.engine.kernels.stacks import EARLIEST, NOTHING
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.kleene import merged_runs as of
+from sase.engine.kernels.kleene.merged_enumeration import FRAME, WAY, advance_merged
+from sase.engine.kernels.kleene.run_nodes import BEGIN, MOMENTS
+from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, SPARE, USED, Incoming
+from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.planning.nodes import RunEvaluation

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
-from sase.engine.block import Block, Clock, Numbers
-from sase.engine.kernels.beside import compile_beside
-from sase.engine.kernels.negatives import (
+from sase.engine.blocks.block import Block, Clock, Numbers
+from sase.engine.kernels.jit.compile_ahead import compile_beside
+from sase.engine.kernels.scan.negation_index import (
     LATEST,
     Gap,
     NegativeIndex,
@@ -21,8 +21,7 @@ from sase.engine.kernels.negatives import (
     forbid_counted,
     insert,
 )
-from sase.engine.kernels.stacks import ANY_SPAN, EARLIEST, NOTHING
-from sase.engine.operators.checking import Checking, by_text
+from sase.engine.kernels.scan.stacks import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.operators.contract import (
     Context,
     Counters,
@@ -33,8 +32,9 @@ from sase.engine.operators.contract import (
     size_of,
     span_of,
 )
-from sase.engine.operators.postponed import Postponed
-from sase.engine.operators.simple_conditions import SimpleConditions
+from sase.engine.operators.residual_filter import Checking, by_text
+from sase.engine.operators.scan_filter import SimpleConditions
+from sase.engine.operators.timer_queue import Postponed
 from sase.planning.nodes import Negation, NegativeComponent
 from sase.planning.split import may_end
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Conjunct, Part, Reference
-from sase.engine.block import Numbers
+from sase.engine.blocks.block import Numbers
 from sase.engine.expressions import Layout, lower, make_stack
 from sase.engine.expressions.lowering import Lowered
-from sase.engine.kernels.program import Stack, evaluate_tuples
+from sase.engine.kernels.expressions.program import Stack, evaluate_tuples
 from sase.engine.operators.contract import Context
 from sase.planning.paths import neighbours
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sase.engine.bindings import Bindings
-from sase.engine.block import Block
-from sase.engine.kernels import runs as of
-from sase.engine.kernels.stacks import EARLIEST, NOTHING
-from sase.engine.memory import is_too_much
+from sase.engine.blocks.block import Block
+from sase.engine.kernels.kleene import runs as of
+from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
 from sase.engine.operators.evaluation import Evaluation, beginnings
+from sase.engine.resources import is_too_much
 from sase.errors import BudgetError
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Condition
-from sase.engine.operators.checking import Checking
 from sase.engine.operators.contract import Context, Counters, Sequences
 from sase.engine.operators.filter import Filter
+from sase.engine.operators.residual_filter import Checking
 from sase.planning.nodes import Selection
 
 

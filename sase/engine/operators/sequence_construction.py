@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from sase.binding.bound import Condition
-from sase.engine.block import Block, Clock
-from sase.engine.kernels.checks import Tally
-from sase.engine.operators.checking import Checking
+from sase.engine.blocks.block import Block, Clock
+from sase.engine.kernels.expressions.checks import Tally
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, handed_over
+from sase.engine.operators.residual_filter import Checking
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.planning.nodes import SequenceConstruction
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from sase.binding.bound import Condition
-from sase.engine.block import Block, Clock, Numbers, Tests
-from sase.engine.kernels.checks import Checks, Tally
-from sase.engine.kernels.straight import Batch, Moment
-from sase.engine.kernels.sweeping import Counting, Reading, Span, Swept
+from sase.engine.blocks.block import Block, Clock, Numbers, Tests
+from sase.engine.kernels.expressions.checks import Checks, Tally
+from sase.engine.kernels.scan.fused_scan import Counting, Reading, Span, Swept
+from sase.engine.kernels.scan.straight import Batch, Moment
 from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.baselines.multi_stacks import MultiStacks
+from sase.engine.operators.baselines.nfa_stack import RuntimeStates
 from sase.engine.operators.contract import (
     Context,
     Counters,
@@ -20,9 +22,7 @@ from sase.engine.operators.contract import (
     measures_of,
     span_of,
 )
-from sase.engine.operators.multi_stacks import MultiStacks
-from sase.engine.operators.runtime_stack import RuntimeStates
-from sase.engine.operators.simple_conditions import SimpleConditions
+from sase.engine.operators.scan_filter import SimpleConditions
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
 

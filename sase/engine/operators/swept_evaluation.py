@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Part, WindowKind
-from sase.engine.bindings import Bindings
-from sase.engine.block import Block, Key, Numbers
-from sase.engine.kernels import line_heap as heap
-from sase.engine.kernels import line_steps as steps
-from sase.engine.kernels import runs
-from sase.engine.kernels import swept_lines as of
-from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.memory import forms_of
-from sase.engine.kernels.operations import FLOAT, INTEGER
-from sase.engine.kernels.stacks import EARLIEST, NOTHING
+from sase.engine.blocks.block import Block, Key, Numbers
+from sase.engine.kernels.expressions.operations import FLOAT, INTEGER
+from sase.engine.kernels.jit.arrow_memory import forms_of
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.kleene import fused_lines as of
+from sase.engine.kernels.kleene import line_steps as steps
+from sase.engine.kernels.kleene import line_store as heap
+from sase.engine.kernels.kleene import runs
+from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Counters, bound_of
 from sase.engine.operators.line_evaluation import LineEvaluationState
 

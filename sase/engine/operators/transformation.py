@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Column, Condition, Placeholder
-from sase.engine.bindings import Bindings, ends_of
-from sase.engine.block import Block, Clock, Numbers
+from sase.engine.blocks.block import Block, Clock, Numbers
 from sase.engine.expressions import lower_value, make_stack
-from sase.engine.kernels.program import evaluate_values
-from sase.engine.operators.apart import Apart
-from sase.engine.operators.checking import Checking
+from sase.engine.kernels.expressions.program import evaluate_values
+from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences
 from sase.engine.operators.filter import Filter
-from sase.engine.operators.finished import SeriesHaving, SeriesValues
+from sase.engine.operators.non_overlap import Apart
+from sase.engine.operators.residual_filter import Checking
+from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
 from sase.planning.nodes import Transformation
 
 

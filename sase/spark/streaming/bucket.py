@@ -8,13 +8,13 @@ from struct import Struct
 
 import pyarrow as pa
 
-from sase.engine.due import due, latest
-from sase.engine.found import Found
-from sase.engine.matcher import Matcher
-from sase.engine.matches import Matches
+from sase.engine.pipeline.checkpoint import restored
+from sase.engine.pipeline.codec import StateError
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.timers import due, latest
 from sase.engine.plan import EnginePlan
-from sase.engine.saving import StateError
-from sase.engine.snapshot import restored
+from sase.engine.results.batch import Found
+from sase.engine.results.matches import Matches
 from sase.errors import DataError
 from sase.spark.failing import of_row
 from sase.spark.shape import Shape

@@ -24,8 +24,8 @@ from sase.engine.expressions import (
     make_stack,
 )
 from sase.engine.expressions.layout import Need
-from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER, NULL
-from sase.engine.kernels.program import Stack, evaluate_tuples
+from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
+from sase.engine.kernels.expressions.program import Stack, evaluate_tuples
 from sase.lang.parser import parse_query
 from sase.source import NOWHERE
 from tests.engine.expressions.generators import EPOCH, MICROSECOND

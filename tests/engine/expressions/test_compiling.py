@@ -19,7 +19,7 @@ KERNEL = """
 from __future__ import annotations
 from typing import NamedTuple
 import numpy as np
-from sase.engine.kernels.compiling import Ints, OutInts, frozen, kernel, part
+from sase.engine.kernels.jit.compiler import Ints, OutInts, frozen, kernel, part
 
 class Pair(NamedTuple):
     left: Ints
@@ -164,7 +164,7 @@ def test_what_was_kept_is_loaded_without_what_compiling_needs(package: Path) -> 
 
 def test_a_change_of_any_kernel_compiles_anew(package: Path) -> None:
     run(package)
-    with (package / "sase/engine/kernels/operations.py").open("a") as source:
+    with (package / "sase/engine/kernels/expressions/operations.py").open("a") as source:
         source.write("\n# changed\n")
     assert run(package)[1] == COMPILING
 

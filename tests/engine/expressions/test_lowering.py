@@ -22,16 +22,16 @@ from sase.engine.expressions import (
     lower_value,
     make_stack,
 )
-from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.operations import INTEGER, Op
-from sase.engine.kernels.program import (
+from sase.engine.kernels.expressions.operations import INTEGER, Op
+from sase.engine.kernels.expressions.program import (
     ADDRESS,
     WORD,
     Program,
     evaluate_tuples,
     evaluate_values,
 )
-from sase.engine.kernels.seldom import Called
+from sase.engine.kernels.expressions.slow_paths import Called
+from sase.engine.kernels.jit.compiler import frozen
 from tests.engine.expressions.generators import SCHEMA
 from tests.engine.expressions.routes import (
     PAIR,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from sase.engine.expressions.fast import is_fast
+from sase.engine.expressions.vectorized import is_fast
 from tests.engine.expressions.generators import (
     ATTRIBUTES,
     GRID,

@@ -15,16 +15,24 @@ from hypothesis import strategies as st
 
 from sase.engine.expressions import make_stack
 from sase.engine.expressions.lowering import ACCEPTED
-from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER, NOTHING, NULL, Op, Value
-from sase.engine.kernels.program import (
+from sase.engine.kernels.expressions.operations import (
+    EXACT,
+    FLOAT,
+    INTEGER,
+    NOTHING,
+    NULL,
+    Op,
+    Value,
+)
+from sase.engine.kernels.expressions.program import (
     ARGUMENTS,
     Columns,
     Program,
     evaluate_tuples,
     evaluate_values,
 )
-from sase.engine.kernels.seldom import address_for, called
+from sase.engine.kernels.expressions.slow_paths import address_for, called
+from sase.engine.kernels.jit.compiler import frozen
 from tests.engine.expressions.generators import reals, units, wholes
 
 LEAST, MOST = -(2**63), 2**63 - 1

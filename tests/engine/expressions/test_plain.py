@@ -6,9 +6,9 @@ import pytest
 
 from sase.binding import bind_text
 from sase.engine.expressions import Layout, columns_needed, lower_terms
-from sase.engine.expressions.plain import NOT_PLAIN, Plain, plain
+from sase.engine.expressions.comparisons import NOT_PLAIN, Plain, plain
 from sase.engine.expressions.series import Term, laid_out
-from sase.engine.kernels.nodes import (
+from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
     EVENT_BEFORE,
     KNOWN_EVENT,
@@ -17,7 +17,7 @@ from sase.engine.kernels.nodes import (
     TAKE,
     VALUE_BEFORE,
 )
-from sase.engine.kernels.stacks import NOTHING
+from sase.engine.kernels.scan.stacks import NOTHING
 
 PATTERN = "EVENT SEQ(A x, A+ a[], A b) WHERE"
 LESS, EQUAL, GREATER = 0b001, 0b010, 0b100

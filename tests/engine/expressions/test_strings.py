@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.binding.types import STRING, DataType, Kind
-from sase.engine.events.stream import Column
+from sase.engine.columns.events import Column
 from sase.engine.expressions import Interner, Lane, columns_of, lane_of
 from sase.engine.expressions.strings import BY_RANK, CAPACITY, LENGTH, LOWER, RANK, UPPER, Table
 from sase.engine.expressions.strings import like as form
-from sase.engine.kernels.operations import EXACT, FLOAT, INTEGER, NULL
+from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
 from tests.engine.expressions.generators import texts
 from tests.naive.values import like
 

@@ -7,12 +7,12 @@ import numpy as np
 from sase.binding.bound import All, Comparison, Condition, Part, Reference
 from sase.binding.types import INTEGER
 from sase.engine.expressions import Layout, lower_several, make_stack
-from sase.engine.kernels.checks import Checks
-from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.operations import INTEGER as INTEGRAL
-from sase.engine.kernels.operations import NULL
-from sase.engine.kernels.program import Columns
-from sase.engine.kernels.stacks import NOTHING
+from sase.engine.kernels.expressions.checks import Checks
+from sase.engine.kernels.expressions.operations import INTEGER as INTEGRAL
+from sase.engine.kernels.expressions.operations import NULL
+from sase.engine.kernels.expressions.program import Columns
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.scan.stacks import NOTHING
 
 ROOM = 64  # events by place
 LEVELS = 4  # of which the last may be a negative component

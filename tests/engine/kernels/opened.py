@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
-from sase.engine.kernels.stacks import ANY_SPAN, BELOW, COUNT, NOTHING, RIP, ROW, TAIL
+from sase.engine.kernels.scan.stacks import ANY_SPAN, BELOW, COUNT, NOTHING, RIP, ROW, TAIL
 from sase.engine.operators.active_stacks import ActiveStacks
-from sase.engine.operators.multi_stacks import MultiStacks
-from sase.engine.operators.runtime_stack import RuntimeStates
+from sase.engine.operators.baselines.multi_stacks import MultiStacks
+from sase.engine.operators.baselines.nfa_stack import RuntimeStates
 from sase.engine.options import Options
 from sase.planning.nodes import NegativeComponent, SequenceConstruction, SequenceScan
 from tests.engine.kernels.streams import EARLIEST, Event, Pushed, Rows, arrivals, blocks

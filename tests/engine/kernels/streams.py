@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sase.engine.kernels.checks import UNDECLARED
-from sase.engine.kernels.stacks import NOTHING, Arrivals
+from sase.engine.kernels.expressions.checks import UNDECLARED
+from sase.engine.kernels.scan.stacks import NOTHING, Arrivals
 
 Rows = list[tuple[int, ...]]
 EARLIEST, LATEST = -(2**63), 2**63 - 1

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.kernels.arrivals import (
+from sase.engine.kernels.expressions.checks import UNDECLARED
+from sase.engine.kernels.scan.admission import (
     PLACE,
     STATE,
     TIME,
@@ -16,8 +17,7 @@ from sase.engine.kernels.arrivals import (
     rank,
     turn_away,
 )
-from sase.engine.kernels.checks import UNDECLARED
-from sase.engine.kernels.stacks import NOTHING
+from sase.engine.kernels.scan.stacks import NOTHING
 
 # By the code of a type plus one; a bare ANY has a bit for events without a type, too.
 STATES = st.lists(st.sampled_from([0, 1, 2, 5, 1 << 62]), min_size=4, max_size=4)

@@ -12,8 +12,8 @@ import pytest
 # Each in a process of its own, with a cache of its own.
 BEGIN = """
 from sase.engine.kernels import beside
-from sase.engine.kernels.arrivals import rank
-from sase.engine.kernels.compiling import compilations
+from sase.engine.kernels.scan.admission import rank
+from sase.engine.kernels.jit.compiler import compilations
 beside.cores = lambda: 2
 """
 ENDS = """
@@ -66,7 +66,7 @@ def test_without_machine_code(tmp_path: Path) -> None:
 
 def test_one_process_at_a_time_which_ends_with_this_one(tmp_path: Path) -> None:
     program = """
-from sase.engine.kernels.runs import advance_runs
+from sase.engine.kernels.kleene.runs import advance_runs
 beside.compile_beside(advance_runs)
 beside.compile_beside(rank)
 print(len(beside.others), beside.others[0].pid)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.kernels.compiling import frozen
-from sase.engine.kernels.keys import KeyTable, compose, encode, recycle
-from sase.engine.kernels.stacks import NOTHING
-from sase.engine.keys import ROOM, WIDEST, KeyCodes, TextCodes
+from sase.engine.blocks.key_dictionary import ROOM, WIDEST, KeyCodes, TextCodes
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
+from sase.engine.kernels.scan.stacks import NOTHING
 
 EARLIEST, LATEST = -(2**63), 2**63 - 1
 Key = tuple[int, ...]

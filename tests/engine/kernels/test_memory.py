@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.events.exported import Described
-from sase.engine.kernels import memory
-from sase.engine.kernels.instructions import LANES, low_bit
-from sase.engine.kernels.memory import CHILDREN, DICTIONARY, form_of
+from sase.engine.columns.c_data import Described
+from sase.engine.kernels.jit import arrow_memory
+from sase.engine.kernels.jit.arrow_memory import CHILDREN, DICTIONARY, form_of
+from sase.engine.kernels.jit.intrinsics import LANES, low_bit
 
 NUMBERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 
@@ -22,18 +22,18 @@ NUMBERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint
 @numba.njit  # type: ignore[misc, unused-ignore]
 def read(batch: int, form: int, out: Any) -> bool:
     """The numbers of the first column, and whether there is no NULL among them."""
-    array = memory.field(memory.field(batch, CHILDREN), 0)
-    address = memory.numbers_at(array, form)
+    array = arrow_memory.field(arrow_memory.field(batch, CHILDREN), 0)
+    address = arrow_memory.numbers_at(array, form)
     for row in range(len(out)):
-        out[row] = memory.number(address, form, row)
-    return memory.is_whole(array)
+        out[row] = arrow_memory.number(address, form, row)
+    return arrow_memory.is_whole(array)
 
 
 @numba.njit  # type: ignore[misc, unused-ignore]
 def has_dictionary(batch: int, known: Any) -> bool:
     """Whether that of the first column is a known one."""
-    array = memory.field(memory.field(batch, CHILDREN), 0)
-    return memory.is_same(memory.field(array, DICTIONARY), known)
+    array = arrow_memory.field(arrow_memory.field(batch, CHILDREN), 0)
+    return arrow_memory.is_same(arrow_memory.field(array, DICTIONARY), known)
 
 
 @given(st.sampled_from(NUMBERS), st.lists(st.integers(-128, 127) | st.none()), st.data())
@@ -98,7 +98,7 @@ def lies_between(numbers: Any, form: int, least: int, most: int, out: Any) -> in
     """Which numbers lie between two, by place, as far as that is asked of many at once."""
     count = 0
     for first in range(0, len(numbers) - LANES + 1, LANES):
-        bits = memory.between(numbers.ctypes.data + (first << (form >> 1)), form, least, most)
+        bits = arrow_memory.between(numbers.ctypes.data + (first << (form >> 1)), form, least, most)
         while bits != 0:
             out[count] = first + low_bit(bits)
             bits &= bits - 1

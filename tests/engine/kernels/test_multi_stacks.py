@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.kernels.stacks import COUNT, DROPPED
+from sase.engine.kernels.scan.stacks import COUNT, DROPPED
 from tests.engine.kernels.opened import MultiRun, Run
 from tests.engine.kernels.streams import Event, Rows, streams
 from tests.engine.kernels.twins import Bounds, sequences

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.kernels.checks import UNDECLARED, Checks
-from sase.engine.kernels.negatives import (
+from sase.engine.kernels.expressions.checks import UNDECLARED, Checks
+from sase.engine.kernels.scan.negation_index import (
     Gap,
     NegativeIndex,
     Stored,
@@ -21,7 +21,7 @@ from sase.engine.kernels.negatives import (
     insert,
     last_with_less,
 )
-from sase.engine.kernels.stacks import ANY_SPAN, NOTHING
+from sase.engine.kernels.scan.stacks import ANY_SPAN, NOTHING
 from tests.engine.kernels.checked import ROOM, checks_of
 from tests.engine.kernels.streams import EARLIEST, LATEST, Event, Rows, arrivals, ranked, streams
 from tests.engine.kernels.twins import Absent, Bounds, in_gap, tuples

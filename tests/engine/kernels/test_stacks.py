@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.kernels.stacks import (
+from sase.engine.kernels.scan.construction import FRESH, Walk, construct
+from sase.engine.kernels.scan.stacks import (
     ANY_SPAN,
     COUNT,
     DROPPED,
@@ -22,7 +23,6 @@ from sase.engine.kernels.stacks import (
     Stacks,
     scan,
 )
-from sase.engine.kernels.walk import FRESH, Walk, construct
 from tests.engine.kernels.opened import Run
 from tests.engine.kernels.streams import Event, Rows, arrivals, blocks, ranked, streams
 from tests.engine.kernels.twins import Absent, Bounds, sequences

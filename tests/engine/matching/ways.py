@@ -17,8 +17,8 @@ import pyarrow.parquet
 from hypothesis import strategies as st
 
 import sase
-from sase.engine import running
 from sase.engine.options import Options
+from sase.engine.pipeline import batch
 from sase.planning.driver import Call, Trace
 from sase.planning.optimizer import optimized
 from sase.planning.recipes import read_recipe, recipe_names
@@ -26,7 +26,7 @@ from sase.planning.rewrites import REWRITES
 from tests import naive
 from tests.engine.matching.examples import Example
 from tests.engine.matching.streams import DEFINED, TABLES, Row
-from tests.engine.unswept import unswept
+from tests.engine.pipeline.unswept import unswept
 
 # ---------------------------------------------------------------- which way
 
@@ -211,7 +211,7 @@ def _from_files(example: Example, way: Way, table: pa.Table) -> Found:
         plan = plan_of(example, way, folder)
         if way.manner != "in pieces":
             return found(plan.run(folder, threads=way.threads))
-        return found(running.run(plan.engine, folder, held=-1))
+        return found(batch.run(plan.engine, folder, held=-1))
 
 
 def write(table: pa.Table, path: Path) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.block import Clock
-from sase.engine.operators.postponed import MOST_RUNS, Postponed
+from sase.engine.blocks.block import Clock
+from sase.engine.operators.timer_queue import MOST_RUNS, Postponed
 
 LATEST = 2**63 - 1
 # What is added, each sequence with the time at which it is due; how far time then comes; or whether

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine import keys
+from sase.engine.blocks import key_dictionary
 from sase.engine.options import Options
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import told
@@ -70,10 +70,10 @@ def test_codes_that_are_used_again(
     expected = told(sase.compile(text, events, plan="basic").run(events))
     plan = replace(sase.compile(text, events, plan=recipe), options=Options(size, 2, 1))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(keys, "ROOM", 1)
-        patched.setattr(keys, "FEWEST_BITS", bits)
-        patched.setattr(keys, "MOST_BITS", bits)
-        patched.setattr(keys, "WIDEST", 1 << bits)
+        patched.setattr(key_dictionary, "ROOM", 1)
+        patched.setattr(key_dictionary, "FEWEST_BITS", bits)
+        patched.setattr(key_dictionary, "MOST_BITS", bits)
+        patched.setattr(key_dictionary, "WIDEST", 1 << bits)
         found, matcher = list[Any](), plan.open()
         for start in range(0, len(events), size):
             found += told(matcher.push(events.slice(start, size)))

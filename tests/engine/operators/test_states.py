@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import sase
 from sase.engine.operators import opened
 from sase.engine.options import Options
-from sase.engine.saving import from_bytes, to_bytes
-from sase.engine.sweep import Sweep
+from sase.engine.pipeline.codec import from_bytes, to_bytes
+from sase.engine.pipeline.fused.scan import Sweep
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sase
-from sase.engine.operators import of_runs
+from sase.engine.operators import kleene
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.options import Options
 from sase.planning.nodes import RunEvaluation
@@ -89,7 +89,7 @@ def test_they_are_runs(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RunEvaluation, "never_forks", False)
     results = 0
     for query, (rows, parts, counted) in found.items():
-        known, _, expected = ran(query, of_runs.RunEvaluationState, OPTIONS)
+        known, _, expected = ran(query, kleene.RunEvaluationState, OPTIONS)
         assert rows == parts == known, query
         assert counted == expected, query
         results += bool(known)

@@ -1,0 +1,70 @@
+"""Why a strategy lacks a match, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from sase.diagnostics.strategies.strategy_rules import Kept
+from sase.lang.ast import StrategyName
+
+# Rows that a sentence lists.
+LISTED = 5
+
+
+def reasons(
+    strategy: StrategyName,
+    kept: Sequence[Kept],
+    row_of: Callable[[int], int],
+    type_of: Callable[[int], str | None],
+    tests: str,
+) -> tuple[str, ...]:
+    """A sentence for each sort of events that a strategy does not let a match skip."""
+    found = []
+    for (variable, begins, name), group in groupby(kept, lambda e: _sort(e, type_of)):
+        some = [row_of(each.position) for each in group]
+        found.append(_sentence(strategy, some, variable, begins, name, tests))
+    return tuple(dict.fromkeys(found))
+
+
+def _sort(kept: Kept, type_of: Callable[[int], str | None]) -> tuple[str | None, bool, str | None]:
+    return kept.variable, kept.begins, type_of(kept.position) if kept.variable else None
+
+
+def _sentence(
+    strategy: StrategyName,
+    rows: list[int],
+    variable: str | None,
+    begins: bool,
+    name: str | None,
+    tests: str,
+) -> str:
+    skipped, is_one = rows_text(rows), len(rows) == 1
+    match strategy:
+        case StrategyName.STRICT_CONTIGUITY:
+            return f"not contiguous: {skipped} {'lies' if is_one else 'lie'} between"
+        case StrategyName.PARTITION_CONTIGUITY:
+            partition = "which is" if is_one else "which are"
+            return (
+                f"skips {skipped}, {partition} of the same partition {tests}:"
+                " partition contiguity does not allow it"
+            )
+    what = f"{_article(name)} {name}" if is_one else f"each {_article(name)} {name}"
+    could = f"could begin {variable}" if begins else f"{variable} could have taken"
+    could = f"that {could}"
+    return f"skips {skipped}, {what} {could}: skip till next match must take it"
+
+
+def rows_text(rows: Sequence[int]) -> str:
+    """Row numbers: the first ones, and how many others."""
+    if len(rows) == 1:
+        return f"row {rows[0]:,}"
+    listed = [f"{each:,}" for each in rows[:LISTED]]
+    rest = len(rows) - LISTED
+    if rest > 0:
+        return f"rows {', '.join(listed)} and {rest:,} other{'s' if rest > 1 else ''}"
+    return f"rows {', '.join(listed[:-1])} and {listed[-1]}"
+
+
+def _article(name: str | None) -> str:
+    return "an" if (name or "")[:1].lower() in tuple("aeiou") else "a"

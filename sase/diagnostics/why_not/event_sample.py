@@ -1,0 +1,137 @@
+"""The events that an explanation looks at: read, restricted, and remembered for their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from sase.binding import BoundQuery
+from sase.binding.bound import Condition, WindowKind
+from sase.binding.where import EVENT
+from sase.diagnostics.why_not.candidates import Attributes, of_types
+from sase.engine.blocks.builder import loader_of
+from sase.engine.blocks.dictionary import KnownTypes, PlanCoding
+from sase.engine.columns import Events
+from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.origin import FilePart
+from sase.engine.expressions import Interner, columns_needed
+from sase.engine.plan import EnginePlan
+from sase.engine.results.row_history import History, Piece
+from sase.engine.sources import MOST_HELD, Files
+from sase.engine.sources.salvage import salvaged
+from sase.errors import DataError
+from sase.lang.ast import StrategyName
+
+# Strategies under which every event counts, whatever its type.
+CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
+
+
+@dataclass(frozen=True, eq=False)
+class LookedAt:
+    """Events that satisfy the restrictions, of so many rows; and all types, with their events.
+
+    `events` are those of the query's types, or all where positions count. Where there were more
+    rows than can be held `is_whole` is false.
+    """
+
+    events: Events
+    history: History
+    types: tuple[tuple[str, int], ...]
+    rows: int
+    is_whole: bool
+
+    @property
+    def count(self) -> int:
+        """How many events there are of any type."""
+        return sum(count for _, count in self.types)
+
+
+def looked_at(
+    plan: EnginePlan,
+    query: BoundQuery,
+    given: Inputs | Files,
+    restrictions: Sequence[Condition],
+) -> LookedAt:
+    """What of the events satisfies the restrictions."""
+    names = tuple(name for _, name in columns_needed(restrictions))
+    read: object = given
+    is_whole = True
+    if isinstance(given, Files):
+        read, is_whole = _read(plan, given, names)
+    inputs, events = _loaded(plan, read, names)
+    if restrictions:
+        attributes = Attributes(events, plan.schema, query.components)
+        at = np.arange(len(events))
+        for condition in restrictions:
+            at = at[attributes.truth(condition, EVENT, at)]
+        events = events.at(at)
+    counts = np.bincount(events.types + 1, minlength=len(events.type_names) + 1).tolist()
+    types = tuple(zip(events.type_names, counts[1:], strict=True))
+    of_query = _of_query(events, query)
+    kept = events if of_query is None else events.at(of_query)
+    kept = _with_few_texts(kept)
+    history = History((Piece.of(0, inputs, kept, inputs.numbers),))
+    return LookedAt(kept, history, types, inputs.num_rows, is_whole)
+
+
+def _of_query(events: Events, query: BoundQuery) -> np.typing.NDArray[np.int64] | None:
+    """The events of the query's types; None for all, where some admit all or positions count."""
+    window = query.window
+    counts = query.strategy in CONTIGUOUS
+    counts = counts or (window is not None and window.kind is not WindowKind.TIME)
+    if counts or any(each.types is None for each in query.components):
+        return None
+    named = {name for each in query.components for name in each.types or ()}
+    return of_types(events, named)
+
+
+def _with_few_texts(events: Events) -> Events:
+    """Without the strings that no event has, where they are many: each search looks at all."""
+    found = dict(events.columns)
+    for name, column in events.columns.items():
+        if column.dictionary is None or len(column.dictionary) <= len(events):
+            continue
+        used, places = np.unique(column.values, return_inverse=True)
+        nulls = int(len(used) > 0 and used[0] < 0)
+        values = (places - nulls).astype(column.values.dtype)
+        texts = column.dictionary.take(pa.array(used[nulls:]))
+        found[name] = replace(column, values=values, dictionary=texts)
+    return replace(events, columns=found)
+
+
+def _loaded(plan: EnginePlan, given: object, names: Sequence[str]) -> tuple[Inputs, Events]:
+    """The events in the order of the stream, with the columns that are read."""
+    coding = PlanCoding(KnownTypes(plan.schema, iter(())), Interner(), streaming=False)
+    loader = loader_of(plan, coding, plan.on_bad_row, names)
+    inputs = loader.opened(given).drained()
+    return inputs, loader.load(inputs)
+
+
+def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[object, bool]:
+    """The columns that are read of files, as many rows as may be held; whether that is all."""
+    wanted = plan.named.union(names)
+    columns = [name for name in files.schema.names if name in wanted]
+    if files.weight(columns) > MOST_HELD:
+        return _first(files, columns, wanted)
+    try:
+        table, parts = files.table(columns, wanted)
+    except DataError as problem:
+        if problem.row is None or plan.on_bad_row == "error" or not files.is_text:
+            raise
+        return salvaged(files, plan.schema.time), True
+    return Inputs((Input(table, files=parts),)), True
+
+
+def _first(files: Files, columns: Sequence[str], wanted: Collection[str]) -> tuple[Inputs, bool]:
+    """The first rows of files that are too large to be held."""
+    tables, parts, size, rows = [files.empty(columns, wanted)], list[FilePart](), 0, 0
+    for part, table in files.batches(columns, wanted):
+        tables.append(table)
+        parts.append(part._replace(number=rows))
+        size, rows = size + table.nbytes, rows + table.num_rows
+        if size > MOST_HELD:
+            return Inputs((Input(pa.concat_tables(tables), files=tuple(parts)),)), False
+    return Inputs((Input(pa.concat_tables(tables), files=tuple(parts)),)), True

@@ -1,0 +1,156 @@
+"""Counting the matches of skip till any match as paths through a graph of events, if they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sase.binding import BoundQuery, Schema
+from sase.diagnostics.why_not.budget import Count, Ended
+from sase.diagnostics.why_not.relaxation import ending, starting
+from sase.engine.columns import Events
+from sase.engine.match_graph.graph import Graph
+from sase.engine.match_graph.totals import totals
+from sase.engine.operators.match_set_evaluation import CollapsedEvaluationState
+from sase.engine.options import Options
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.plan import EnginePlan
+from sase.planning.basic import basic_plan
+from sase.planning.collapsing import Collapsed, collapsed
+from sase.planning.nodes import RunEvaluation, the
+
+Look = Callable[[int], None]
+# What a graph may cost for each partial match that a search may find; and what an event costs
+# beside the steps to those in its window.
+STEPS, EACH = 100, 20
+# What a run costs that is kept.
+KEPT = 500
+SMALL = Options(block=1 << 14)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many paths there are, and how many events end one; of all events, or of the first."""
+
+    matches: Count
+    lasts: Count
+
+
+def form_of(query: BoundQuery) -> Collapsed:
+    """The plan that collects the events of a query; with no reasons its matches are all paths.
+
+    A window that counts in partitions which do not keep events apart is left to what reasons say.
+    """
+    found = collapsed(basic_plan(query))
+    if not keeps_runs(query):
+        return found
+    return replace(collapsed(basic_plan(replace(query, window=None))), reasons=found.reasons)
+
+
+def keeps_runs(query: BoundQuery) -> bool:
+    """Whether matches are not walked back but found run by run (see `postpone_conditions`)."""
+    runs = the(collapsed(basic_plan(query)).plan, RunEvaluation)
+    is_apart = all(test in runs.partitions for test in runs.equivalences)
+    return runs.counts_in_partitions and not is_apart
+
+
+class Paths:
+    """Makes graphs of events, of no more than a search may cost."""
+
+    def __init__(self, pieces: Sequence[Events], schema: Schema, most: int) -> None:
+        self._pieces, self._schema, self._most = pieces, schema, STEPS * most
+
+    def counted(self, query: BoundQuery, form: Collapsed, look: Look) -> Counted:
+        """What a query finds that counts paths."""
+        graph, until = self._graph(query, form, look)
+        number, lasts = sum(total.matches for total in totals(graph)), len(graph.ends)
+        _tell(look)
+        is_exact = until is None
+        return Counted(Count(number, is_exact), Count(lasts, is_exact))
+
+    def affordable(self, query: BoundQuery, look: Look) -> int | None:
+        """The position until which events may be searched for matches one by one; None for all.
+
+        A walk back from an event visits partial matches that end there, and looks at what may come
+        before each. Of these there are no more than paths, and events in the window. Of runs there
+        are as many as paths from the first event, and all are kept.
+        """
+        costs: list[tuple[int, int]] = []
+        least: list[int] = []
+        runs = keeps_runs(query)
+        for level in range(len(query.positives)):
+            part = starting(query, level) if runs else ending(query, level)
+            graph, until = self._graph(part, form_of(part), look)
+            least += [] if until is None else [until]
+            widths = graph.stream.before - graph.stream.lowest + 1
+            costs += (
+                (
+                    int(graph.positions[total.place]),
+                    total.matches * (KEPT if runs else int(widths[total.place])),
+                )
+                for total in totals(graph)
+            )
+            _tell(look)
+        spent = 0
+        for position, cost in sorted(costs):
+            spent += cost
+            if spent > self._most:
+                least.append(position)
+                break
+        return min(least, default=None)
+
+    def _graph(self, query: BoundQuery, form: Collapsed, look: Look) -> tuple[Graph, int | None]:
+        """The graph of all events, or of those before a position."""
+        plan = EnginePlan(form.plan, self._schema, query.definitions, SMALL)
+        matcher = _Collector(plan, streaming=False, watch=look)
+        until: int | None = None
+        try:
+            for _ in matcher.results(*self._pieces):
+                raise AssertionError("a collapsed evaluation lists no match")
+        except Ended:
+            until = matcher.seen
+        graph = matcher.evaluation.collected().matches.graph
+        dear = self._too_dear(graph, is_linked=bool(matcher.evaluation.node.early))
+        if dear is not None:
+            until = dear if until is None else min(dear, until)
+            graph = matcher.evaluation.collected(until).matches.graph
+        return graph, until
+
+    def _too_dear(self, graph: Graph, *, is_linked: bool) -> int | None:
+        """The position of the event with which a graph costs too much to be counted with.
+
+        Where neighbours are tested each event of a window is joined with those before it, once for
+        each start of a window.
+        """
+        widths = (graph.stream.before - graph.stream.lowest + 1).astype(np.float64)
+        costs = EACH + (widths * np.maximum(widths, 32) if is_linked else widths)
+        costs *= len(graph.slots)
+        order = np.argsort(graph.positions, kind="stable")
+        spent = np.cumsum(costs[order])
+        place = int(np.searchsorted(spent, self._most, side="right"))
+        return None if place == len(order) else int(graph.positions[order[place]])
+
+
+class _Collector(Matcher):
+    """A matcher that finds no match, and what it has collected."""
+
+    @property
+    def evaluation(self) -> CollapsedEvaluationState:
+        """The evaluation that collects events."""
+        found = self._operators[0]
+        assert isinstance(found, CollapsedEvaluationState)
+        return found
+
+    @property
+    def seen(self) -> int:
+        """How many events were looked at."""
+        return self._front.at.events
+
+
+def _tell(look: Look) -> None:
+    """Put down what counting took; what is counted is counted."""
+    with suppress(Ended):
+        look(0)

@@ -1,0 +1,184 @@
+"""Searches of relaxed queries: what they find is counted, and none of it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from sase.binding import BoundQuery, Schema
+from sase.diagnostics.why_not.budget import Budget, Count, Ended
+from sase.diagnostics.why_not.path_count import Counted, Paths, form_of
+from sase.engine.columns import Events
+from sase.engine.operators.transformation import Results
+from sase.engine.options import Options
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.plan import EnginePlan
+from sase.errors import BudgetError
+from sase.lang.ast import StrategyName
+from sase.planning.basic import basic_plan
+from sase.planning.optimizer import optimized
+from sase.planning.recipes import Recipe
+
+# Between two blocks the clock is looked at. A block can take long where nothing keeps partitions
+# apart; where keys do, they are looked after for each block.
+WITH_KEYS, WITHOUT = Options(), Options(block=1 << 14)
+# Of runs an event meets all that are alive.
+WITH_RUNS = Options(block=1 << 12)
+# The first piece of the events, and by how much the next one is larger: what a search does for a
+# piece is then not much more than what it has done before, whatever goes with the events before.
+FIRST, GROWTH = 64, 1.25
+
+
+def planned(query: BoundQuery, schema: Schema, recipe: Recipe) -> EnginePlan:
+    """How a query is run."""
+    operators = optimized(recipe, basic_plan(query)).plan
+    options = WITH_KEYS if query.equivalences else WITHOUT
+    if query.level > 1:
+        options = WITH_RUNS
+    return EnginePlan(operators, schema, query.definitions, options)
+
+
+class Search:
+    """Runs queries over some events, within a budget."""
+
+    def __init__(self, events: Events, schema: Schema, recipe: Recipe, budget: Budget) -> None:
+        self.events, self.schema, self.recipe = events, schema, recipe
+        self.budget, self._pieces = budget, _growing(events)
+        # Whether some search had to be ended.
+        self.is_cut = False
+        # Whether the last one came to its end.
+        self.is_whole = True
+        self._counted: dict[BoundQuery, Counted] = {}
+        self._paths = Paths(self._pieces, schema, budget.most)
+
+    def results(self, query: BoundQuery) -> Iterator[Results]:
+        """What a query finds, as far as time allows."""
+        if self.budget.is_spent:
+            self.is_cut, self.is_whole = True, False
+            return
+        self.is_whole, until = True, None
+        share = self.budget.share(len(self.events))
+        try:
+            if _may_explode(query):
+                until = self._paths.affordable(query, share)
+            yield from self._listed(query, until, share)
+        except (Ended, BudgetError):
+            self.is_cut, self.is_whole = True, False
+
+    def _listed(
+        self, query: BoundQuery, until: int | None, look: Callable[[int], None]
+    ) -> Iterator[Results]:
+        """What a query finds, one by one; it ends with the event at a position, if at all."""
+        if until == 0:
+            raise Ended
+        pieces = self._pieces if until is None else _before(self._pieces, until)
+        matcher: Matcher
+        watch = partial(_watch, look, lambda: matcher, self.budget.most, until)
+        matcher = Matcher(planned(query, self.schema, self.recipe), streaming=False, watch=watch)
+        for results in matcher.results(*pieces):
+            yield results
+            if query.level > 1:
+                look(0)  # a block may bring any number
+
+    def count(self, query: BoundQuery) -> Counted:
+        """How much a query finds; what was counted once is known."""
+        if query not in self._counted:
+            self._counted[query] = self._count(query)
+        return self._counted[query]
+
+    def _count(self, query: BoundQuery) -> Counted:
+        if _may_explode(query):
+            found, is_all = self._count_paths(query)
+            if is_all or found.matches.is_none:
+                self.is_whole = found.matches.is_exact
+                self.is_cut |= not self.is_whole
+                return found
+        last, number = np.zeros(len(self.events), np.bool_), 0
+        for results in self.results(query):
+            number += len(results)
+            last[results.last] = True
+            if self.is_enough(number):
+                break
+        is_exact = self.is_whole
+        return Counted(Count(number, is_exact), Count(int(last.sum()), is_exact))
+
+    def _count_paths(self, query: BoundQuery) -> tuple[Counted, bool]:
+        """The paths of skip till any match, and whether each of them is a match."""
+        form = form_of(query)
+        if self.budget.is_spent:
+            none = Count(0, is_exact=False)
+            return Counted(none, none), True
+        try:
+            found = self._paths.counted(query, form, self.budget.share(len(self.events)))
+        except BudgetError:
+            found = Counted(Count(0, is_exact=False), Count(0, is_exact=False))
+        return found, not form.reasons
+
+    def is_enough(self, found: int) -> bool:
+        """Whether a search has found as much as it may, and ends with that."""
+        if found < self.budget.most:
+            return False
+        self.is_cut, self.is_whole = True, False
+        return True
+
+    def has(self, query: BoundQuery) -> bool | None:
+        """Whether a query finds anything; None if that did not come out in time."""
+        if _may_explode(query) and not form_of(query).reasons:
+            self.count(query)
+        if query in self._counted:
+            known = self._counted[query].matches
+            if known.is_exact or known.number:
+                return known.number > 0
+        if any(len(results) for results in self.results(query)):
+            return True
+        return False if self.is_whole else None
+
+
+def _growing(events: Events) -> list[Events]:
+    """Events in pieces that grow up to the size of a block, and the rest."""
+    ends, size = [0], float(FIRST)
+    while ends[-1] + size < len(events) and size < WITH_KEYS.block:
+        ends.append(_boundary(events, ends[-1] + int(size)))
+        size *= GROWTH
+    ends.append(len(events))
+    return [events.between(begin, end) for begin, end in zip(ends, ends[1:], strict=False)]
+
+
+def _boundary(events: Events, place: int) -> int:
+    """The first place from one on that is not simultaneous with the one before."""
+    if events.tie is None:
+        return place
+    return int(np.searchsorted(events.tie, events.tie[place - 1], "right"))
+
+
+def _may_explode(query: BoundQuery) -> bool:
+    """Whether there may be as many matches as there are sets of events."""
+    return query.level > 1 and query.strategy is StrategyName.SKIP_TILL_ANY_MATCH
+
+
+def _watch(
+    look: Callable[[int], None],
+    matcher: Callable[[], Matcher],
+    most: int,
+    until: int | None,
+    rows: int,
+) -> None:
+    """End a search at a position, when time is up, or when it has too many partial matches."""
+    look(rows)
+    if until is not None and rows >= until:
+        raise Ended
+    counted = dict(matcher().counters).get("RunEvaluation", {})
+    if "most_alive" in counted and counted["alive"] > most:
+        raise Ended
+
+
+def _before(pieces: list[Events], until: int) -> list[Events]:
+    """The events before a position."""
+    found, begin = [], 0
+    for piece in pieces:
+        if begin < until:
+            found.append(piece.between(0, min(len(piece), until - begin)))
+        begin += len(piece)
+    return found

@@ -1,0 +1,268 @@
+"""What an explanation says in sentences: the first thing that is wrong, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sase.diagnostics.why_not.ablation import Without
+from sase.diagnostics.why_not.budget import Count
+from sase.diagnostics.why_not.candidates import Candidates, Stopped
+from sase.diagnostics.why_not.funnel import Level
+from sase.diagnostics.why_not.near_misses import Misses
+from sase.diagnostics.why_not.query_parts import Kind, Part
+from sase.nearest import nearest
+
+# Types that are listed where a name is like none of them.
+LISTED = 8
+# What the first event of a match has before it.
+NOTHING = "what it takes"
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the sentences are made of; `types` are all there are, with their events."""
+
+    matches: Count
+    types: tuple[tuple[str, int], ...]
+    candidates: tuple[Candidates, ...]
+    levels: tuple[Level, ...]
+    left_out: tuple[Without, ...]
+    fewest: Without | None
+    misses: tuple[Misses, ...]
+    # What goes with the window, as text.
+    with_window: str = ""
+    # By variable the longest series that there is, where it should be longer.
+    longest: tuple[tuple[str, int], ...] = ()
+
+
+def sentences(facts: Facts) -> Iterator[str]:
+    """The sentences, in the order in which they matter."""
+    yield _result(facts.matches)
+    if not any(count for _, count in facts.types):
+        yield "there are no events to look at"
+        return
+    for candidates in facts.candidates:
+        yield from _of_candidates(candidates, facts.types)
+    yield from _of_levels(facts)
+    for variable, length in facts.longest:
+        events = "1 event" if length == 1 else f"{length:,} events"
+        yield f"with all else that is said the longest {variable} has {events}"
+    yield from _of_window(facts.misses)
+    yield from _remedies(facts)
+
+
+def _result(matches: Count) -> str:
+    if matches.is_none:
+        return "there is no match"
+    if not matches.number:
+        return "no match was found until the budget ended"
+    return f"there {'is' if matches.number == 1 else 'are'} {_matches(matches)}"
+
+
+def _matches(count: Count) -> str:
+    return f"{count} match" if count.number == 1 else f"{count} matches"
+
+
+# ---------------------------------------------------------------- components
+
+
+def _of_candidates(candidates: Candidates, types: Sequence[tuple[str, int]]) -> Iterator[str]:
+    is_negative = candidates.component.negated
+    for name in candidates.unknown:
+        yield f"no event has the type `{name}`{_meant(name, types)}" + (
+            ": its absence stops nothing" if is_negative else ""
+        )
+    if not candidates.events or is_negative:
+        return
+    without_key = [each for each in candidates.stopped if each.part.kind is Kind.TEST]
+    if not candidates.passing:
+        yield _none_passes(candidates)
+    elif not candidates.first:
+        yield _none_is_first(candidates)
+    elif lacking := [each for each in without_key if each.number == candidates.passing]:
+        yield (
+            f"of all {candidates.passing:,} {candidates.text} what {lacking[0].part.text} reads is"
+            " NULL, which agrees with nothing"
+        )
+
+
+def _meant(name: str, types: Sequence[tuple[str, int]]) -> str:
+    """The type that was probably meant, or all there are."""
+    present = {known: count for known, count in types if count}
+    found = nearest(name, present)
+    if found is not None:
+        return f"; did you mean `{found}` ({present[found]:,} events)?"
+    listed = [f"{known} ({count:,})" for known, count in list(present.items())[:LISTED]]
+    more = f" and {len(present) - LISTED} more" if len(present) > LISTED else ""
+    return f"; there are {', '.join(listed)}{more}"
+
+
+def _none_is_first(candidates: Candidates) -> str:
+    what = f"none of the {candidates.passing:,} {candidates.text} can be the first of a series"
+    stopped = [each for each in candidates.stopped if each.as_first]
+    alone = [each for each in stopped if each.number == candidates.passing]
+    if alone:
+        return f"{what}: none passes " + "; nor ".join(map(_with_values, alone))
+    return f"{what}: none passes all of {' and '.join(each.part.text for each in stopped)}"
+
+
+def _none_passes(candidates: Candidates) -> str:
+    what = f"none of the {candidates.events:,} {candidates.text} passes"
+    if candidates.events == 1:
+        what = f"the one {candidates.text} does not pass"
+    alone = [each for each in candidates.stopped if each.number == candidates.events]
+    if not alone:
+        conditions = " and ".join(each.part.text for each in candidates.stopped)
+        return f"{what} all of {conditions}, though some pass each of them"
+    return f"{what} " + "; nor ".join(map(_with_values, alone))
+
+
+def _with_values(stopped: Stopped) -> str:
+    return f"{stopped.part.text}" + (f": {stopped.seen}" if stopped.seen is not None else "")
+
+
+# ---------------------------------------------------------------- the funnel
+
+
+def _of_levels(facts: Facts) -> Iterator[str]:
+    for number, level in enumerate(facts.levels):
+        is_last = number == len(facts.levels) - 1
+        is_optional = not level.candidates.component.minimum
+        if is_optional and not (is_last and level.steps):
+            continue
+        if level.candidates.is_barred:
+            return  # which was said
+        if not level.in_order:
+            yield _wrong_order(facts.levels[: number + 1])
+            return
+        if level.reached.is_none or (is_last and level.steps):
+            yield from _stopped(facts.levels[: number + 1])
+            return
+
+
+def _wrong_order(levels: Sequence[Level]) -> str:
+    *before, level = (each for each in levels if each.candidates.component.minimum)
+    earlier = before[-1].candidates
+    least = earlier.component.minimum
+    if least > 1 and earlier.passing:
+        return (
+            f"{earlier.passing:,} {earlier.text} pass, and none of the"
+            f" {level.candidates.passing:,} {level.candidates.text} comes after {least:,} of them"
+        )
+    after = "one of them" if earlier.passing > 1 else "it"
+    are = f"are {earlier.passing:,}" if earlier.passing > 1 else "is one"
+    return (
+        f"there {are} {earlier.text}, and none of the {level.candidates.passing:,}"
+        f" {level.candidates.text} comes after {after}"
+        + (", with what must come before" if len(before) > 1 else "")
+        + ": is the order of the pattern right?"
+    )
+
+
+def _stopped(levels: Sequence[Level]) -> Iterator[str]:
+    """What the events of a level were stopped by, one part after the other."""
+    *before, level = levels
+    text = level.candidates.text
+    earlier = " and ".join(
+        each.candidates.text for each in before if each.candidates.component.minimum
+    )
+    if not level.candidates.component.minimum:
+        text = "last events"
+    held: list[Part] = []
+    left = Count(level.in_order)
+    for step in level.steps:
+        is_open = not step.left.is_exact and step is not level.steps[-1]
+        if step.left == left or is_open:
+            held.append(step.part)
+            continue
+        if not (step.left.is_exact or step.left.number):
+            return  # what did not come out says nothing
+        having = f"{_have(left)} {_having(earlier, held)}"
+        if not earlier and level.candidates.component.maximum != 1:
+            having = f"can end a series{_having('', held).removeprefix(NOTHING)}"
+        yield f"{left} {text} {having}; {_share(left, step.left)} {step.part.text}"
+        if not step.left.number:
+            return
+        left, held = step.left, [*held, step.part]
+
+
+def _have(count: Count) -> str:
+    return "has" if count.number == 1 else "have"
+
+
+def _having(earlier: str, held: Sequence[Part]) -> str:
+    of_whole = (Kind.TEST, Kind.WINDOW, Kind.STRATEGY)
+    parts = " ".join(part.text for part in held if part.kind in of_whole)
+    conditions = [part.text for part in held if part.kind not in of_whole]
+    what = f"{earlier} before" if earlier else NOTHING
+    agreeing = f", with {parts}" if parts else ""
+    return what + agreeing + (f" and {' and '.join(conditions)}" if conditions else "")
+
+
+def _share(before: Count, after: Count) -> str:
+    """How many a part stops, of which an ended search found too few."""
+    if after.is_none and before.is_exact:
+        is_one = before.number == 1
+        return "it is stopped by" if is_one else f"all {before} are stopped by"
+    number = before.number - after.number
+    if before.is_exact and after.is_exact:
+        return f"{number:,} of them {'is' if number == 1 else 'are'} stopped by"
+    return f"{after} of them get past"
+
+
+# ---------------------------------------------------------------- what would help
+
+
+def _of_window(misses: Sequence[Misses]) -> Iterator[str]:
+    for each in misses:
+        if each.part.kind is Kind.WINDOW and each.by:
+            yield f"what comes nearest misses {each.part.text} {each.by[0]}"
+
+
+def _remedies(facts: Facts) -> Iterator[str]:
+    helping = [
+        each
+        for each in facts.left_out
+        if each.matches.number > facts.matches.number and facts.matches.is_exact
+    ]
+    helping.sort(key=lambda each: -each.matches.number)
+    # More after more says little: the greatest gains come first; of strategies the strictest.
+    strategies = [each for each in facts.left_out if each.instead and each in helping][:2]
+    others = [each for each in helping if not each.instead]
+    helping = [*strategies, *others] if facts.matches.is_none else helping[:1]
+    for each in helping:
+        with_it = facts.with_window if each.parts[0].kind is Kind.WINDOW else ""
+        more = _skipped(facts.misses) if each in strategies[:1] else ""
+        yield f"{_lacking(each)}{with_it} there would be {_matches(each.matches)}{more}"
+    if facts.fewest is not None and not helping:
+        parts = " and ".join(_named(part) for part in facts.fewest.parts)
+        yield (
+            "leaving out one part does not help: without "
+            f"{parts} together there would be {_matches(facts.fewest.matches)}"
+        )
+
+
+def _lacking(left_out: Without) -> str:
+    """What would be otherwise."""
+    (part,) = left_out.parts
+    match part.kind:
+        case Kind.STRATEGY:
+            return f"under {left_out}"
+        case Kind.LEAST:
+            return f"with one event instead of {part.text}"
+        case Kind.MOST:
+            return f"with any number instead of {part.text}"
+    return f"without {_named(part)}"
+
+
+def _skipped(misses: Sequence[Misses]) -> str:
+    """What the strategy does not let the nearest match under another one skip."""
+    for each in misses:
+        if each.part.kind is Kind.STRATEGY:
+            return f"; the nearest {'is ' * each.by[0].startswith('not')}{each.by[0]}"
+    return ""
+
+
+def _named(part: Part) -> str:
+    return f"that component, {part.text}," if part.kind is Kind.NEGATION else part.text

@@ -1,0 +1,148 @@
+"""A block: the events of a piece of the stream that some component admits, as operators see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import EquivalenceTest
+from sase.engine.columns import Events
+from sase.engine.expressions import Lane
+from sase.engine.kernels.scan.stacks import Arrivals
+
+Numbers = NDArray[np.int64]
+Tests = tuple[EquivalenceTest, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """Equivalence tests under which events have codes: one object for the same tests.
+
+    Without any there is one code.
+    """
+
+    tests: Tests
+
+
+class Coding(Protocol):
+    """What gives a block the types and attributes of its events, and the codes of keys."""
+
+    def types(self, block: Block) -> NDArray[np.int16]:
+        """The types of the block's events as the plan counts them."""
+
+    def lane(self, block: Block, attribute: str) -> Lane:
+        """An attribute of the block's events."""
+
+    def given(self, block: Block, attribute: str) -> Lane:
+        """The same for comparisons with constants: integers of the block may be as they came."""
+
+    def codes(self, block: Block, key: Key) -> Numbers:
+        """The codes of the block's events under a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A piece of the stream: places in `events`, of which the first stands at a position.
+
+    `ties` is the rank of the first order key of all.
+    """
+
+    events: Events
+    begin: int
+    end: int
+    position: int
+    tie: int
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Events by their place in the events of a stretch, and their numbers in the store.
+
+    `states` has a bit for each component that admits the type of an event: positive ones by level,
+    and then the negative ones. Positions and ties count through the whole stream.
+    """
+
+    stretch: Stretch
+    places: Numbers
+    states: Numbers
+    ts: Numbers
+    positions: Numbers
+    numbers: Numbers
+    coding: Coding
+    ranks: Numbers | None = None
+    _ties: Numbers | None = None
+    _types: NDArray[np.int16] | None = None
+    _lanes: dict[str, Lane] = field(default_factory=dict)
+    _codes: dict[Key, Numbers] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def events(self) -> Events:
+        """What the events are taken from."""
+        return self.stretch.events
+
+    @property
+    def rows(self) -> slice | Numbers:
+        """Where the events are among all: a range if they are all of the stretch."""
+        begin, end = self.stretch.begin, self.stretch.end
+        return slice(begin, end) if len(self) == end - begin else self.places
+
+    @property
+    def end(self) -> int:
+        """The position behind the stretch."""
+        return self.stretch.position + self.stretch.end
+
+    @property
+    def ties(self) -> Numbers:
+        """The ranks of the order keys: equal ones are of simultaneous events."""
+        if self._ties is None:
+            tie, first = self.events.tie, self.stretch.tie
+            ranks = self.places if tie is None else tie[self.places]
+            self._ties = ranks + first if first else ranks
+        return self._ties
+
+    @property
+    def types(self) -> NDArray[np.int16]:
+        """The types of the events, as the plan counts them."""
+        if self._types is None:
+            self._types = self.coding.types(self)
+        return self._types
+
+    def lane(self, attribute: str) -> Lane:
+        """An attribute of the events."""
+        if attribute not in self._lanes:
+            self._lanes[attribute] = self.coding.lane(self, attribute)
+        return self._lanes[attribute]
+
+    def given(self, attribute: str) -> Lane:
+        """The same for comparisons with constants, where integers may be as they came."""
+        return self.coding.given(self, attribute)
+
+    def codes(self, key: Key) -> Numbers:
+        """The codes of the events under a key."""
+        if key not in self._codes:
+            has_tests = len(key.tests) > 0
+            found = self.coding.codes(self, key) if has_tests else np.zeros(len(self), np.int64)
+            self._codes[key] = found
+        return self._codes[key]
+
+    def arrivals(self, states: Numbers, keys: Numbers, measures: Numbers) -> Arrivals:
+        """The events as kernels take them."""
+        return Arrivals(self.numbers, states, keys, measures, self.ties)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How far the stream has come: no event is to come before this time; the next position.
+
+    It is final where no event at all is to come.
+    """
+
+    ts: int
+    position: int
+    is_final: bool = False

@@ -1,0 +1,182 @@
+"""The front of the engine: what every operator wants to know of the events, once for a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sase.binding.bound import BoundComponent, Condition
+from sase.engine.blocks.block import Block, Numbers, Stretch, Tests
+from sase.engine.blocks.dictionary import PlanCoding
+from sase.engine.columns import Events, Loader
+from sase.engine.expressions import Interner, RowTest
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
+from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.plan import EnginePlan
+from sase.engine.resources import keep_freed_memory
+
+# So many events a block has always room for.
+FEW = 1 << 12
+# The state of an event that is looked at, whether or not a component admits it.
+WATCHED = 1 << 62
+
+
+@dataclass
+class Position:
+    """How much of the stream has been seen: events, distinct order keys, and numbers given out."""
+
+    events: int = 0
+    ties: int = 0
+    numbers: int = 0
+
+
+class Front:
+    """Makes blocks of the events that some component admits.
+
+    `components` are in the order of their bits. With `ranked` tests the events are ranked in their
+    partitions, and those without a rank are in no match (LANGUAGE.md section 5). An event's number
+    is its position, unless they are to be `dense`. With `every` also those come that none admits.
+    """
+
+    def __init__(
+        self,
+        components: Sequence[BoundComponent],
+        positives: int,
+        coding: PlanCoding,
+        ranked: Tests,
+        *,
+        dense: bool,
+        every: bool = False,
+    ) -> None:
+        keep_freed_memory()
+        self.components, self.positives, self._dense = components, positives, dense
+        self._every = every
+        self.coding, self.ranked = coding, ranked
+        # Codes of its own, which are never used again: a rank may be asked for at any time.
+        self._rank_coding = PlanCoding(coding.types_known, Interner(), streaming=coding.streaming)
+        self._rank_key = self._rank_coding.key(ranked)
+        self.at = Position()
+        self._counts = np.zeros(0, np.int64)
+        self._states: tuple[tuple[str, ...], Numbers] | None = None
+        self._usual = FEW
+
+    def blocks(self, events: Events, size: int, first: int = 0) -> Iterator[Block]:
+        """The blocks of events that follow those seen before, from one of these on."""
+        at, count = self.at, len(events.ts)
+        position, tie = at.events - first, at.ties
+        for begin in range(first, count, size):
+            end = min(begin + size, count)
+            block = self._block(Stretch(events, begin, end, position, tie))
+            at.numbers += len(block.places)
+            at.events = position + end
+            yield block
+        at.events = position + count
+        if count:
+            at.ties += count if events.tie is None else int(events.tie[-1]) + 1
+
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        return {
+            "at": asdict(self.at),
+            "counts": self._counts,
+            "ranks": self._rank_coding.saved() if self.ranked else None,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self.at, self._counts = Position(**saved["at"]), saved["counts"]
+        if self.ranked:
+            self._rank_coding.restore(saved["ranks"])
+
+    def _block(self, stretch: Stretch) -> Block:
+        events, begin, end = stretch.events, stretch.begin, stretch.end
+        places, states, ts = self._admitted(events, begin, end)
+        block = self._of(stretch, places, states, ts)
+        if self.ranked:
+            if len(block) == end - begin:
+                block.ranks = self._ranks(block)
+            else:
+                places, ts = np.arange(begin, end), events.ts[begin:end]
+                every = self._of(stretch, places, places, ts)
+                block.ranks = self._ranks(every)[block.places - begin]
+            block.states[block.ranks == NOTHING] &= -1 << self.positives
+        return block
+
+    def _admitted(self, events: Events, begin: int, end: int) -> tuple[Numbers, Numbers, Numbers]:
+        """Places, states and times of what is admitted: probably not much more than before."""
+        types = events.types[begin:end].astype(np.int16, copy=False)
+        ts, states = events.ts[begin:end], self.states_of(events.type_names)
+        if len(states) == 2 and states[1] and types.min() == 0:  # there is one type, and no other
+            return np.arange(begin, end), np.full(end - begin, states[1]), ts.copy()
+        room = min(end - begin, self._usual + self._usual // 4) + 1
+        out = np.empty((3, room), np.int64)
+        count = admit(types, ts, states, begin, out)
+        if count == room:
+            out = np.empty((3, end - begin + 1), np.int64)
+            count = admit(types, ts, states, begin, out)
+        self._usual = max(count, FEW)
+        return out[PLACE, :count], out[STATE, :count], out[TIME, :count]
+
+    def _of(self, stretch: Stretch, places: Numbers, states: Numbers, ts: Numbers) -> Block:
+        positions = places + stretch.position if stretch.position else places
+        first, count = self.at.numbers, len(places)
+        is_all = count == stretch.end - stretch.begin and stretch.position + stretch.begin == first
+        numbers = np.arange(first, first + count) if self._dense and not is_all else positions
+        return Block(stretch, places, states, ts, positions, numbers, self.coding)
+
+    def states_of(self, type_names: tuple[str, ...]) -> Numbers:
+        """The components that admit each type, as bits, by code plus one."""
+        if self._states is None or self._states[0] != type_names:
+            found = np.full(len(type_names) + 1, WATCHED if self._every else 0, np.int64)
+            for bit, component in enumerate(self.components):
+                for code, name in enumerate(type_names):
+                    if component.types is None or name in component.types:
+                        found[code + 1] |= 1 << bit
+            self._states = (type_names, frozen(found))
+        return self._states[1]
+
+    def _ranks(self, block: Block) -> Numbers:
+        """The rank of every event in its partition."""
+        key = self._rank_key
+        codes = self._rank_coding.codes(block, key)
+        size = self._rank_coding.size(key)
+        if size > len(self._counts):
+            self._counts = np.append(self._counts, np.zeros(size - len(self._counts), np.int64))
+        ranks = np.empty(len(codes), np.int64)
+        rank(codes, self._counts, ranks)
+        return ranks
+
+
+def loader_of(
+    plan: EnginePlan, coding: PlanCoding, on_bad_row: str, more: Sequence[str] = ()
+) -> Loader:
+    """What loads the columns that a plan reads, and some more."""
+    seq = () if plan.schema.seq is None else (plan.schema.seq,)
+    return Loader(
+        plan.schema,
+        (*plan.attributes, *seq, *more),
+        classify=lambda events: classified(events, plan.definitions, coding),
+        on_bad_row=on_bad_row,
+        check=plan.check_types,
+        made=plan.made,
+    )
+
+
+def classified(
+    events: Events, definitions: Sequence[tuple[str, Condition]], coding: PlanCoding
+) -> tuple[np.typing.NDArray[np.int16], tuple[str, ...]]:
+    """The types of events by conditions: the first that holds."""
+    names = tuple(name for name, _ in definitions)
+    types = np.full(len(events), -1, np.int16)
+    places = np.arange(len(events))
+    stretch = Stretch(events, 0, len(events), 0, 0)
+    block = Block(stretch, places, places, events.ts, places, places, coding, _types=types)
+    for code, (_, condition) in reversed(list(enumerate(definitions))):
+        test = RowTest(condition, {}, coding.texts)
+        lanes = {need: block.lane(need[1]) for need in test.columns}
+        types[test.truth(lanes, types)] = code
+    return types, names

@@ -1,0 +1,269 @@
+"""The attributes of a block's events, and the codes of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding import Schema
+from sase.binding.bound import EquivalenceTest
+from sase.binding.types import Kind
+from sase.engine.blocks.block import Block, Key, Numbers, Tests
+from sase.engine.blocks.key_dictionary import KeyCodes, TextCodes
+from sase.engine.columns import Column
+from sase.engine.expressions import Interner, Lane, lane_of
+from sase.engine.expressions.layout import UNSCALED
+from sase.engine.kernels.expressions.checks import UNDECLARED
+from sase.engine.kernels.expressions.operations import INTEGER
+from sase.engine.kernels.scan.stacks import NOTHING
+
+Mask = NDArray[np.bool_]
+# A dictionary of no more values is taken as a whole.
+FEW = 64
+
+
+class KnownTypes:
+    """The types that a plan knows, and what each declares; all that it does not know are one."""
+
+    def __init__(self, schema: Schema, mentioned: Iterator[str]) -> None:
+        self.schema = schema
+        names = dict.fromkeys([*(schema.type_names or ()), *mentioned])
+        self.codes: Mapping[str, int] = {name: code for code, name in enumerate(names)}
+        self.stranger = len(names)
+        self._is_typed = any(t.attributes is not None for t in schema.types or ())
+        self._declared: dict[str, Mask | None] = {}
+        self._translation: tuple[tuple[str, ...], NDArray[np.int16]] | None = None
+
+    def translation(self, names: tuple[str, ...]) -> NDArray[np.int16]:
+        """The plan's code by an input's code, and at the end that of an event without a type."""
+        if self._translation is None or self._translation[0] != names:
+            codes = [*(self.codes.get(name, self.stranger) for name in names), NOTHING]
+            self._translation = (names, np.array(codes, np.int16))
+        return self._translation[1]
+
+    def keeps(self, names: tuple[str, ...]) -> bool:
+        """Whether an input's codes are those of the plan."""
+        found = self.translation(names)
+        return bool((found[:-1] == np.arange(len(names))).all())
+
+    def declare(self, attribute: str) -> Mask | None:
+        """Whether each type declares an attribute, by code, strangers last; None if all do."""
+        if attribute not in self._declared:
+            found = np.array([self._declares(name, attribute) for name in [*self.codes, None]])
+            self._declared[attribute] = None if found.all() else found
+        return self._declared[attribute]
+
+    def mixes(self, attributes: Iterable[str]) -> bool:
+        """Whether some of the attributes may have a scale, as far as is known."""
+        tables = [self.schema.attributes(name) for name in self.schema.type_names or self.codes]
+        known = [table for table in tables if table is not None]
+        if len(known) < len(tables):
+            return True
+        kinds = ({table[name].kind for table in known if name in table} for name in attributes)
+        return not all(found and found <= UNSCALED for found in kinds)
+
+    def strangers_lack(self, attribute: str) -> bool:
+        """Whether types that the plan does not know do not declare an attribute."""
+        declared = self.declare(attribute)
+        return declared is not None and not declared[self.stranger]
+
+    def _declares(self, type_name: str | None, attribute: str) -> bool:
+        schema = self.schema
+        if not self._is_typed or attribute in (schema.time, schema.type, schema.seq):
+            return True
+        if type_name is None or type_name not in (schema.type_names or ()):
+            return False
+        declared = schema.attributes(type_name)
+        return declared is None or attribute in declared
+
+
+@dataclass
+class _Translated:
+    """A dictionary of strings, and the code of the plan for each of its values."""
+
+    dictionary: Any
+    codes: Numbers
+
+
+class PlanCoding:
+    """Codes that last for a run: of strings, and of the keys under each set of tests.
+
+    Where the whole input has one dictionary for a column its own codes are keys. In a stream, where
+    dictionaries come and go, strings are known by their text.
+    """
+
+    def __init__(self, types: KnownTypes, texts: Interner, *, streaming: bool) -> None:
+        self.types_known, self.texts, self.streaming = types, texts, streaming
+        self._keys: dict[Tests, Key] = {}
+        self._key_codes: dict[Key, KeyCodes] = {}
+        self._key_texts: dict[str, TextCodes] = {}
+        self._translated: dict[tuple[str, str], _Translated] = {}
+
+    def types(self, block: Block) -> NDArray[np.int16]:
+        """The types of the block's events as the plan counts them."""
+        events, known = block.events, self.types_known
+        given = events.types[block.rows]
+        if known.keeps(events.type_names):
+            return given.astype(np.int16, copy=False)
+        return known.translation(events.type_names)[given]
+
+    def lane(self, block: Block, attribute: str) -> Lane:
+        """An attribute of the block's events; NULL where the type does not declare it."""
+        events = block.events
+        if attribute in events.columns:
+            lane = self._taken(("", attribute), events.columns[attribute], block.rows)
+        else:
+            lane = self._by_type(block, attribute)
+        declared = self._declared(block, attribute)
+        if declared is None:
+            return lane
+        return Lane(
+            lane.values, lane.tag, declared if lane.valid is None else lane.valid & declared
+        )
+
+    def given(self, block: Block, attribute: str) -> Lane:
+        """The same for comparisons with constants: integers of the block may be as they came."""
+        column = block.events.columns.get(attribute)
+        is_declared = self.types_known.declare(attribute) is None
+        if column is None or column.type.kind is not Kind.INTEGER or not is_declared:
+            return block.lane(attribute)
+        valid = None if column.valid is None else column.valid[block.rows]
+        return Lane(column.values[block.rows], INTEGER, valid)
+
+    def key(self, tests: Tests) -> Key:
+        """The key of some tests."""
+        if tests not in self._keys:
+            key = self._keys[tests] = Key(tests)
+            self._key_codes[key] = KeyCodes(len(tests), streaming=self.streaming)
+        return self._keys[tests]
+
+    def codes_of(self, key: Key) -> KeyCodes:
+        """What gives the codes under a key."""
+        return self._key_codes[key]
+
+    def size(self, key: Key) -> int:
+        """All codes under this key are less."""
+        return self._key_codes[key].size if key.tests else 1
+
+    def codes(self, block: Block, key: Key) -> Numbers:
+        """The codes of the block's events; of a single test also `UNDECLARED`."""
+        lanes = [self._key(block, test) for test in key.tests]
+        codes = self._key_codes[key].of(lanes, block.numbers)
+        if len(key.tests) == 1:
+            # An inferred test is on what all types of its components declare.
+            attribute = key.tests[0].attribute
+            declared = None if key.tests[0].attributes else self._declared(block, attribute)
+            if declared is not None:
+                codes = np.where(declared, codes, UNDECLARED)
+        return codes
+
+    def recycle(self, horizon: int) -> None:
+        """Give up codes that no event from this one on has."""
+        for codes in self._key_codes.values():
+            codes.recycle(horizon)
+        for texts in self._key_texts.values():
+            texts.recycle(horizon)
+
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values; of the keys in the order in which they came up."""
+        return {
+            "texts": self.texts.saved(),
+            "keys": [codes.saved() for codes in self._key_codes.values()],
+            "key_texts": {name: codes.saved() for name, codes in self._key_texts.items()},
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved, with the same keys."""
+        self.texts.restore(saved["texts"])
+        for codes, state in zip(self._key_codes.values(), saved["keys"], strict=True):
+            codes.restore(state)
+        for name, state in saved["key_texts"].items():
+            self._key_texts[name] = TextCodes()
+            self._key_texts[name].restore(state)
+
+    def _declared(self, block: Block, attribute: str) -> Mask | None:
+        by_type = self.types_known.declare(attribute)
+        return None if by_type is None else by_type[block.types]
+
+    # ------------------------------------------------------------ attributes
+
+    def _taken(self, name: tuple[str, str], column: Column, places: slice | Numbers) -> Lane:
+        """The values of a column at some places."""
+        if column.dictionary is None:
+            return lane_of(column.take(places), self.texts)
+        known = self._translated.get(name)
+        if known is None or known.dictionary is not column.dictionary:
+            codes = self.texts.codes(column.dictionary.to_pylist())
+            known = _Translated(column.dictionary, np.append(codes, NOTHING))
+            self._translated[name] = known
+        taken = column.take(places)
+        return Lane(known.codes[taken.values], INTEGER, taken.valid)
+
+    def _by_type(self, block: Block, attribute: str) -> Lane:
+        """An attribute that the tables of several types have as columns of several kinds."""
+        events, count = block.events, len(block)
+        values, tags = np.zeros(count, np.int64), np.zeros(count, np.uint8)
+        given = events.types[block.rows]
+        for code, type_name in enumerate(events.type_names):
+            column = events.by_type.get((type_name, attribute))
+            rows = np.flatnonzero(given == code)
+            if column is None or not len(rows):
+                continue
+            lane = self._taken((type_name, attribute), column, block.places[rows])
+            values[rows] = lane.values.view(np.int64)
+            tags[rows] = lane.tag if lane.valid is None else np.where(lane.valid, lane.tag, 0)
+        return Lane(values, tags, tags != 0)
+
+    # ------------------------------------------------------------ keys
+
+    def _key(self, block: Block, test: EquivalenceTest) -> Lane:
+        """The values that a test is on."""
+        if test.attributes:
+            return self._joined(block, test)
+        attribute = test.attribute
+        column = block.events.columns.get(attribute)
+        if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
+            declared = self._declared(block, attribute)
+            return Lane(block.lane(attribute).values, INTEGER, declared)
+        if column is None or column.dictionary is None:
+            return block.lane(attribute)
+        codes = column.values[block.rows].astype(np.int64)
+        if self.streaming:
+            codes = self._by_text(codes, column.dictionary, attribute, block)
+        known = codes >= 0 if column.valid is not None else None
+        declared = self._declared(block, attribute)
+        if declared is not None:
+            known = declared if known is None else known & declared
+        return Lane(codes, INTEGER, known)
+
+    def _joined(self, block: Block, test: EquivalenceTest) -> Lane:
+        """The attribute that a test reads of events, which goes by their type."""
+        values, tags = np.zeros(len(block), np.int64), np.zeros(len(block), np.uint8)
+        for type_name, attribute in test.by_type:
+            lane = block.lane(attribute)
+            mine = block.types == self.types_known.codes[type_name]
+            values[mine] = np.ascontiguousarray(lane.values).view(np.int64)[mine]
+            tag = np.broadcast_to(lane.tag, len(block))
+            tags[mine] = tag[mine] if lane.valid is None else np.where(lane.valid, tag, 0)[mine]
+        return Lane(values, tags, tags != 0)
+
+    def _by_text(self, codes: Numbers, dictionary: Any, attribute: str, block: Block) -> Numbers:
+        """The codes of strings that last, for those of a dictionary."""
+        known = self._key_texts.setdefault(attribute, TextCodes())
+        last, count = int(block.numbers[-1]) if len(block) else 0, len(dictionary)
+        if count > FEW + 4 * len(codes):
+            used, places = np.unique(codes, return_inverse=True)
+            texts = dictionary.take(used[used >= 0]).to_pylist()
+            found = known.codes(texts, last)
+            return np.append([NOTHING] * (len(used) - len(texts)), found).astype(np.int64)[places]
+        # By value, the last of which is NULL: there are not many more than events.
+        is_used, found = np.zeros(count + 1, np.bool_), np.full(count + 1, NOTHING)
+        is_used[codes] = True
+        used = np.flatnonzero(is_used[:-1])
+        values = dictionary.to_pylist()
+        found[used] = known.codes([values[code] for code in used.tolist()], last)
+        return found[codes]

@@ -1,0 +1,306 @@
+"""Codes for the values of equivalence attributes: small integers that begin a partition's arrays.
+
+Where the keys are integers close together a code is made of their distances from the least: twice
+as fast as a table where there are some hundred thousand, and it takes their room at once. Else a
+hash table gives them out, and those of keys that no live event has are used again, so that the
+codes stay few also where keys never repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.blocks.key_values import classed, is_plain
+from sase.engine.expressions import Lane
+from sase.engine.kernels.expressions.operations import INTEGER
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
+from sase.engine.kernels.scan.stacks import NOTHING
+
+Numbers = NDArray[np.int64]
+# The bits of the widest codes that are made of keys themselves: always, and where all events are
+# there and these are many, as many more as their number has. The first room of a table.
+FEWEST_BITS, MOST_BITS, MORE_BITS, ROOM = 16, 19, 4, 1 << 10
+WIDEST = 1 << FEWEST_BITS
+BITS = 1
+
+
+class KeyCodes:
+    """The codes of one key, which is one value or several.
+
+    A value is a row of numbers as long as all are of one kind; from the first of another kind on
+    it is two, the class beside the number.
+    """
+
+    def __init__(self, values: int = 1, *, streaming: bool = False) -> None:
+        self._streaming = streaming
+        # What the numbers of each value are; None where they may be of several kinds.
+        self._tags: list[int | None] = [INTEGER] * values
+        # For each number of a key the least, its bits in a code, and how far they are shifted.
+        self._digits: Numbers | None = None
+        self._table: KeyTable | None = None
+        self.size = 1  # all codes are less
+        self._most = 0  # codes of a table in use: where there are more some are given up
+
+    def of(self, lanes: Sequence[Lane], numbers: Numbers) -> Numbers:
+        """The codes of keys, given as their values; `NOTHING` where one of these is NULL."""
+        masks = [lane.valid for lane in lanes if lane.valid is not None]
+        known = reduce(np.logical_and, masks) if masks else None
+        if not len(numbers) or known is not None and not known.any():
+            return np.full(len(numbers), NOTHING, np.int64)
+        rows = [row for place, lane in enumerate(lanes) for row in self._rows(place, lane, numbers)]
+        together = rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
+        return self.codes(together, known, numbers)
+
+    def codes(self, rows: Numbers, known: NDArray[np.bool_] | None, numbers: Numbers) -> Numbers:
+        """The codes of keys, a column each; `NOTHING` for those that are not known.
+
+        `numbers` are those of the events that have them.
+        """
+        codes = np.zeros(rows.shape[1], np.int64)
+        if known is not None:
+            codes[~known] = NOTHING
+            codes[known] = self.codes(np.ascontiguousarray(rows[:, known]), None, numbers[known])
+            return codes
+        if self._table is None:
+            rows = frozen(rows)
+            if self._digits is not None and compose(rows, self._digits, codes):
+                return codes
+            if self.fit(rows, rows.shape[1]):
+                if self._digits is not None:
+                    compose(rows, self._digits, codes)
+                return codes
+            self._hash(len(rows), numbers)
+        self._encode(rows, numbers, codes)
+        return codes
+
+    @property
+    def digits(self) -> Numbers | None:
+        """How codes are made of keys that are whole numbers, where they are, as kernels take it."""
+        return self._digits if self.is_open else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether codes are made of keys that are whole numbers, or may be yet."""
+        return self._table is None and all(tag == INTEGER for tag in self._tags)
+
+    def fit(self, rows: Numbers, events: int) -> bool:
+        """Whether codes can be made of keys, among so many events, as the first's range grows."""
+        if self._table is not None:
+            return False
+        if not rows.shape[1]:
+            return True
+        least, most = rows.min(axis=1).tolist(), rows.max(axis=1).tolist()
+        most_bits = self._most_bits(events)
+        if self._digits is None:
+            begins = [0 if counts_from_zero(low) else low for low in least]
+            widths = [_bits(low, high) for low, high in zip(begins, most, strict=True)]
+            shifts = [sum(widths[number + 1 :]) for number in range(len(widths))]
+            if sum(widths) > most_bits:
+                return False
+            self._digits = np.array([begins, widths, shifts], np.int64).T.copy()
+            self.size = 1 << sum(widths)
+            return True
+        begins, widths, shifts = self._digits.T.tolist()
+        needed = [_bits(low, high) for low, high in zip(begins, most, strict=True)]
+        if any(low < begin for low, begin in zip(least, begins, strict=True)):
+            return False
+        if needed[0] + shifts[0] > most_bits:
+            return False
+        if any(need > width for need, width in zip(needed[1:], widths[1:], strict=True)):
+            return False
+        self._digits[0, BITS] = max(needed[0], widths[0])
+        self.size = 1 << int(self._digits[:, BITS].sum())
+        return True
+
+    def recycle(self, horizon: int) -> None:
+        """Give up the codes of keys that no event from this one on has, once they are many."""
+        table = self._table
+        if table is None or _used(table) <= self._most:
+            return
+        in_use = np.flatnonzero(table.used >= max(horizon, 0))
+        wanted, now = _power(max(4 * len(in_use), ROOM)), len(table.used)
+        self._most = _most_used(wanted)
+        room = min(max(wanted, _power(int(in_use.max(initial=0)) + 1)), 2 * now)
+        if room == now:
+            table.slots.fill(NOTHING)
+            recycle(table, horizon, table)
+        else:
+            self._table, self.size = self._rebuild(table, room, horizon), room
+
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        return {
+            "tags": self._tags,
+            "digits": self._digits,
+            "table": None if self._table is None else self._table._asdict(),
+            "size": self.size,
+            "most": self._most,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self._tags, self._digits = saved["tags"], saved["digits"]
+        self.size, self._most = saved["size"], saved["most"]
+        self._table = None if saved["table"] is None else KeyTable(**saved["table"])
+
+    def _rows(self, place: int, lane: Lane, numbers: Numbers) -> list[Numbers]:
+        """The values of a lane as rows of numbers, as those before them were given."""
+        if self._digits is None and self._table is None and is_plain(lane):
+            assert isinstance(lane.tag, int)
+            self._tags[place] = lane.tag
+        if is_plain(lane) and lane.tag == self._tags[place]:
+            return [np.asarray(lane.values, np.int64)]
+        if self._tags[place] is not None:
+            self._mix(place, numbers)
+        return classed(lane)
+
+    def _mix(self, place: int, numbers: Numbers) -> None:
+        """Have the class of a value beside its number, also in the keys that there are."""
+        tag, self._tags[place] = self._tags[place], None
+        assert tag is not None
+        if self._table is None and self._digits is not None:
+            self._hash(len(self._digits), numbers)
+        if self._table is None:
+            return
+        row = place + self._tags[:place].count(None)
+        keys = self._table.keys
+        rows = [*keys[:row], *classed(Lane(keys[row], tag)), *keys[row + 1 :]]
+        old = self._table._replace(keys=np.stack(rows))
+        self._table = self._rebuild(old, len(old.used), 0)
+
+    def _most_bits(self, events: int) -> int:
+        if self._streaming:
+            return FEWEST_BITS
+        return max(FEWEST_BITS, min(events.bit_length() + MORE_BITS, MOST_BITS))
+
+    def _hash(self, rows: int, numbers: Numbers) -> None:
+        """Go over to a table: the codes that were given out stay what they are."""
+        given = np.arange(0 if self._digits is None else self.size, dtype=np.int64)
+        self._table = _empty(max(ROOM, 2 * len(given)), rows)
+        self.size = len(self._table.used)
+        self._most = _most_used(self.size)
+        if self._digits is not None:
+            keys = [
+                (given >> shift & ((1 << bits) - 1)) + least
+                for least, bits, shift in self._digits.tolist()
+            ]
+            used = np.full(len(given), numbers[0] if len(numbers) else 0)
+            self._encode(np.stack(keys), used, given.copy())
+
+    def _encode(self, rows: Numbers, numbers: Numbers, codes: Numbers) -> None:
+        start, keys = 0, frozen(rows)
+        while True:
+            assert self._table is not None
+            start = encode(keys, numbers, self._table, start, codes)
+            if start == len(codes):
+                return
+            self.size = 2 * len(self._table.used)
+            self._most = _most_used(self.size)
+            self._table = self._rebuild(self._table, self.size, 0)
+
+    @staticmethod
+    def _rebuild(old: KeyTable, room: int, horizon: int) -> KeyTable:
+        """A table of some room, with the keys that are used from an event on."""
+        table = _empty(room, len(old.keys))
+        recycle(old, horizon, table)
+        return table
+
+
+def counts_from_zero(least: int) -> bool:
+    """Whether codes begin at 0 where no key is less so far: the least may be still to come."""
+    return 0 <= least < WIDEST // 4
+
+
+def _used(table: KeyTable) -> int:
+    return int(table.sizes[0] - table.sizes[1])
+
+
+def _most_used(room: int) -> int:
+    return room * 3 // 4
+
+
+def _power(least: int) -> int:
+    """The first power of two that is not less."""
+    return 1 << (least - 1).bit_length()
+
+
+def _bits(least: int, most: int) -> int:
+    return max(most - least, 1).bit_length()
+
+
+def _empty(room: int, rows: int) -> KeyTable:
+    return KeyTable(
+        np.full(4 * room, NOTHING, np.int64),
+        np.zeros((rows, room), np.int64),
+        np.full(room, NOTHING, np.int64),
+        np.zeros(room, np.int64),
+        np.zeros(2, np.int64),
+    )
+
+
+class TextCodes:
+    """Codes of strings, where they come with ever new dictionaries; also used again."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._used = np.zeros(0, np.int64)
+        self._free: list[int] = []
+        self._most = ROOM
+
+    def codes(self, texts: list[str], last: int) -> Numbers:
+        """The codes of distinct strings that some event up to a number has."""
+        found = np.fromiter(map(self._code, texts), np.int64, len(texts))
+        if len(self._texts) > len(self._used):
+            longer = np.zeros(2 * len(self._texts), np.int64)
+            longer[: len(self._used)] = self._used
+            self._used = longer
+        self._used[found] = last
+        return found
+
+    def _code(self, text: str) -> int:
+        code = self._codes.get(text)
+        if code is None:
+            if self._free:
+                code = self._free.pop()
+                self._texts[code] = text
+            else:
+                code = len(self._texts)
+                self._texts.append(text)
+            self._codes[text] = code
+        return code
+
+    def recycle(self, horizon: int) -> None:
+        """Give up the codes of strings that no event from this one on has, once they are many."""
+        if len(self._codes) <= self._most:
+            return
+        for text, code in list(self._codes.items()):
+            if self._used[code] < horizon:
+                del self._codes[text]
+                self._free.append(code)
+        self._most = max(ROOM, 2 * len(self._codes))
+
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        return {
+            "texts": list(self._codes),
+            "codes": np.array(list(self._codes.values()), np.int64),
+            "used": self._used[: len(self._texts)],
+            "free": np.array(self._free, np.int64),
+            "most": self._most,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self._codes = dict(zip(saved["texts"], saved["codes"].tolist(), strict=True))
+        self._used, self._free = saved["used"], saved["free"].tolist()
+        self._texts = [""] * (len(self._codes) + len(self._free))
+        for text, code in self._codes.items():
+            self._texts[code] = text
+        self._most = saved["most"]

@@ -1,0 +1,68 @@
+"""Small batches as kernels read them: where they lie in memory, without an object for each column.
+
+To make pyarrow's objects of the columns of a batch takes longer than all that is done with a few
+hundred rows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from sase.engine.columns.batch_decoder import Place, Quick
+from sase.engine.columns.chunks import INTEGERS
+from sase.engine.kernels.jit.arrow_memory import FIELDS, RELEASE, form_of
+from sase.engine.kernels.scan.fused_scan import FORM
+from sase.engine.kernels.scan.straight import AT
+
+# Of more columns than these only those that are needed are exported.
+FEW = 12
+
+
+class Described:
+    """The place where Arrow describes a batch for kernels, as long as they look at it."""
+
+    def __init__(self) -> None:
+        self._array = np.zeros(FIELDS, np.int64)
+        self.address = self._array.ctypes.data
+        self._release: tuple[int, Callable[[int], None]] | None = None
+
+    def hold(self, batch: pa.RecordBatch) -> None:
+        """Describe a batch, of which nothing is copied."""
+        batch._export_to_c(self.address)
+
+    def let_go(self) -> None:
+        """Give back what the description holds."""
+        address = int(self._array[RELEASE])
+        if self._release is None or self._release[0] != address:
+            self._release = (address, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address))
+        self._release[1](self.address)
+
+
+class Exported(Described):
+    """Batches of a schema, of which one at a time is described."""
+
+    def __init__(self, quick: Quick, keys: tuple[Place, ...]) -> None:
+        super().__init__()
+        columns = [place.at for place in (quick.time, quick.type, *keys)]
+        is_wide = len(quick.schema) > FEW
+        self._selected = columns if is_wide else None
+        places = range(len(columns)) if is_wide else columns
+        forms = [_form(quick.schema.field(column).type) for column in columns]
+        # Of each column its form, where its numbers lie in the last batch, and its place.
+        self.columns = np.zeros((len(columns), 3), np.int64)
+        self.columns[:, FORM], self.columns[:, AT] = forms, places
+
+    def hold(self, batch: pa.RecordBatch) -> None:
+        """Describe the columns of a batch that are needed, or all if they are few."""
+        super().hold(batch if self._selected is None else batch.select(self._selected))
+
+
+def _form(kind: pa.DataType) -> int:
+    """How the numbers of a column are stored, or the indexes into its dictionary."""
+    kind = kind.index_type if pa.types.is_dictionary(kind) else kind
+    stored = INTEGERS.get(kind.id, np.dtype(np.int64))
+    return form_of(8 * stored.itemsize, is_signed=stored.kind == "i")

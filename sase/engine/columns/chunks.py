@@ -1,0 +1,82 @@
+"""The chunks of a column as NumPy arrays over their own buffers, whatever their layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+from sase.engine.columns.events import Mask
+from sase.engine.columns.gather import unrolled
+
+# What Arrow stores as the integers that NumPy knows, by the number of the type.
+INTEGERS = {pa.from_numpy_dtype(name).id: np.dtype(name) for name in "bBhHiIlL"}
+
+
+class Piece(NamedTuple):
+    """A chunk of a column, and the input row at which it begins."""
+
+    array: pa.Array
+    row: int
+
+
+def pieces(chunks: Sequence[pa.Array], row: int) -> list[Piece]:
+    """Chunks that follow each other, from an input row on; without runs, and without empty ones."""
+    found = []
+    for chunk in chunks:
+        if len(chunk):
+            found.append(Piece(unrolled(chunk), row))
+            row += len(chunk)
+    return found
+
+
+def storage(array: pa.Array, dtype: DTypeLike) -> NDArray[Any]:
+    """The numbers of an array as they lie in its buffer, those under NULLs included."""
+    width = np.dtype(dtype).itemsize
+    found: NDArray[Any] = np.frombuffer(
+        array.buffers()[1], dtype, count=len(array), offset=array.offset * width
+    )
+    return found if found.flags.aligned else found.copy()  # as it may come over a wire
+
+
+def bits(buffer: pa.Buffer, offset: int, length: int) -> Mask:
+    """A range of a bitmap."""
+    begin, end = offset // 8, (offset + length + 7) // 8
+    unpacked = np.unpackbits(np.frombuffer(buffer, np.uint8)[begin:end], bitorder="little")
+    return unpacked[offset % 8 : offset % 8 + length].view(np.bool_)
+
+
+def valid(array: pa.Array) -> Mask | None:
+    """Where an array has values; None if everywhere."""
+    if array.null_count == 0:
+        return None
+    if pa.types.is_null(array.type):
+        return np.zeros(len(array), np.bool_)
+    return bits(array.buffers()[0], array.offset, len(array))
+
+
+def all_valid(column: Sequence[Piece]) -> Mask | None:
+    """Where a column has values; None if everywhere."""
+    parts = [valid(piece.array) for piece in column]
+    if all(part is None for part in parts):
+        return None
+    whole = [
+        np.ones(len(piece.array), np.bool_) if part is None else part
+        for piece, part in zip(column, parts, strict=True)
+    ]
+    return joined(whole, np.bool_)
+
+
+def joined(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
+    """Arrays one after the other, converted while they are copied; one that fits is not copied."""
+    if len(parts) == 1:
+        return parts[0].astype(dtype, copy=False)
+    whole = np.empty(sum(map(len, parts)), dtype)
+    end = 0
+    for part in parts:
+        begin, end = end, end + len(part)
+        whole[begin:end] = part
+    return whole

@@ -1,0 +1,113 @@
+"""What is known of events before any is read, for the binding of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sase.binding import EventType, Schema
+from sase.binding.schema import Attributes
+from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.engine.columns.coercion import mended_to_describe
+from sase.engine.columns.data_types import finest
+from sase.engine.columns.declared_types import Declaration, Types, declaration
+from sase.engine.columns.input import Input, Inputs, opened
+from sase.engine.columns.roles import missing, require
+from sase.engine.columns.time_column import time_type
+from sase.errors import SchemaError
+
+
+def describe(
+    events: object,
+    *,
+    time: str = "ts",
+    type: str | None = "type",
+    seq: str | None = None,
+    types: Types = None,
+    time_unit: str | None = None,
+    mends: bool = False,
+) -> Schema:
+    """The schema of events: their types, the columns, and what time counts.
+
+    Columns of dicts that hold values of several types have none, or if `mends` that which counts
+    where the rows of the others go into quarantine.
+    """
+    inputs = opened(events, keeps_rows=mends)
+    if mends:
+        inputs = mended_to_describe(inputs, time=time, type=type, seq=seq)
+    clock = _clock(inputs, time, time_unit)
+    if seq is not None:
+        require(inputs, seq, "seq")
+    if inputs.typed:
+        if types is not None:
+            raise SchemaError("a dict of events gives the types: leave out  types=…")
+        found = tuple(
+            EventType(table.type_name or "", _attributes(inputs, table, {time: clock}))
+            for table in inputs.tables
+        )
+        return Schema(types=found, time=time, type=None, seq=seq, time_unit=time_unit)
+    (table,) = inputs.tables
+    declared = declaration(types, type)
+    if declared.type is not None:
+        require(inputs, declared.type, "type")
+    return Schema(
+        types=_event_types(table, declared, {time: clock}),
+        columns=_attributes(inputs, table, {time: clock}) if declared.is_wide else None,
+        time=time,
+        type=declared.type,
+        seq=seq,
+        time_unit=time_unit,
+        definitions=declared.definitions,
+    )
+
+
+def _clock(inputs: Inputs, time: str, time_unit: str | None) -> DataType:
+    """The type of the timestamps, for which the unit makes sense."""
+    found = time_type(inputs, time)
+    if time_unit is not None and found.kind in (Kind.FLOAT, Kind.TIMESTAMP):
+        counts = "seconds" if found.kind is Kind.FLOAT else "their own unit"
+        raise SchemaError(
+            f"time_unit says what integers count, and `{time}` has the type {found}, which counts"
+            f" {counts}: leave it out"
+        )
+    return found
+
+
+def _attributes(inputs: Inputs, table: Input, known: Mapping[str, DataType]) -> Attributes | None:
+    """The columns of a table, each as fine as that of its name and kind in any table."""
+    if table.is_open:
+        return None
+    own = {name: table.type_of(name) or UNKNOWN for name in table.names}
+    return tuple((name, known.get(name) or _finest(inputs, name, own[name])) for name in own)
+
+
+def _finest(inputs: Inputs, name: str, own: DataType) -> DataType:
+    found = (table.type_of(name) for table in inputs.tables)
+    return finest([own, *(t for t in found if t is not None and t.kind is own.kind)])
+
+
+def _event_types(
+    table: Input, declared: Declaration, known: Mapping[str, DataType]
+) -> tuple[EventType, ...] | None:
+    """The types as far as they are known, those that a dictionary holds among them."""
+    if declared.definitions:
+        return None
+    if declared.attributes:
+        return tuple(
+            EventType(name, None if listed is None else _listed(table, name, listed, known))
+            for name, listed in declared.attributes.items()
+        )
+    names = None if declared.type is None else table.dictionary_of(declared.type)
+    return tuple(map(EventType, names)) if names else None
+
+
+def _listed(
+    table: Input, type_name: str, names: Sequence[str], known: Mapping[str, DataType]
+) -> Attributes:
+    """The attributes that a type declares, of the columns that there are."""
+    found = dict(known)
+    for name in names:
+        data_type = table.type_of(name)
+        if data_type is None:
+            missing(table, name, f"column `{name}`, which type `{type_name}` should have")
+        found.setdefault(name, data_type)
+    return tuple(found.items())

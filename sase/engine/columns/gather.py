@@ -1,0 +1,119 @@
+"""Single values of columns, taken out of chunks of any layout and brought to one type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from sase.engine.columns.data_types import common_type
+from sase.engine.columns.events import Int64s
+
+
+def gathered(chunks: list[pa.Array], places: Int64s) -> pa.ChunkedArray:
+    """The values at some places; chunk by chunk, since Arrow would first make all chunks one."""
+    if len(chunks) == 1 or not len(places):
+        return pa.chunked_array([chunks[0].take(pa.array(places))])
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    of_chunk = np.searchsorted(ends, places, "right")
+    order = np.argsort(of_chunk, kind="stable")
+    used, starts = np.unique(of_chunk[order], return_index=True)
+    parts = [
+        chunks[number].take(pa.array(rows - (ends[number] - len(chunks[number]))))
+        for number, rows in zip(used, np.split(places[order], starts[1:]), strict=True)
+    ]
+    if len(parts) < 2:
+        return pa.chunked_array(parts, chunks[0].type)
+    whole = pa.chunked_array(unifiable(parts)).unify_dictionaries().combine_chunks()
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return pa.chunked_array([whole.take(pa.array(back))])
+
+
+def unifiable(parts: list[pa.Array]) -> list[pa.Array]:
+    """The same with no NULL among the values of a dictionary, which Arrow does not unify."""
+    if not any(pa.types.is_dictionary(part.type) and part.dictionary.null_count for part in parts):
+        return parts
+    again = [part.dictionary_decode().dictionary_encode() for part in parts]
+    return [indexed(each, part.type) for each, part in zip(again, parts, strict=True)]
+
+
+def indexed(coded: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.DictionaryArray:
+    """A dictionary with indexes of another type, and ordered if that is."""
+    indexes = coded.indices.cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indexes, coded.dictionary, ordered=kind.ordered)
+
+
+def alike(chunks: list[pa.Array]) -> list[pa.Array]:
+    """The chunks with one type: of integers and floats floats, the nearest; else of strings."""
+    kinds = list(dict.fromkeys(chunk.type for chunk in chunks))
+    known = [kind for kind in kinds if not pa.types.is_null(kind)]
+    if len(kinds) == 1 or not known:
+        return chunks
+    target = known[0] if len(known) == 1 else common_type(known) or pa.string()
+    if pa.types.is_float32(target) and any(map(pa.types.is_decimal, known)):
+        target = pa.float64()
+    return [_cast(chunk, target) for chunk in chunks]
+
+
+def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
+    """A chunk of another type, each value the nearest one."""
+    if pa.types.is_decimal(chunk.type) and pa.types.is_floating(target):
+        return chunk.cast(pa.string()).cast(target)  # directly it is often the one beside
+    if pa.types.is_timestamp(chunk.type) and chunk.type.tz and pa.types.is_string(target):
+        chunk = chunk.cast(pa.timestamp(chunk.type.unit, "UTC"))  # whatever zone shows it
+    try:
+        return chunk.cast(target, safe=False)
+    except pa.ArrowNotImplementedError:  # nested ones have no text of Arrow's
+        texts = [None if value is None else str(value) for value in chunk.to_pylist()]
+        return pa.array(texts, target)
+
+
+# ---------------------------------------------------------------- what Arrow takes
+
+
+def takeable(chunk: pa.Array) -> pa.Array:
+    """A chunk of which Arrow can take single values: it cannot of runs, nor of views."""
+    chunk = unrolled(chunk)
+    kind = _without_views(chunk.type)
+    if kind == chunk.type:
+        return chunk
+    if "list_view" in str(chunk.type):  # which Arrow casts to other values
+        return pa.array(chunk.to_pylist(), kind)
+    return chunk.cast(kind)
+
+
+def unrolled(array: pa.Array) -> pa.Array:
+    """A chunk without runs; Arrow's own way does not know every type of value."""
+    if array.type.id != _RUNS:
+        return array
+    rows = np.arange(array.offset, array.offset + len(array))
+    runs = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")
+    return takeable(array.values).take(pa.array(runs))
+
+
+_RUNS = pa.run_end_encoded(pa.int32(), pa.int8()).id
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_without_views(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_without_views(kind.key_type), _without_views(kind.item_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_without_views(kind.value_type), kind.list_size)
+    for is_list, made in _LISTS.items():
+        if is_list(kind) and (within := _without_views(kind.value_type)) != kind.value_type:
+            return made(kind.value_field.with_type(within))
+    return kind
+
+
+_LISTS = {
+    pa.types.is_list: pa.list_,
+    pa.types.is_large_list: pa.large_list,
+    pa.types.is_list_view: pa.list_,
+    pa.types.is_large_list_view: pa.large_list,
+}

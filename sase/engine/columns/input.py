@@ -1,0 +1,271 @@
+"""What a caller may give as events, brought to tables that Arrow reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.engine.columns.data_types import data_type
+from sase.engine.columns.origin import FilePart
+from sase.engine.columns.pandas_frame import is_of_pandas, table_of_frame
+from sase.engine.columns.python_rows import Row, table_of_rows
+from sase.errors import DataError, SchemaError
+
+Chunks = list[pa.Array]
+# The rows of a small batch.
+SMALL = 1 << 14
+# Reasons why values of a column are none of it, each with the rows of the table.
+Misfits = tuple[tuple[str, NDArray[np.int64]], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """One table of events, or a reader of one; `type_name` is set where it holds one type only."""
+
+    source: Any  # a pyarrow Table, RecordBatch or RecordBatchReader
+    type_name: str | None = None
+    # Columns of which Arrow could make nothing: an error only for those that are asked for.
+    unreadable: Mapping[str, DataError] = field(default_factory=dict)
+    # The files that it was read from.
+    files: tuple[FilePart, ...] = ()
+    # Whether it was made of dicts, in which what is NULL may be left out.
+    is_sparse: bool = False
+    # Dicts as they were given, of a frame those columns that Arrow cannot read, where they are to
+    # be mended; once they are, in which rows they do not hold what was given, and of all such
+    # columns what was.
+    rows: Sequence[Row] | None = None
+    misfits: Mapping[str, Misfits] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [*self.source.schema.names, *self.unreadable]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is nothing that could say which columns there are: an empty list."""
+        return not (self.source.schema.names or self.is_lazy or self.source.num_rows)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the rows are still to be read, and can be read once only."""
+        return isinstance(self.source, pa.RecordBatchReader)
+
+    def index(self, name: str) -> int | None:
+        """The place of a column, if there is such a one."""
+        index: int = self.source.schema.get_field_index(name)
+        if index >= 0:
+            return index
+        if name in self.source.schema.names:
+            raise SchemaError(f"{self.where}there are several columns `{name}`: rename all but one")
+        return None
+
+    def type_of(self, name: str) -> DataType | None:
+        """The type of a column, None if there is no such one."""
+        index = self.index(name)
+        if index is not None:
+            return data_type(self.source.schema.field(index).type)
+        if name in self.unreadable:
+            return DataType(Kind.OTHER)
+        return UNKNOWN if self.is_open else None
+
+    def arrow_type(self, name: str) -> str:
+        """The type of a column in Arrow's words."""
+        return str(self.source.schema.field(self.index(name)).type)
+
+    def dictionary_of(self, name: str) -> list[str] | None:
+        """The values that a column can have, where a dictionary says so without reading it."""
+        index = self.index(name)
+        if index is None or self.is_lazy:
+            return None
+        column = self.source.column(index)
+        if not pa.types.is_dictionary(column.type):
+            return None
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        values = [value for chunk in chunks for value in chunk.dictionary.to_pylist()]
+        return [value for value in dict.fromkeys(values) if value is not None]
+
+    def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
+        """The number of rows, and the chunks of the columns at these places, by their names."""
+        source = self.source
+        if isinstance(source, pa.RecordBatch):
+            return source.num_rows, {name: [source.column(i)] for name, i in indexes.items()}
+        if isinstance(source, pa.Table):
+            chunks = {name: source.column(i).chunks for name, i in indexes.items()}
+            return source.num_rows, chunks
+        return self._drained(indexes)
+
+    def _drained(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
+        rows, chunks = 0, {name: Chunks() for name in indexes}
+        try:
+            for batch in self.source:
+                rows += batch.num_rows
+                for name, index in indexes.items():
+                    chunks[name].append(batch.column(index))
+        except pa.ArrowException as problem:
+            message = f"{self.where}the events cannot be read beyond row {rows}: {problem}"
+            raise DataError(message) from problem
+        return rows, chunks
+
+    @property
+    def where(self) -> str:
+        """The beginning of a message that concerns this input."""
+        return f"in the events of type `{self.type_name}` " if self.type_name is not None else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """All tables of events; `typed` if each holds one type, given by its name."""
+
+    tables: tuple[Input, ...]
+    typed: bool = False
+
+    def drained(self) -> Inputs:
+        """The same with everything in memory: a reader can be read once only."""
+        if not any(table.is_lazy for table in self.tables):
+            return self
+        return replace(self, tables=tuple(map(_in_memory, self.tables)))
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are; a reader must have been drained."""
+        return sum(table.source.num_rows for table in self.tables)
+
+    def emptied(self) -> Inputs:
+        """The columns without any row."""
+        return Inputs(
+            tuple(
+                Input(table.source.slice(0, 0), table.type_name, is_sparse=table.is_sparse)
+                for table in self.tables
+            ),
+            self.typed,
+        )
+
+    @property
+    def numbers(self) -> NDArray[np.int64] | None:
+        """The numbers of the rows, where files were read in part; None if they are counted."""
+        files = self.tables[0].files if len(self.tables) == 1 else ()
+        ends = accumulate((part.rows for part in files), initial=0)
+        if all(part.number == end for part, end in zip(files, ends, strict=False)):
+            return None
+        ranges = [np.arange(part.number, part.number + part.rows) for part in files]
+        return np.concatenate(ranges)
+
+    @property
+    def columns(self) -> list[object]:
+        """What inputs have in common whose columns are the same; comparable, not hashable."""
+        return [
+            (t.type_name, t.source.schema, t.is_open, t.is_sparse, t.unreadable)
+            for t in self.tables
+        ]
+
+
+def _in_memory(table: Input) -> Input:
+    if not table.is_lazy:
+        return table
+    try:
+        return replace(table, source=table.source.read_all())
+    except pa.ArrowException as problem:
+        raise DataError(f"{table.where}the events cannot be read: {problem}") from problem
+
+
+def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
+    """Events of any kind; opened ones come back as they are.
+
+    Columns of dicts can be mended later if the dicts are kept.
+    """
+    if isinstance(events, Inputs):
+        return events
+    if not isinstance(events, Mapping):
+        return Inputs((_input(events, None, keeps_rows),))
+    for name in events:
+        if not isinstance(name, str):
+            raise DataError(f"a dict of events names their types, and {name!r} is no name")
+    tables = tuple(_input(table, name, keeps_rows) for name, table in events.items())
+    return Inputs(tables, typed=True)
+
+
+def as_batch(events: Any) -> Any:
+    """A small table of one chunk as the batch that it is: there is a short way for those."""
+    if isinstance(events, pa.Table) and 0 < events.num_rows <= SMALL:
+        batches = events.to_batches()
+        return batches[0] if len(batches) == 1 else events
+    return events
+
+
+def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
+    if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return Input(as_batch(events), type_name)
+    if isinstance(events, pa.Schema):
+        return Input(events.empty_table(), type_name)
+    if isinstance(events, str | PathLike):
+        return _of_files(events, type_name)
+    if isinstance(events, list | tuple) and all(isinstance(row, Mapping) for row in events):
+        batch, unreadable = table_of_rows(events, type_name)
+        rows = events if keeps_rows else None
+        return Input(batch, type_name, unreadable, rows=rows, is_sparse=True)
+    try:
+        if hasattr(events, "__arrow_c_stream__"):
+            # What has a length is in memory, a data frame: its dictionaries are known at once.
+            imported = pa.table if hasattr(events, "__len__") else pa.RecordBatchReader.from_stream
+            return Input(as_batch(imported(events)), type_name)
+        if hasattr(events, "__arrow_c_array__"):
+            return Input(pa.record_batch(events), type_name)
+    except (pa.ArrowException, ValueError) as problem:
+        if is_of_pandas(events):
+            return _of_frame(events, type_name, keeps_rows)
+        raise DataError(f"Arrow cannot read these events: {problem}") from problem
+    raise DataError(_cannot_be(events, type_name))
+
+
+def _of_frame(frame: object, type_name: str | None, keeps_rows: bool) -> Input:
+    where = Input(None, type_name).where
+    batch, unreadable, rows = table_of_frame(frame, where, type_name)
+    return Input(batch, type_name, unreadable, rows=rows if keeps_rows else None)
+
+
+def _of_files(path: str | PathLike[str], type_name: str | None) -> Input:
+    """Files as a whole; a run that has no other input reads only the columns that it needs."""
+    from sase.engine.sources import open_files
+    from sase.engine.sources.type_inference import settle
+
+    files = open_files(path)
+    settle(files, (), shows_all=True, judges=False)
+    table, counts = files.table(n for n in files.schema.names if n not in files.conflicts)
+    odd = {name: DataError(str(problem)) for name, problem in files.conflicts.items()}
+    return Input(table, type_name, odd, files=counts)
+
+
+def _cannot_be(events: object, type_name: str | None) -> str:
+    given, remedy = f"of type {type(events).__name__}", ""
+    if isinstance(events, list | tuple):
+        odd = next(row for row in events if not isinstance(row, Mapping))
+        given += f", with a member of type {type(odd).__name__}"
+        if isinstance(odd, str | PathLike):
+            remedy = ": give the folder of these files, or a pattern such as 'logs/*.csv'"
+        elif hasattr(odd, "__arrow_c_stream__") or hasattr(odd, "__arrow_c_array__"):
+            remedy = ": make one table of them, such as  pyarrow.concat_tables(…)"
+    elif type(events).__name__ == "LazyFrame":
+        remedy = ": give  events.collect()"
+    elif isinstance(events, Iterable) and not isinstance(events, bytes):
+        remedy = ": if these are dicts, give  list(events)"
+    if type_name is not None:
+        return (
+            f"a dict of events gives each type a table, and `{type_name}` is {given}: if these are"
+            " the columns of one table, make one with  pyarrow.table(…)"
+        )
+    if remedy:
+        return f"these events are {given}{remedy}"
+    return (
+        f"these events are {given}: give the path of files, a pyarrow table, batch or reader, a"
+        " data frame, a list of dicts, or a dict of type name → one of these"
+    )

@@ -1,0 +1,259 @@
+"""From an input to Events: only the columns that a query names, in stream order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sase.binding import Schema
+from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
+from sase.engine.columns.batch_decoder import Quick
+from sase.engine.columns.coercion import mended_to_load
+from sase.engine.columns.events import Classify, Column, Events, Int64s
+from sase.engine.columns.faults import Refused
+from sase.engine.columns.input import Input, Inputs, opened
+from sase.engine.columns.numbers import number_column
+from sase.engine.columns.order import looked_at, stream_order
+from sase.engine.columns.projection import Reading, read
+from sase.engine.columns.resolve import Known, Resolved, resolve
+from sase.engine.columns.strings import Dictionaries, string_column
+from sase.engine.columns.time_column import read_times
+from sase.engine.columns.type_codes import (
+    Typed,
+    no_types,
+    one_type,
+    types_by_column,
+    types_by_table,
+)
+from sase.errors import SchemaError
+
+NO_SEQ = "every event needs one beside its time; fill it in, or leave the row out"
+
+
+def load(
+    events: object,
+    schema: Schema,
+    columns: Iterable[str],
+    *,
+    classify: Classify | None = None,
+    on_bad_row: str = "error",
+) -> Events:
+    """The events of an input with the columns named, sorted where they are not.
+
+    `classify` gives the types where conditions define them. A reader is read to its end. A bad row
+    is an error, or with "quarantine" left out and named in `refused`.
+    """
+    return Loader(schema, columns, classify=classify, on_bad_row=on_bad_row).load(events)
+
+
+class Loader:
+    """Loads one input after the other, and finds out about equal columns and dictionaries once.
+
+    What is `made` of columns is also there for others that load for the same plan.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        columns: Iterable[str],
+        *,
+        classify: Classify | None = None,
+        on_bad_row: str = "error",
+        check: Callable[[Known], object] = lambda known: None,
+        made: dict[Hashable, Any] | None = None,
+    ) -> None:
+        if schema.definitions and classify is None:
+            raise ValueError("conditions define the types of events: loading needs `classify`")
+        self.schema = schema
+        self.names = tuple(dict.fromkeys(columns))
+        self.quarantines = on_bad_row == "quarantine"
+        self._classify = classify if schema.definitions else None
+        # The columns of the last input, and what they become: for all who load the same for a plan.
+        self._made: dict[Hashable, Any] = {} if made is None else made
+        self._resolved: tuple[list[object], Resolved] | None = None
+        # What the columns of all inputs held, and what else there is to say against that.
+        self._check = check
+        self.known: Known = {}
+        # Seconds as floats are whole microseconds in what is known; this is what was given.
+        self.time: DataType = schema.time_type
+        self.quick: Quick | None = None
+        self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
+
+    def opened(self, events: object) -> Inputs:
+        """The tables of events, the columns of dicts mended if bad rows are to be left out."""
+        if not self.quarantines:
+            return opened(events)
+        return mended_to_load(opened(events, keeps_rows=True), self.schema, self.names)
+
+    def saved(self) -> list[Any]:
+        """What the columns held, and what time is, as plain values."""
+        found = [*self.known.items(), ((None, self.schema.time), self.time)]
+        return [
+            [type_name, name, each.kind.value, each.resolution, each.scale]
+            for (type_name, name), each in found
+        ]
+
+    def restore(self, saved: list[Any]) -> None:
+        """Go on from what was saved."""
+        *found, (_, self.time) = [
+            ((type_name, name), DataType(Kind(kind), resolution, scale))
+            for type_name, name, kind, resolution, scale in saved
+        ]
+        self.known = dict(found)
+
+    def load(self, events: object, threads: int = 1) -> Events:
+        """The events of an input."""
+        inputs = self.opened(events)
+        table = inputs.tables[0] if len(inputs.tables) == 1 and not inputs.typed else None
+        if table is not None and self.quick is not None and self.quick.fits(table):
+            found = self.quick.load(table.source)
+            return self._load(inputs, threads) if found is None else found
+        loaded = self._load(inputs, threads)
+        self.quick = None if table is None else self._short_way(table)
+        return loaded
+
+    def _short_way(self, table: Input) -> Quick | None:
+        """How to load more batches like this one."""
+        schema = self.schema
+        if schema.definitions or schema.seq or schema.type is None or table.is_open:
+            return None
+        if not isinstance(table.source, pa.RecordBatch) or table.unreadable or table.misfits:
+            return None
+        assert self._resolved is not None
+        return Quick.of(
+            table,
+            self._resolved[1],
+            (schema.time, schema.type),
+            self._dictionaries,
+            with_time=schema.time in self.names,
+        )
+
+    def _load(self, inputs: Inputs, threads: int) -> Events:
+        """The events of an input, by the long way."""
+        resolved = self._resolve(inputs)
+        reading = read(inputs, resolved.indexes)
+        reading.note_misfits()
+        ts = read_times(reading, self.schema.time, resolved.time)
+        with looked_at(ts, threads) as is_rising:
+            types, type_names = self._types(reading)
+            seq = self._sequence(reading)
+            columns = self._columns(reading, resolved, ts)
+            refused = self._judged(reading) if reading.faults else None
+            if refused is None:
+                order, tie = stream_order(ts, seq, is_rising)
+            else:
+                good = refused.others(len(ts))
+                order, tie = stream_order(ts[good], None if seq is None else seq[good])
+                order = good if order is None else good[order]
+        loaded = Events(
+            ts, resolved.resolution_ns, types, type_names, *columns, tie=tie, refused=refused
+        )
+        if order is not None:
+            loaded = loaded.in_order(order)
+        if self._classify is not None:
+            types, type_names = self._classify(loaded)
+            loaded = replace(loaded, types=types, type_names=type_names)
+        self._know(self._found(resolved))
+        self.time = self.time if resolved.time == UNKNOWN else resolved.time
+        return loaded
+
+    def _resolve(self, inputs: Inputs) -> Resolved:
+        """The columns of the input, found before if the last one had the same."""
+        key = inputs.columns
+        if self._resolved is None or self._resolved[0] != key:
+            before = self._made.get((Loader, self.names))
+            if before is None or before[0] != key:
+                before = key, resolve(inputs, self.schema, self.names)
+                self._made[Loader, self.names] = before
+            self._check_types(self._found(before[1]))
+            self._resolved = before
+        return self._resolved[1]
+
+    def _check_types(self, found: Known) -> None:
+        """Refuse columns that hold what is in no order with what came before under their name."""
+        for (type_name, name), data_type in found.items():
+            for (other, same), before in self.known.items():
+                is_same = same == name and (None in (type_name, other) or type_name == other)
+                if is_same and not before.compares_with(data_type):
+                    raise SchemaError(
+                        f"`{name}` is {data_type.described()} here, and the events before had it as"
+                        f" {before.described()}: cast the column"
+                    )
+        self._check(self.known | found)
+
+    def _know(self, found: Known) -> None:
+        """Remember what columns held: numbers of several kinds are what holds them all."""
+        both = {key: merged([self.known.get(key, each), each]) for key, each in found.items()}
+        if not both.items() <= self.known.items():
+            self.known = self.known | both
+
+    def _found(self, resolved: Resolved) -> Known:
+        """What the columns of an input hold."""
+        return {(None, self.schema.time): _told(resolved.time)} | resolved.known
+
+    def _judged(self, reading: Reading) -> Refused:
+        """The bad rows, if they may be left out."""
+        schema = self.schema
+        keys = [name for name in (schema.time, schema.type, schema.seq) if name is not None]
+        columns = list(dict.fromkeys([*keys, *self.names]))
+        if not self.quarantines:
+            raise reading.faults.error(columns)
+        return reading.faults.refused(columns, sum(reading.counts))
+
+    def _types(self, reading: Reading) -> Typed:
+        """The type of each row, by whichever of the ways there are."""
+        schema = self.schema
+        if schema.definitions:
+            return no_types(sum(reading.counts))
+        if reading.inputs.typed:
+            return types_by_table(reading)
+        if schema.type is not None:
+            return types_by_column(reading, schema.type, self._dictionaries["type", schema.type])
+        if schema.type_names is not None and len(schema.type_names) == 1:
+            return one_type(sum(reading.counts), schema.type_names[0])
+        raise SchemaError(
+            "the events have no type: name the column with  type=…  , or the one type that all have"
+            ' with  type=None, types=["Name"]'
+        )
+
+    def _sequence(self, reading: Reading) -> Int64s | None:
+        """The sequence numbers of all rows."""
+        name = self.schema.seq
+        if name is None:
+            return None
+        column = number_column(name, reading.pieces(name), INTEGER, reading.faults)
+        if column.valid is not None:
+            reading.faults.refuse(name, np.flatnonzero(~column.valid), NO_SEQ)
+        return column.values
+
+    def _columns(
+        self, reading: Reading, resolved: Resolved, ts: Int64s
+    ) -> tuple[dict[str, Column], dict[tuple[str, str], Column]]:
+        """The columns by name, and those whose tables have several kinds of them by type, too."""
+        columns: dict[str, Column] = {}
+        by_type: dict[tuple[str, str], Column] = {}
+        for wanted in resolved.columns:
+            pieces = reading.pieces(wanted.name, wanted.within)
+            if wanted.type.kind is Kind.STRING:
+                column = string_column(pieces, self._dictionaries[wanted])
+            else:
+                column = number_column(
+                    wanted.name, pieces, wanted.type, reading.faults, widen=False
+                )
+            if wanted.type_names:
+                by_type |= dict.fromkeys(((t, wanted.name) for t in wanted.type_names), column)
+            else:
+                columns[wanted.name] = column
+        if self.schema.time in self.names:
+            columns[self.schema.time] = Column(_told(resolved.time), ts)
+        return columns, by_type
+
+
+def _told(time: DataType) -> DataType:
+    """The type of times as conditions see it: seconds as floats are whole microseconds."""
+    return INTEGER if time.kind is Kind.FLOAT else time

@@ -1,0 +1,136 @@
+"""Columns of numbers and times: int64 and float64 at the edge, whatever their width in Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.types import INTEGER, DataType, Kind
+from sase.engine.columns.chunks import INTEGERS, Piece, all_valid, bits, joined, storage, valid
+from sase.engine.columns.data_types import data_type, factor
+from sase.engine.columns.decimals import MOST_DIGITS, unscaled
+from sase.engine.columns.events import Column, Mask
+from sase.engine.columns.faults import Faults
+from sase.engine.columns.python_rows import INSTEAD_OF_GREAT
+
+INT64 = np.iinfo(np.int64)
+MOST_EXACT = 2**53  # every integer up to here is a float64
+DAY_MS = 86_400_000
+
+
+def number_column(
+    name: str, column: Sequence[Piece], target: DataType, faults: Faults, *, widen: bool = True
+) -> Column:
+    """A column of numbers or times as `target` says; one chunk may keep narrower integers."""
+    if target.kind is Kind.FLOAT:
+        return Column(target, *_without_nan(*raw_floats(name, column, faults)))
+    column = _decoded(column)
+    parts = [_integers(name, piece, target, faults) for piece in column]
+    is_kept = len(parts) == 1 and not widen
+    return Column(target, parts[0] if is_kept else joined(parts, np.int64), all_valid(column))
+
+
+def raw_floats(
+    name: str, column: Sequence[Piece], faults: Faults
+) -> tuple[NDArray[np.float64], Mask | None]:
+    """The floats of a column with the NaN among them, and where there are any."""
+    column = _decoded(column)
+    parts = [_floats(name, piece, faults) for piece in column]
+    return joined(parts, np.float64), all_valid(column)
+
+
+def _decoded(column: Sequence[Piece]) -> list[Piece]:
+    """A column without dictionaries, in which a number gains nothing and a NULL is hidden."""
+    return [
+        Piece(array.dictionary_decode(), row) if array.type.id == _DICTIONARY else Piece(array, row)
+        for array, row in column
+    ]
+
+
+_DICTIONARY = pa.dictionary(pa.int8(), pa.int8()).id
+
+
+def _integers(name: str, piece: Piece, target: DataType, faults: Faults) -> NDArray[Any]:
+    """A chunk as integers of some width, in the unit of the target."""
+    array, row = piece
+    known = _STORED.get(array.type.id)
+    if known is not None:
+        values = storage(array, known)
+    elif pa.types.is_null(array.type):
+        return np.zeros(len(array), np.int64)
+    elif pa.types.is_boolean(array.type):
+        return bits(array.buffers()[1], array.offset, len(array)).view(np.uint8)
+    elif pa.types.is_date64(array.type):
+        values = storage(array, np.int64) // DAY_MS
+    elif pa.types.is_uint64(array.type):
+        values = storage(array, np.int64)
+        _refuse(name, Piece(array, row), values < 0, faults, _TOO_GREAT)
+    else:
+        values, bad = unscaled(array)
+        _refuse(name, Piece(array, row), bad, faults, TOO_LONG)
+    if target.resolution is None and target.scale is None:
+        return values
+    return _scaled(name, Piece(array, row), values, target, faults)
+
+
+# What is stored as the integers that it stands for; uint64 may be more than fits.
+_STORED = {number: dtype for number, dtype in INTEGERS.items() if number != pa.uint64().id} | {
+    pa.date32().id: np.dtype(np.int32),
+    pa.timestamp("s").id: np.dtype(np.int64),
+    pa.duration("s").id: np.dtype(np.int64),
+}
+_TOO_GREAT = f"the greatest integer is {INT64.max}; {INSTEAD_OF_GREAT}"
+TOO_LONG = f"at most {MOST_DIGITS} digits can be read; round it, or give it as a float"
+
+
+def _scaled(
+    name: str, piece: Piece, values: NDArray[Any], target: DataType, faults: Faults
+) -> NDArray[Any]:
+    """Values brought to a finer unit, exactly."""
+    own = data_type(piece.array.type)
+    times = factor(own, target)
+    if times == 1:
+        return values
+    most = 10**MOST_DIGITS - 1 if own.kind is Kind.DECIMAL else INT64.max
+    bad = (values > most // times) | (values < -(most // times))
+    why = f"it does not fit beside columns of {target.described()}; give all the same resolution"
+    _refuse(name, piece, bad, faults, why)
+    # Beyond int64 nothing but zeros is left.
+    return values.astype(np.int64) * np.int64(times if times <= INT64.max else 1)
+
+
+def _floats(name: str, piece: Piece, faults: Faults) -> NDArray[Any]:
+    array = piece.array
+    if pa.types.is_floating(array.type):
+        return storage(array, f"f{array.type.bit_width // 8}")
+    values = _integers(name, piece, INTEGER, faults)
+    bad = (values > MOST_EXACT) | (values < -MOST_EXACT)
+    _refuse(name, piece, bad, faults, "no float has this value; give the column as floats")
+    return values
+
+
+def _without_nan(values: NDArray[Any], known: Mask | None) -> tuple[NDArray[Any], Mask | None]:
+    """NaN is NULL: the least of all values is NaN if one is, so most columns are read once."""
+    if len(values) == 0 or not np.isnan(values.min()):
+        return values, known
+    number = ~np.isnan(values)
+    both = number if known is None else number & known
+    # What stands under NULLs may be NaN and is no reason for a mask of its own.
+    return np.where(number, values, 0.0), both
+
+
+def _refuse(name: str, piece: Piece, bad: Mask, faults: Faults, why: str) -> None:
+    """Note the rows of the bad values that are not NULL."""
+    if not bad.any():
+        return
+    present = valid(piece.array)
+    rows = np.flatnonzero(bad if present is None else bad & present)
+    if len(rows):
+        scalar = piece.array[int(rows[0])]
+        # Python has no moments as fine, or as far, as Arrow's.
+        value = scalar.value if pa.types.is_temporal(scalar.type) else scalar.as_py()
+        faults.refuse(name, piece.row + rows, why, value)

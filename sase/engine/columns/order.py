@@ -1,0 +1,98 @@
+"""The order of the stream: a stable sort where it is needed, and who is simultaneous."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from sase.engine.columns.events import Int64s, Mask
+
+FEW_RUNS = 1000
+# So many times are compared before it is asked whether to go on. Threads compare many, where there
+# are enough to be worth starting them, and each has some shares of all.
+PIECE, MANY, ENOUGH, SHARES = 1 << 15, 1 << 18, 1 << 22, 4
+
+
+class Order(NamedTuple):
+    """The input row of each position, and the rank of its order key; None as in Events."""
+
+    rows: Int64s | None
+    tie: Int64s | None
+
+
+def stream_order(
+    ts: Int64s, seq: Int64s | None, is_rising: Callable[[], bool] | None = None
+) -> Order:
+    """The order of events by (ts), or (ts, seq); whether times rise may have been looked at."""
+    # Most inputs: sorted, and no two alike.
+    if _is_rising(ts, PIECE) if is_rising is None else is_rising():
+        return Order(None, None)
+    later = _later(ts, seq)
+    rows = None
+    back = _steps_back(ts, seq)
+    if back:
+        rows = np.lexsort((seq, ts)) if seq is not None else sorted_rows(ts, back)
+        later = _later(ts[rows], None if seq is None else seq[rows])
+    return Order(rows, None if later.all() else _ranks(later))
+
+
+@contextmanager
+def looked_at(ts: Int64s, threads: int) -> Iterator[Callable[[], bool]]:
+    """Whether each time is after the one before it, which threads find out meanwhile."""
+    if threads == 1 or len(ts) < ENOUGH:
+        yield partial(_is_rising, ts, PIECE)
+        return
+    shares = np.linspace(0, len(ts), SHARES * threads + 1, dtype=np.int64).tolist()
+    pieces = [ts[begin : end + 1] for begin, end in pairwise(shares)]
+    with ThreadPoolExecutor(threads) as pool:
+        found = pool.map(partial(_is_rising, size=MANY), pieces)
+        yield lambda: all(found)
+
+
+def _is_rising(ts: Int64s, size: int) -> bool:
+    """Whether each time is after the one before it, so many at once."""
+    from sase.engine.kernels.scan.admission import is_rising  # Numba, which takes long
+
+    ts = np.ascontiguousarray(ts)
+    return all(is_rising(ts[begin : begin + 1 + size]) for begin in range(0, len(ts) - 1, size))
+
+
+def _later(ts: Int64s, seq: Int64s | None) -> Mask:
+    """Whether each event but the first is strictly after the one before it."""
+    later: Mask = ts[1:] > ts[:-1]
+    if seq is not None and not later.all():
+        later |= (ts[1:] == ts[:-1]) & (seq[1:] > seq[:-1])
+    return later
+
+
+def _steps_back(ts: Int64s, seq: Int64s | None) -> int:
+    """How many events are before the one in the row above."""
+    back = ts[1:] < ts[:-1]
+    if seq is not None:
+        back |= (ts[1:] == ts[:-1]) & (seq[1:] < seq[:-1])
+    return int(np.count_nonzero(back))
+
+
+def sorted_rows(ts: Int64s, back: int) -> Int64s:
+    """The rows stably sorted by time.
+
+    Few sorted runs are merged. Otherwise it is several times faster to sort numbers than rows by
+    them, so time and row are packed into one, if both fit.
+    """
+    low, bits = int(ts.min()), len(ts).bit_length()
+    if back < FEW_RUNS or int(ts.max()) - low >= 2 ** (63 - bits):
+        return np.argsort(ts, kind="stable")
+    packed = np.sort(((ts - low) << bits) | np.arange(len(ts)))
+    return packed & ((1 << bits) - 1)
+
+
+def _ranks(later: Mask) -> Int64s:
+    ranks = np.zeros(len(later) + 1, np.int64)
+    np.cumsum(later, out=ranks[1:])
+    return ranks

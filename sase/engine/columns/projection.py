@@ -1,0 +1,67 @@
+"""The columns that are asked for, read from all tables one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+import pyarrow as pa
+
+from sase.engine.columns.chunks import Piece, pieces
+from sase.engine.columns.faults import Faults
+from sase.engine.columns.input import Chunks, Inputs
+from sase.engine.columns.origin import Origin
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How many rows each table has, and the chunks of its columns by name."""
+
+    inputs: Inputs
+    counts: tuple[int, ...]
+    chunks: tuple[Mapping[str, Chunks], ...]
+
+    @cached_property
+    def origin(self) -> Origin:
+        """Where each table begins, and each file of it."""
+        parts = [
+            (table.type_name, file, count if file is None else file.rows)
+            for table, count in zip(self.inputs.tables, self.counts, strict=True)
+            for file in table.files or [None]
+        ]
+        starts = accumulate((count for _, _, count in parts), initial=0)
+        names, files = tuple(name for name, _, _ in parts), tuple(file for _, file, _ in parts)
+        return Origin(names, tuple(starts)[: len(parts)], files)
+
+    @cached_property
+    def faults(self) -> Faults:
+        """What is found to be wrong with the rows while their columns are read."""
+        return Faults(self.origin)
+
+    def note_misfits(self) -> None:
+        """Note the rows whose values are none of their columns."""
+        if not any(table.misfits for table in self.inputs.tables):
+            return
+        for start, table in zip(self.origin.starts, self.inputs.tables, strict=True):
+            for name, misfits in table.misfits.items():
+                for why, rows in misfits:
+                    value = table.texts[name][int(rows[0])]
+                    self.faults.refuse(name, rows + start, why, value)
+
+    def pieces(self, name: str, within: Collection[int] | None = None) -> list[Piece]:
+        """A column through all tables; NULLs for those without it, and those not in `within`."""
+        found: list[Piece] = []
+        row = 0
+        for number, (rows, chunks) in enumerate(zip(self.counts, self.chunks, strict=True)):
+            has_it = name in chunks and (within is None or number in within)
+            found += pieces(chunks[name] if has_it else [pa.nulls(rows)], row)
+            row += rows
+        return found
+
+
+def read(inputs: Inputs, indexes: Sequence[Mapping[str, int]]) -> Reading:
+    """Read the columns at these places, each table once."""
+    found = [table.read(where) for table, where in zip(inputs.tables, indexes, strict=True)]
+    return Reading(inputs, tuple(rows for rows, _ in found), tuple(chunks for _, chunks in found))

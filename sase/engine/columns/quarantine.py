@@ -1,0 +1,149 @@
+"""The table of bad rows: each as it was given, with its number, the column and the reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sase.engine.columns.data_types import common_type
+from sase.engine.columns.events import Int64s
+from sase.engine.columns.faults import Refused
+from sase.engine.columns.gather import takeable
+from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.slice import by_table
+
+_MARKS = ("sase_row", "sase_type", "sase_column", "sase_reason")
+# A name, and which column of this name it is: a table may have several.
+_Key = tuple[str, int]
+_Chunks = list[pa.Array]
+
+
+class Quarantine:
+    """Where a matcher puts bad rows: the table of the last input, and how many there ever were."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._last: pa.Table | None = None
+        # Most inputs have none, and the columns of the one before.
+        self._columns: list[object] | None = None
+        self._nothing: pa.Table | None = None
+
+    def take(self, inputs: Inputs, refused: Refused | None, numbers: Int64s) -> None:
+        """The bad rows of an input, of whose rows these are the numbers; there may be none."""
+        if refused is not None:
+            self._last = quarantined(inputs, refused, numbers)
+            self.total += len(refused.rows)
+            return
+        if self._columns != inputs.columns:
+            self._columns, self._nothing = inputs.columns, quarantined(inputs, None, numbers)
+        self._last = self._nothing
+
+    def news(self) -> tuple[int, int, pa.Table | None]:
+        """The number of all bad rows, of those of the last input, and these, told once."""
+        last, self._last = self._last, None
+        return self.total, 0 if last is None else last.num_rows, last
+
+
+def quarantined(inputs: Inputs, refused: Refused | None, numbers: Int64s) -> pa.Table:
+    """The bad rows of inputs whose rows have these numbers.
+
+    Beside the columns of all tables there are `sase_row`, `sase_column`, `sase_reason`, and for a
+    dict of tables `sase_type`; with an underscore more for as long as a column has such a name.
+    """
+    rows = np.empty(0, np.int64) if refused is None else refused.rows
+    given = _given(inputs, rows)
+    marks = _marks(inputs, rows, refused, numbers)
+    tail = ""
+    while any(mark + tail == name for mark in _MARKS for name, _ in given):
+        tail += "_"
+    names = [*(mark + tail for mark in marks), *(name for name, _ in given)]
+    return pa.table([*marks.values(), *given.values()], names)
+
+
+def _marks(
+    inputs: Inputs, rows: Int64s, refused: Refused | None, numbers: Int64s
+) -> dict[str, pa.Array]:
+    """What is said of each row."""
+    codes = np.empty(0, np.int64) if refused is None else refused.codes
+    reasons = () if refused is None else refused.reasons
+    row, of_type, column, reason = _MARKS
+    found = {row: pa.array(numbers[rows])}
+    if inputs.typed:
+        counts = [len(local) for _, local in by_table(inputs, rows)]
+        places = pa.array(np.repeat(np.arange(len(counts)), counts))
+        found[of_type] = pa.array([t.type_name for t in inputs.tables], pa.string()).take(places)
+    places = pa.array(codes)
+    found[column] = pa.array([name for name, _ in reasons], pa.string()).take(places)
+    found[reason] = pa.array([why for _, why in reasons], pa.string()).take(places)
+    return found
+
+
+def _given(inputs: Inputs, rows: Int64s) -> dict[_Key, pa.ChunkedArray]:
+    """The columns of all tables at the rows, NULL in tables without them."""
+    tables = [(_columns(table, local), len(local)) for table, local in by_table(inputs, rows)]
+    keys = dict.fromkeys(key for columns, _ in tables for key in columns)
+    return {
+        key: _united([columns.get(key) or [pa.nulls(count)] for columns, count in tables])
+        for key in keys
+    }
+
+
+def _columns(table: Input, rows: Int64s) -> dict[_Key, _Chunks]:
+    """The columns of a table at some of its rows; those of which Arrow can make nothing as text."""
+    found: dict[_Key, _Chunks] = {}
+    seen: Counter[str] = Counter()
+    for name, column in zip(table.source.schema.names, table.source.columns, strict=True):
+        if name not in table.texts:
+            found[name, seen[name]] = _taken(column, rows)
+            seen[name] += 1
+    for name, values in table.texts.items():
+        found[name, 0] = [pa.array([as_text(values[row]) for row in rows], pa.string())]
+    return found
+
+
+def _taken(column: pa.Array | pa.ChunkedArray, rows: Int64s) -> _Chunks:
+    """The values at some rows, ascending; chunk by chunk, as dictionaries may differ."""
+    begin, found = 0, []
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        end = begin + len(chunk)
+        first, last = np.searchsorted(rows, (begin, end))
+        if first < last:
+            found.append(takeable(chunk).take(pa.array(rows[first:last] - begin)))
+        begin = end
+    return found or [_nothing(column.type)]
+
+
+def _nothing(kind: pa.DataType) -> pa.Array:
+    return takeable(pa.nulls(0, kind.value_type if pa.types.is_run_end_encoded(kind) else kind))
+
+
+def _united(parts: Sequence[_Chunks]) -> pa.ChunkedArray:
+    """Chunks of several tables with one type that has all their values; else they are text."""
+    chunks = [chunk for part in parts for chunk in part]
+    kinds = [kind for kind in dict.fromkeys(chunk.type for chunk in chunks) if kind != pa.null()]
+    if len(kinds) <= 1:
+        target = kinds[0] if kinds else pa.null()
+    else:
+        target = common_type(kinds)
+        if target is None:
+            return _texts(chunks)
+    try:
+        return pa.chunked_array([chunk.cast(target) for chunk in chunks], target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return _texts(chunks)
+
+
+def _texts(chunks: _Chunks) -> pa.ChunkedArray:
+    arrays = [
+        pa.array([as_text(value) for value in chunk.to_pylist()], pa.string()) for chunk in chunks
+    ]
+    return pa.chunked_array(arrays, pa.string())
+
+
+def as_text(value: Any) -> str | None:
+    """A value as text that Arrow can hold."""
+    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()

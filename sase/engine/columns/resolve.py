@@ -1,0 +1,151 @@
+"""Names and types against the tables, once for all that have the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sase.binding import Schema
+from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.engine.columns.data_types import finest
+from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.roles import missing, require
+from sase.engine.columns.time_column import compiled_time, resolution_of
+from sase.errors import SchemaError
+
+# What columns hold, by name, and by type where each type has a table.
+Known = dict[tuple[str | None, str], DataType]
+Targets = Mapping[int, DataType]  # by the number of the table, for those that have the column
+
+
+class Wanted(NamedTuple):
+    """A column to be read: its type, and the tables that have it, None if all have.
+
+    `type_names` are the types whose column it is, where those of others are of another kind.
+    """
+
+    name: str
+    type: DataType
+    within: frozenset[int] | None
+    type_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Where each table has the columns that are read, and what they become."""
+
+    indexes: tuple[Mapping[str, int], ...]
+    time: DataType
+    resolution_ns: int | None
+    columns: tuple[Wanted, ...]
+    known: Known  # of those that hold any values
+
+
+def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
+    """Find the columns, or say what is wrong with them."""
+    time = compiled_time(inputs, schema)
+    if schema.seq is not None:
+        require(inputs, schema.seq, "seq")
+    has_column = schema.type is not None and not schema.definitions and not inputs.typed
+    if has_column and schema.type is not None:
+        require(inputs, schema.type, "type")
+    keys = [schema.time, schema.seq, schema.type if has_column else None]
+    read = dict.fromkeys([*names, *(key for key in keys if key is not None)])
+    indexes = tuple(
+        {name: index for name in read if (index := table.index(name)) is not None}
+        for table in inputs.tables
+    )
+    targets = {name: _targets(inputs, name, schema) for name in names if name != schema.time}
+    wanted = (_wanted(inputs, name, found) for name, found in targets.items())
+    columns = tuple(column for found in wanted for column in found)
+    known = {
+        (inputs.tables[number].type_name, name): data_type
+        for name, found in targets.items()
+        for number, data_type in found.items()
+        if data_type != UNKNOWN
+    }
+    return Resolved(indexes, time, resolution_of(time, schema), columns, known)
+
+
+def _wanted(inputs: Inputs, name: str, targets: Targets) -> list[Wanted]:
+    """A column of a name for each kind of values that the tables have under it."""
+    groups = _by_kind(targets)
+    if len(groups) == 1:
+        within = None if len(targets) == len(inputs.tables) else frozenset(targets)
+        return [Wanted(name, finest(targets.values()), within)]
+    return [
+        Wanted(
+            name,
+            finest(group.values()),
+            frozenset(group),
+            tuple(inputs.tables[number].type_name or "" for number in group),
+        )
+        for group in groups
+    ]
+
+
+def _by_kind(targets: Targets) -> list[Targets]:
+    """The tables whose columns make one: those of several types may be of several kinds."""
+    kinds = list(dict.fromkeys(t.kind for t in targets.values() if t != UNKNOWN))
+    if len(kinds) <= 1:
+        return [targets]
+    # A column without any value goes with the first.
+    sorted_out = {n: kinds[0] if t == UNKNOWN else t.kind for n, t in targets.items()}
+    return [{n: targets[n] for n in targets if sorted_out[n] is kind} for kind in kinds]
+
+
+def _targets(inputs: Inputs, name: str, schema: Schema) -> Targets:
+    """What the column becomes in each table that has it."""
+    found = {number: table.type_of(name) for number, table in enumerate(inputs.tables)}
+    if found and all(data_type is None for data_type in found.values()):
+        absent = {number: type_expected(schema, inputs.tables[number], name) for number in found}
+        if not _may_lack(inputs, name, schema, absent):
+            table = max(inputs.tables, key=lambda table: len(table.names))
+            missing(table, name, f"column `{name}`")
+        return absent
+    return {
+        number: _fitted(inputs.tables[number], name, data_type, schema)
+        for number, data_type in found.items()
+        if data_type is not None
+    }
+
+
+def _may_lack(inputs: Inputs, name: str, schema: Schema, expected: Targets) -> bool:
+    """Whether NULL is meant: dicts leave out what they do not have, and some no type declares."""
+    tables = [schema.attributes(type_name) for type_name in schema.type_names or ()]
+    if tables and all(table is not None and name not in table for table in tables):
+        return True
+    is_known = any(data_type != UNKNOWN for data_type in expected.values())
+    return is_known and any(table.is_sparse for table in inputs.tables)
+
+
+def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataType:
+    """The type in which a column is read: that of the schema, if it holds every value."""
+    if name in table.unreadable:
+        raise table.unreadable[name]
+    if found.kind is Kind.OTHER:
+        raise SchemaError(
+            f"{table.where}`{name}` has the type {table.arrow_type(name)}, which no condition can"
+            " read: leave it out of the query, or cast it to numbers or strings"
+        )
+    expected = type_expected(schema, table, name)
+    if UNKNOWN in (expected, found):
+        return found if expected == UNKNOWN else expected
+    if (found.kind, expected.kind) == (Kind.INTEGER, Kind.FLOAT):
+        return expected  # as rows from JSON come, with no point where there is no fraction
+    is_vague = expected.resolution is None and expected.scale is None
+    if found.kind is expected.kind and (is_vague or finest([found, expected]) == expected):
+        return found if is_vague else expected
+    raise SchemaError(
+        f"{table.where}`{name}` has the type {found} here, and the query was compiled for"
+        f" {expected}: compile it for these events, or cast the column"
+    )
+
+
+def type_expected(schema: Schema, table: Input, name: str) -> DataType:
+    """The type of a column for which the query was compiled."""
+    everywhere: Iterable[str] = schema.type_names or ("",)
+    types = everywhere if table.type_name is None else (table.type_name,)
+    known = (schema.attributes(type_name) or {} for type_name in types)
+    return next((declared[name] for declared in known if name in declared), UNKNOWN)

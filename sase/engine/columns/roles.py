@@ -1,0 +1,58 @@
+"""What the time, type and sequence columns must be, and the errors for columns that are not."""
+
+from __future__ import annotations
+
+from typing import Literal, NoReturn
+
+from sase.binding.types import DataType, Kind
+from sase.engine.columns.input import Input, Inputs
+from sase.errors import SchemaError
+from sase.nearest import did_you_mean
+
+Role = Literal["time", "type", "seq"]
+
+ALLOWED = {
+    "time": (Kind.INTEGER, Kind.FLOAT, Kind.TIMESTAMP),
+    "type": (Kind.STRING,),
+    "seq": (Kind.INTEGER,),
+}
+_WANTED = {
+    "time": "timestamps, dates, integers, or seconds as floats; parse or cast it",
+    "type": "the types' names; cast it to strings, or name the column that holds them",
+    "seq": "integers; cast it, or name the column that numbers the events",
+}
+# What else may be done than to name the right column.
+_OTHERWISE = {
+    "type": '; without one say  type=None, types=["Name"]  or define types by conditions',
+}
+
+
+def require(inputs: Inputs, column: str, role: Role) -> tuple[DataType, ...]:
+    """The types of a column that every input must have, and that must suit its role."""
+    return tuple(_required(table, column, role) for table in inputs.tables)
+
+
+def _required(table: Input, column: str, role: Role) -> DataType:
+    data_type = table.type_of(column)
+    if data_type is None:
+        missing(
+            table,
+            column,
+            f"{role} column `{column}`",
+            f"; name it with  {role}=…{_OTHERWISE.get(role, '')}",
+        )
+    if column in table.unreadable:
+        raise table.unreadable[column]
+    if data_type.kind not in (*ALLOWED[role], Kind.UNKNOWN):
+        held = data_type if data_type.kind is not Kind.OTHER else table.arrow_type(column)
+        raise SchemaError(
+            f"{table.where}the {role} column `{column}` has the type {held}, and should hold"
+            f" {_WANTED[role]}"
+        )
+    return data_type
+
+
+def missing(table: Input, column: str, what: str, remedy: str = "") -> NoReturn:
+    """The error for a column that is not there."""
+    hints = did_you_mean(column, table.names) or (f"there are {', '.join(table.names)}",)
+    raise SchemaError(f"{table.where}there is no {what}: {hints[0]}{remedy}")

@@ -1,0 +1,155 @@
+"""Some rows of an input, several inputs as one, and inputs as bytes: all as they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.engine.columns.events import Int64s
+from sase.engine.columns.gather import indexed
+from sase.engine.columns.input import Input, Inputs
+
+
+def taken(inputs: Inputs, rows: Int64s) -> Inputs:
+    """Some rows, which are counted through all tables, and stay in their order."""
+    tables = tuple(
+        Input(
+            _rows(_table(table), local),
+            table.type_name,
+            table.unreadable,
+            is_sparse=table.is_sparse,
+        )
+        for table, local in by_table(inputs, rows)
+    )
+    return replace(inputs, tables=tables)
+
+
+def by_table(inputs: Inputs, rows: Int64s) -> Iterator[tuple[Input, Int64s]]:
+    """Every table with its own numbers of the rows, ascending, that are in it."""
+    begin = 0
+    for table in inputs.tables:
+        end = begin + table.source.num_rows
+        first, last = np.searchsorted(rows, (begin, end))
+        yield table, rows[first:last] - begin
+        begin = end
+
+
+def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
+    """Inputs of one table each, which have the same columns, as one; `tidy` copies what is used."""
+    if len(parts) == 1 and not tidy:
+        return parts[0]
+    whole = pa.concat_tables([_table(part.tables[0]) for part in parts])
+    table = replace(parts[0].tables[0], source=tidied(whole) if tidy else whole)
+    return replace(parts[0], tables=(table,))
+
+
+def united(parts: Sequence[Inputs]) -> Inputs | None:
+    """Inputs of one table each as one, if their columns agree.
+
+    A column may be without any value in some, or not be there.
+    """
+    tables = [part.tables[0] for part in parts if len(part.tables) == 1 and not part.typed]
+    if len(tables) < len(parts):
+        return None
+    try:
+        whole = pa.concat_tables(map(_table, tables), promote_options="default").combine_chunks()
+    except pa.ArrowException:
+        return None
+    return replace(parts[0], tables=(replace(tables[0], source=whole),))
+
+
+def tidied(table: pa.Table) -> pa.Table:
+    """The rows in memory of their own, with no values in dictionaries but those that they have."""
+    columns = [_own(column) for column in table.columns]
+    if not columns:
+        return table
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def to_bytes(table: pa.Table) -> NDArray[np.uint8]:
+    """A table in the format of Arrow streams."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def from_bytes(data: NDArray[np.uint8]) -> pa.Table:
+    """The table that `to_bytes` wrote."""
+    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+        return reader.read_all()
+
+
+def saved(inputs: Inputs) -> dict[str, Any]:
+    """An input as plain values, without the columns that nobody could read."""
+    return {
+        "typed": inputs.typed,
+        "tables": [
+            [each.type_name, each.is_sparse, to_bytes(tidied(_table(each)))]
+            for each in inputs.tables
+        ],
+    }
+
+
+def restored(state: dict[str, Any]) -> Inputs:
+    """The input that was saved."""
+    tables = tuple(
+        Input(from_bytes(data), type_name, is_sparse=is_sparse)
+        for type_name, is_sparse, data in state["tables"]
+    )
+    return Inputs(tables, state["typed"])
+
+
+def _table(table: Input) -> pa.Table:
+    source = table.source
+    return source if isinstance(source, pa.Table) else pa.Table.from_batches([source])
+
+
+def _rows(table: pa.Table, rows: Int64s) -> pa.Table:
+    """Some rows of a table, each in the chunk in which it was, with the dictionary of that."""
+    if not len(rows):
+        return table.slice(0, 0)
+    if rows[-1] - rows[0] == len(rows) - 1:
+        return table.slice(int(rows[0]), len(rows))
+    parts, start = [], 0
+    for batch in table.to_batches():
+        end = start + batch.num_rows
+        begin_at, end_at = np.searchsorted(rows, [start, end])
+        if begin_at < end_at:
+            parts.append(_rows_of_batch(batch, rows[begin_at:end_at] - start))
+        start = end
+    return pa.concat_tables(parts)
+
+
+def _rows_of_batch(batch: pa.RecordBatch, rows: Int64s) -> pa.Table:
+    places = pa.array(rows)
+    try:
+        return pa.Table.from_batches([batch.take(places)])
+    except pa.ArrowNotImplementedError:  # of views and of runs Arrow takes only what lies together
+        cuts = np.flatnonzero(np.diff(rows) != 1) + 1
+        runs = np.split(rows, cuts)
+        slices = [batch.slice(int(run[0]), len(run)) for run in runs]
+        return pa.Table.from_batches(slices)
+
+
+def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column in one chunk, of which a dictionary holds no more than is used."""
+    kind = column.type
+    if not pa.types.is_dictionary(kind):
+        return _one(column)
+    try:
+        coded = column.cast(kind.value_type).dictionary_encode()
+        chunks = [indexed(chunk, kind) for chunk in coded.chunks]
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return column  # of values that Arrow does not encode, or more than the indexes count
+    return _one(pa.chunked_array(chunks, kind))
+
+
+def _one(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    whole = column.combine_chunks()
+    return whole if isinstance(whole, pa.ChunkedArray) else pa.chunked_array([whole])

@@ -1,0 +1,211 @@
+"""Columns of strings as codes into one dictionary of distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.types import STRING
+from sase.engine.columns.chunks import INTEGERS, Piece, joined, storage, valid
+from sase.engine.columns.events import Column
+
+CodeType = type[np.int16] | type[np.int32]
+# Of so many texts, so few distinct ones with so many bytes are not left to Arrow.
+MANY, FEW, ROOM = 1 << 16, 1 << 10, 1 << 16
+# So few texts are looked up one by one.
+TINY = 100
+SMALL = 2**31 - 1  # bytes that the offsets of a plain string array can count
+_Identity = tuple[object, ...]
+Translation = NDArray[np.int32] | None  # None: every code stays as it is
+
+
+class Values:
+    """The distinct values of a column."""
+
+    def __init__(self, dictionary: pa.Array) -> None:
+        self.dictionary = dictionary
+
+    def __len__(self) -> int:
+        return len(self.dictionary)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The values as Python has them."""
+        return tuple(self.dictionary.to_pylist())
+
+
+@dataclass
+class Dictionaries:
+    """The dictionaries of the last chunks seen: batches often come with the same again."""
+
+    given: dict[_Identity, pa.Array] = field(default_factory=dict)  # holds the memory they are
+    mappings: dict[_Identity, Translation] = field(default_factory=dict)
+    values: Values = field(default_factory=lambda: Values(pa.array([], pa.large_string())))
+    # Of texts that came a few at a time: the code of each, and the values if they are these.
+    _codes: dict[str, int] = field(default_factory=dict)
+    _values: Values | None = None
+
+    def code(self, texts: list[str | None]) -> NDArray[np.int32]:
+        """The codes of a few texts: values that came before keep theirs, and new ones follow."""
+        if self._values is not self.values or len(self._codes) > FEW:
+            self._codes, self._values = {}, None
+        codes, count = self._codes, len(self._codes)
+        found = [-1 if text is None else codes.setdefault(text, len(codes)) for text in texts]
+        if self._values is None or len(codes) > count:
+            self.values = self._values = Values(pa.array([*codes], pa.large_string()))
+            self.given, self.mappings = {}, {}
+        return np.array(found, np.int32)
+
+    def key(self, dictionary: pa.Array) -> _Identity | None:
+        """What a dictionary is known by, if it was seen before and has no NULL."""
+        key = identity(dictionary)
+        return None if key not in self.mappings or lacks(self.mappings[key]) else key
+
+    def learn(self, given: dict[_Identity, pa.Array], *, is_distinct: bool) -> None:
+        """Unite dictionaries, unless they are those known; one may be said to be distinct."""
+        if given.keys() == self.given.keys():
+            return
+        self.given = given
+        if len(given) == 1 and (few := _few_values(*given.values())) is not None:
+            self.mappings, self.values = dict.fromkeys(given), Values(few)
+            return
+        arrays = [array.cast(pa.large_string()) for array in given.values()]
+        if is_distinct and len(arrays) == 1:
+            self.mappings, self.values = dict.fromkeys(given), Values(arrays[0])
+            return
+        whole = pa.concat_arrays(arrays or [pa.array([], pa.large_string())]).dictionary_encode()
+        places = whole.indices.fill_null(-1).to_numpy()
+        ends = np.cumsum([len(array) for array in arrays])
+        parts = np.split(places, ends[:-1])
+        self.mappings = {key: _mapping(part) for key, part in zip(given, parts, strict=False)}
+        self.values = Values(whole.dictionary)
+
+
+def _few_values(dictionary: pa.Array) -> pa.Array | None:
+    """A dictionary of few values, if all are there and distinct, without asking Arrow for it."""
+    if len(dictionary) > TINY:
+        return None
+    texts = dictionary.to_pylist()
+    if None in texts or len({*texts}) < len(texts):
+        return None
+    return pa.array(texts, pa.large_string())
+
+
+def _mapping(places: NDArray[np.int32]) -> Translation:
+    # A value that is NULL or stands twice has another place than its own.
+    return None if (places == np.arange(len(places))).all() else places
+
+
+def lacks(mapping: Translation) -> bool:
+    """Whether a dictionary has a NULL: a code that stays as it is is of a value."""
+    return mapping is not None and bool((mapping < 0).any())
+
+
+def string_column(column: Sequence[Piece], known: Dictionaries) -> Column:
+    """A column of strings."""
+    codes, values, may_lack = encoded(column, np.int32, known)
+    present = codes >= 0 if may_lack else None
+    if present is not None and present.all():
+        present = None
+    return Column(STRING, codes, present, values.dictionary)
+
+
+def encoded(
+    column: Sequence[Piece], dtype: CodeType, known: Dictionaries
+) -> tuple[NDArray[Any], Values, bool]:
+    """The codes of a column: indices go from dictionary to dictionary, no row's string is seen.
+
+    They are of `dtype`, or narrower as they were given. Beside the values whether some codes may be
+    −1, of NULL. Where the values are more than `dtype` can count the codes are wrong, and the
+    caller sees it by the number of values.
+    """
+    if len(column) == 1 and len(column[0].array) <= TINY and column[0].array.type in _WIDTHS:
+        found = known.code(column[0].array.to_pylist())
+        return found.astype(dtype, copy=False), known.values, bool((found < 0).any())
+    chunks, is_distinct = _with_dictionaries([piece.array for piece in column])
+    dictionaries = [chunk.dictionary for chunk in chunks]
+    keys = [identity(dictionary) for dictionary in dictionaries]
+    known.learn(dict(zip(keys, dictionaries, strict=True)), is_distinct=is_distinct)
+    indices, mappings = [chunk.indices for chunk in chunks], [known.mappings[key] for key in keys]
+    parts = [codes_of(*each, dtype) for each in zip(indices, mappings, strict=True)]
+    may_lack = any(index.null_count for index in indices) or any(map(lacks, mappings))
+    given = np.result_type(*parts) if parts else np.dtype(dtype)
+    is_narrower = given.kind == "i" and np.can_cast(given, dtype)
+    return joined(parts, given if is_narrower else dtype), known.values, may_lack
+
+
+def _with_dictionaries(arrays: list[pa.Array]) -> tuple[list[pa.DictionaryArray], bool]:
+    """Every chunk with a dictionary, and whether one was made for all: then it is distinct."""
+    plain = [array for array in arrays if array.type.id != _DICTIONARY]
+    if not plain:
+        return arrays, False
+    made = iter(_of_few(plain) or _by_arrow(plain))
+    chunks = [array if array.type.id == _DICTIONARY else next(made) for array in arrays]
+    return chunks, len(plain) == len(arrays)
+
+
+def _by_arrow(plain: list[pa.Array]) -> list[pa.DictionaryArray]:
+    """Texts with a dictionary, however many there are."""
+    is_plain = {array.type for array in plain} == {pa.string()}
+    if not is_plain or sum(array.nbytes for array in plain) > SMALL:
+        plain = [array.cast(pa.large_string()) for array in plain]
+    if len(plain) == 1:
+        return [plain[0].dictionary_encode()]
+    chunks: list[pa.DictionaryArray] = pa.chunked_array(plain).dictionary_encode().chunks
+    return chunks
+
+
+def _of_few(plain: list[pa.Array]) -> list[pa.DictionaryArray] | None:
+    """The same, more than twice as fast, if few of many texts are distinct; else nothing."""
+    widths = [_WIDTHS.get(array.type) for array in plain]
+    if None in widths or sum(map(len, plain)) < MANY:
+        return None
+    from sase.engine.kernels.scan.text_hash import (  # Numba, which takes long
+        NO_TEXT,
+        Texts,
+        code_texts,
+    )
+
+    first, last, lengths, begins = np.zeros((4, FEW), np.int64)
+    slots, room = np.full(4 * FEW, NO_TEXT, np.int16), np.zeros(ROOM, np.uint8)
+    texts = Texts(slots, first, last, lengths, begins, room, np.zeros(2, np.int64))
+    found = []
+    for array, width in zip(plain, widths, strict=True):
+        _, offsets, data = array.buffers()
+        ends = np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1]
+        present = valid(array)
+        mask = np.zeros(0, np.uint8) if present is None else present.view(np.uint8)
+        codes = np.empty(len(array), np.int16)
+        if not code_texts(ends, np.frombuffer(data or b"", np.uint8), mask, texts, codes):
+            return None
+        found.append(pa.array(codes, mask=None if present is None else ~present))
+    count, filled = texts.sizes.tolist()
+    buffers = [None, pa.py_buffer(np.append(begins[:count], filled)), pa.py_buffer(room)]
+    dictionary = pa.Array.from_buffers(pa.large_string(), count, buffers)
+    return [pa.DictionaryArray.from_arrays(codes, dictionary) for codes in found]
+
+
+_WIDTHS = {pa.string(): np.int32, pa.large_string(): np.int64}
+_DICTIONARY = pa.dictionary(pa.int8(), pa.string()).id
+
+
+def identity(dictionary: pa.Array) -> _Identity:
+    """What only dictionaries share that are the same memory."""
+    addresses = [None if buffer is None else buffer.address for buffer in dictionary.buffers()]
+    return (dictionary.offset, len(dictionary), *addresses)
+
+
+def codes_of(index: pa.Array, mapping: Translation, dtype: CodeType) -> NDArray[Any]:
+    """The codes of a chunk by the mapping of its dictionary."""
+    codes = storage(index, INTEGERS[index.type.id])
+    if mapping is not None:
+        # Under NULLs there may be any index, and with nothing but NULLs no value at all.
+        codes = np.append(mapping, -1).astype(dtype).take(codes, mode="clip")
+    present = valid(index)
+    return codes if present is None else np.where(present, codes.astype(dtype), dtype(-1))

@@ -1,0 +1,131 @@
+"""A point in time as a caller gives it, in raw units of the time column."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from math import isfinite, isnan
+from typing import NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from sase.binding.folding import INT64_MAX
+from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.engine.columns.data_types import nanoseconds
+from sase.errors import DataError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Digits of a second in ISO 8601 that a datetime has no room for.
+_BEYOND_MICROSECONDS = re.compile(r"[.,]\d{6}(\d{1,3})")
+MOMENTS = (
+    "a datetime or date, a datetime64 of numpy, a Timestamp of pandas, a scalar of pyarrow, or text"
+    " such as '2026-01-31T23:59:59Z'"
+)
+
+
+def raw_moment(given: object, time: DataType, column: str) -> int:
+    """A moment in raw units; beyond 64 bits the last one, and finer than a unit rounded down.
+
+    An integer is in raw units; a float is seconds, where the column holds these as floats.
+    """
+    value = given
+    if isinstance(given, pa.Scalar) and not pa.types.is_temporal(given.type):
+        value = given.as_py()
+    raw: int | None = None
+    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
+        raw = int(value)
+    elif time.kind is Kind.FLOAT and isinstance(value, float | np.floating):
+        raw = _microseconds(float(value))
+    elif time.resolution is not None and (found := _nanoseconds(value)) is not None:
+        raw = found // nanoseconds(time.resolution)
+    if raw is None:
+        _refuse(given, time, column)
+    return min(max(raw, -INT64_MAX - 1), INT64_MAX)
+
+
+def shown_moment(raw: int, time: DataType) -> str:
+    """A time of the column in words, without a zone."""
+    if time.kind is Kind.FLOAT:
+        return f"{raw / 10**6} s"
+    if time.resolution is None:
+        return str(raw)
+    unit = "D" if time.resolution == "d" else time.resolution
+    return str(np.int64(raw).view(f"datetime64[{unit}]"))
+
+
+def _microseconds(seconds: float) -> int | None:
+    """Seconds as the times of events are read: rounded half-even, of the exact value."""
+    if isfinite(seconds):
+        return round(Fraction(seconds) * 10**6)
+    if isnan(seconds):
+        return None
+    return INT64_MAX if seconds > 0 else -INT64_MAX - 1
+
+
+def _nanoseconds(given: object) -> int | None:
+    """A point in time since 1970; None if it is none, or not said."""
+    match given:
+        case pa.Scalar():
+            return _of_arrow(given)
+        case np.datetime64():
+            return _of_numpy(given)
+        case datetime():
+            return _of_datetime(given)
+        case date():
+            return (given.toordinal() - _EPOCH.toordinal()) * nanoseconds("d")
+        case str():
+            return _of_text(given)
+    return None
+
+
+def _of_arrow(given: pa.Scalar) -> int | None:
+    if not given.is_valid:
+        return None
+    if pa.types.is_timestamp(given.type):
+        return int(given.value) * nanoseconds(given.type.unit)
+    if pa.types.is_date(given.type):
+        return int(given.value) * nanoseconds("d" if pa.types.is_date32(given.type) else "ms")
+    return None
+
+
+def _of_numpy(given: np.datetime64) -> int | None:
+    if np.isnat(given):
+        return None
+    unit, count = np.datetime_data(given.dtype)
+    if count != 1 or unit not in ("s", "ms", "us", "ns"):
+        given, unit = given.astype("datetime64[s]"), "s"
+    return int(given.astype(np.int64)) * nanoseconds(unit)
+
+
+def _of_datetime(given: datetime) -> int | None:
+    if given != given:  # noqa: PLR0124 - the NaT of pandas is one
+        return None
+    moment = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
+    whole = (moment - _EPOCH) // timedelta(microseconds=1) * 1000
+    return whole + getattr(given, "nanosecond", 0)  # a Timestamp of pandas has them
+
+
+def _of_text(given: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(given.strip())
+    except ValueError:
+        return None
+    more = _BEYOND_MICROSECONDS.search(given)
+    return (_of_datetime(moment) or 0) + (int(more[1].ljust(3, "0")) if more else 0)
+
+
+def _refuse(given: object, time: DataType, column: str) -> NoReturn:
+    if time.kind is Kind.FLOAT:
+        what = "holds seconds as floats: give a float, or microseconds as an integer"
+    elif time.resolution is not None:
+        what = f"holds times: give {MOMENTS}; or its raw units as an integer"
+    elif time == UNKNOWN:
+        what = (
+            "is not known to hold times: compile the query with the schema of the events, or give"
+            " raw units as an integer"
+        )
+    else:
+        what = "counts in integers: give one"
+    raise DataError(f"{given!r} is no time of this stream, whose column `{column}` {what}")

@@ -1,0 +1,49 @@
+"""The types of events as codes: from a column, from the table that holds them, or one for all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sase.engine.columns.events import TypeCodes
+from sase.engine.columns.projection import Reading
+from sase.engine.columns.strings import Dictionaries, encoded
+from sase.errors import SchemaError
+
+NO_TYPE = "every event needs a type; fill it in, or leave the row out"
+MOST = np.iinfo(np.int16).max
+Typed = tuple[TypeCodes, tuple[str, ...]]
+
+
+def types_by_table(reading: Reading) -> Typed:
+    """Each table holds one type."""
+    names = tuple(table.type_name or "" for table in reading.inputs.tables)
+    _check(len(names), "the dict of events")
+    counts = np.array(reading.counts, np.int64)
+    return np.repeat(np.arange(len(names), dtype=np.int16), counts), names
+
+
+def one_type(rows: int, name: str) -> Typed:
+    """All events have one type."""
+    return np.zeros(rows, np.int16), (name,)
+
+
+def no_types(rows: int) -> Typed:
+    """No event has a type yet."""
+    return np.full(rows, -1, np.int16), ()
+
+
+def types_by_column(reading: Reading, column: str, known: Dictionaries) -> Typed:
+    """The type is the value of a column."""
+    codes, values, may_lack = encoded(reading.pieces(column), np.int16, known)
+    _check(len(values), f"`{column}`")
+    if may_lack and len(lacking := np.flatnonzero(codes < 0)):
+        reading.faults.refuse(column, lacking, NO_TYPE)
+    return codes, values.names
+
+
+def _check(names: int, where: str) -> None:
+    if names > MOST:
+        raise SchemaError(
+            f"{where} names {names} types, and there can be {MOST}: choose a column that says what"
+            " kind of event it is, not which"
+        )

@@ -1,0 +1,99 @@
+"""Plain comparisons of a new event with what a run knows, which need no program."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.binding.bound import Aggregate, Comparison, Condition, Expression, Part, Reference
+from sase.engine.expressions.constants import is_text
+from sase.engine.expressions.lowering import ACCEPTED
+from sase.engine.expressions.series import AT, Fills
+from sase.engine.kernels.expressions.slow_paths import ordered
+from sase.engine.kernels.jit.compiler import address_of
+from sase.engine.kernels.kleene import run_nodes as of
+from sase.engine.kernels.scan.stacks import NOTHING
+from sase.lang.ast import TURNED
+
+
+class Plain(NamedTuple):
+    """The orders that a comparison accepts as bits, the column of the new event, and what it meets.
+
+    That is an event or a value: where it comes from, its word, and of an event its column. Where
+    scales may differ, that compares them which has an address.
+    """
+
+    accepted: int
+    column: int
+    source: int = 0
+    word: int = 0
+    other: int = 0
+    address: int = 0
+
+
+NOT_PLAIN = Plain(0, 0)
+
+
+def plain(condition: Condition | Expression, fills: Fills) -> Plain:
+    """What can be compared before an event is bound, if the condition is of that kind.
+
+    The moment of its term is the one at which the event is bound.
+    """
+    if not isinstance(condition, Comparison) or fills.loops:
+        return NOT_PLAIN
+    sign, left, right = condition.operator, condition.left, condition.right
+    if is_text(left, right) and sign not in ("=", "!="):
+        return NOT_PLAIN
+    if not _is_new(left, fills):
+        sign, left, right = TURNED[sign], right, left
+    if not (_is_new(left, fills) and isinstance(left, Reference)):
+        return NOT_PLAIN
+    known = _known(right, fills)
+    if known is None:
+        return NOT_PLAIN
+    address = address_of(ordered) if fills.base.may_mix(left, right) else 0
+    return Plain(ACCEPTED[sign], _column(left, fills), *known, address)
+
+
+def _is_new(side: Expression, fills: Fills) -> bool:
+    """Whether it is an attribute of the event that is bound."""
+    if not isinstance(side, Reference) or fills.base.lacks(side):
+        return False
+    level, moment = divmod(fills.term.moment, of.MOMENTS)
+    if side.part in AT:
+        return side.component == fills.term.own
+    is_first = side.part is Part.EVENT or (side.part is Part.FIRST and moment == of.BEGIN)
+    return is_first and fills.levels[side.component] == level
+
+
+def _known(side: Expression, fills: Fills) -> tuple[int, int, int] | None:
+    """Where the other side comes from, if the run knows it before the event is bound."""
+    if not isinstance(side, Reference | Aggregate) or fills.base.lacks(side):
+        return None
+    level, moment = divmod(fills.term.moment, of.MOMENTS)
+    own = fills.levels[side.component]
+    if isinstance(side, Reference):
+        source, word, kind = _found(fills, fills.event(side.component, side.part))
+        column = _column(side, fills)
+    elif side.function in ("min", "max") and side.attribute is not None and not is_text(side):
+        kinds = (of.LEAST, of.LEAST) if side.function == "min" else (of.MOST, of.MOST)
+        source, word, kind = _found(fills, fills.value(side, kinds))
+        column = NOTHING
+    else:
+        return None
+    is_earlier = source in (of.EVENT_BEFORE, of.VALUE_BEFORE) and moment == of.TAKE
+    is_first = source == of.KNOWN_EVENT and kind == of.FIRST_EVENT and moment == of.TAKE
+    if own == level and not (is_earlier or is_first):
+        return None
+    is_known = source in (of.KNOWN_EVENT, of.KNOWN_VALUE) and own <= level
+    return (source, word, column) if is_known or is_earlier else None
+
+
+def _column(reference: Reference, fills: Fills) -> int:
+    return fills.base.places[(reference.component, reference.attribute)]
+
+
+def _found(fills: Fills, place: int) -> tuple[int, int, int]:
+    """Where the row of a place comes from, its word, and of what kind that is."""
+    source, _, word, _, _ = next(row for row in fills.rows if row[4] == place)
+    kinds = {word: kind for _, kind, word, _, _ in fills.words.changes}
+    return source, word, kinds.get(word, NOTHING)

@@ -1,0 +1,88 @@
+"""A condition on one event, evaluated over the events of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import Condition, Operation
+from sase.engine.expressions.layout import Layout, Need, columns_needed
+from sase.engine.expressions.lowering import Lowered, lower, make_stack
+from sase.engine.expressions.strings import Interner
+from sase.engine.expressions.vectorized import fast_truth, is_fast
+from sase.engine.expressions.vectors import Lane, Mask, columns_of
+from sase.engine.kernels.expressions.program import Stack, evaluate_rows
+
+
+@dataclass(frozen=True)
+class Reads:
+    """The attributes that a condition on one event reads, and whether NumPy can decide it."""
+
+    columns: tuple[Need, ...]
+    is_fast: bool
+
+    @classmethod
+    def of(cls, condition: Condition) -> Reads:
+        """What there is to know of a condition."""
+        columns = columns_needed([condition])
+        return cls(columns, is_fast(condition) and bool(columns))
+
+
+class RowTest:
+    """A condition on one event: by NumPy where that is possible, by its program otherwise.
+
+    The notes of the stack are of all blocks; the row in them counts within its own block.
+    """
+
+    def __init__(
+        self,
+        condition: Condition,
+        type_codes: Mapping[str, int],
+        interner: Interner,
+        strangers: frozenset[Need] = frozenset(),
+        stranger: int = 0,
+        *,
+        reads: Reads | None = None,
+    ) -> None:
+        reads = reads or Reads.of(condition)
+        self.condition, self.interner, self.columns = condition, interner, reads.columns
+        self._types = type_codes, strangers, stranger
+        self.is_fast = reads.is_fast and not strangers
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The program, which most conditions do without."""
+        codes, strangers, stranger = self._types
+        places = {need: place for place, need in enumerate(self.columns)}
+        positions = {component: 0 for component, _ in self.columns}
+        layout = Layout(places, codes, self.interner, positions, strangers, stranger)
+        return lower(self.condition, layout)
+
+    @cached_property
+    def stack(self) -> Stack:
+        """Where the program works, and notes what left int64."""
+        return make_stack(self.lowered.depth)
+
+    @property
+    def arithmetic(self) -> dict[int, Operation]:
+        """What may leave int64: nothing that NumPy evaluates."""
+        return {} if self.is_fast else dict(self.lowered.arithmetic)
+
+    def truth(self, lanes: Mapping[Need, Lane], types: NDArray[np.int16]) -> Mask:
+        """The truth for every row of a block."""
+        if self.is_fast and all(isinstance(lanes[need].tag, int) for need in self.columns):
+            return fast_truth(self.condition, lanes, self.interner)
+        return self.by_program(lanes, types)
+
+    def by_program(self, lanes: Mapping[Need, Lane], types: NDArray[np.int16]) -> Mask:
+        """The truth for every row of a block, by the program."""
+        program = self.lowered.program  # which may ask for tables
+        read = [lanes[need] for need in self.columns]
+        out = np.empty(len(types), np.bool_)
+        columns = columns_of(read, types, self.interner.tables())
+        evaluate_rows(program, columns, self.stack, out)
+        return out

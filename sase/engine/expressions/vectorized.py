@@ -1,0 +1,263 @@
+"""Conditions on one event over whole columns by NumPy, where that means exactly the same.
+
+NumPy compares int64 with floats by rounding the integers, so a constant is first brought to the
+kind of the column: `x < 2.5` of integers is `x <= 2`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any as Anything
+from typing import TypeAlias
+
+import numpy as np
+
+from sase.binding.bound import (
+    All,
+    Any,
+    Between,
+    Comparison,
+    Condition,
+    Constant,
+    Expression,
+    Like,
+    Membership,
+    NullTest,
+    Operation,
+    Reference,
+    Truth,
+)
+from sase.binding.types import TIMES, Kind
+from sase.engine.expressions.constants import NANOSECOND
+from sase.engine.expressions.layout import Need
+from sase.engine.expressions.strings import RANK, Interner, Table
+from sase.engine.expressions.vectors import Lane, Mask
+from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
+from sase.lang.ast import TURNED
+
+COMPARISONS: dict[str, Callable[[Anything, Anything], Mask]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt,
+    "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+Pair: TypeAlias = tuple[int | float, int | float]
+INT64: Pair = (-(2**63), 2**63 - 1)
+# From here on the search of NumPy is better than one comparison for each value.
+MANY_VALUES = 16
+
+
+def is_fast(condition: Condition) -> bool:
+    """Whether `fast_truth` can evaluate a condition on one event."""
+    match condition:
+        case Truth():
+            return True
+        case All(operands=operands) | Any(operands=operands):
+            return all(map(is_fast, operands))
+        case Comparison(left=left, right=right):
+            if _is_remainder(left):
+                return _is_known(right)
+            return (_is_plain(left) and _is_known(right)) or (_is_plain(right) and _is_known(left))
+        case Between(operand=operand, low=low, high=high):
+            return _is_plain(operand) and _is_known(low) and _is_known(high)
+        case Membership(operand=operand, values=values):
+            return _is_plain(operand) and all(map(_is_known, values))
+        case Like(operand=operand, pattern=pattern):
+            return _is_plain(operand) and _is_known(pattern)
+        case NullTest(operand=operand):
+            return _is_plain(operand)
+
+
+def _is_plain(value: Expression) -> bool:
+    return isinstance(value, Reference) and value.undeclared_by == frozenset()
+
+
+def _is_remainder(value: Expression) -> bool:
+    """Whether it is what an integer leaves when it is divided by a positive constant."""
+    match value:
+        case Operation(name="%", operands=(read, Constant(value=int(by)))):
+            return _is_plain(read) and read.type.kind is Kind.INTEGER and by > 0
+    return False
+
+
+def _is_known(value: Expression) -> bool:
+    return isinstance(value, Constant) and value.value is not None
+
+
+def fast_truth(condition: Condition, lanes: Mapping[Need, Lane], interner: Interner) -> Mask:
+    """The truth of a condition on one event, for every row."""
+    return _Fast(lanes, interner).truth(condition)
+
+
+class _Fast:
+    """The lanes and strings of a block."""
+
+    def __init__(self, lanes: Mapping[Need, Lane], interner: Interner) -> None:
+        self.lanes, self.interner = lanes, interner
+
+    def truth(self, condition: Condition) -> Mask:
+        match condition:
+            case Truth(value=value):
+                return np.full(len(next(iter(self.lanes.values())).values), value)
+            case All(operands=operands) | Any(operands=operands):
+                join = np.logical_and if isinstance(condition, All) else np.logical_or
+                result = self.truth(operands[0])
+                for operand in operands[1:]:
+                    join(result, self.truth(operand), out=result)
+                return result
+            case Comparison(operator=sign, left=Reference() as read, right=Constant() as given):
+                return self.known(read, self.compared(read, sign, given))
+            case Comparison(operator=sign, left=Constant() as given, right=Reference() as read):
+                return self.known(read, self.compared(read, TURNED[sign], given))
+            case Comparison(
+                operator=sign,
+                left=Operation(operands=(Reference() as read, Constant(value=int(by)))),
+                right=Constant() as given,
+            ):
+                lane = self.lane(read)
+                assert lane.tag == INTEGER
+                if sign in ("=", "!=") and given.value == 0:
+                    is_whole = _multiples(lane.values, by)
+                    return self.known(read, is_whole if sign == "=" else ~is_whole)
+                rest = replace(lane, values=_remainders(lane.values, by))
+                return self.known(read, self.of_lane(rest, sign, given))
+        return self.other(condition)
+
+    def other(self, condition: Condition) -> Mask:
+        match condition:
+            case Between(operand=Reference() as reference, low=low, high=high, negated=negated):
+                inside = self.compared(reference, ">=", low)
+                inside &= self.compared(reference, "<=", high)
+                return self.known(reference, ~inside if negated else inside)
+            case Membership(operand=Reference() as reference, values=values, negated=negated):
+                found = self.member(reference, values)
+                return self.known(reference, ~found if negated else found)
+            case Like(operand=Reference() as reference, pattern=pattern, negated=negated):
+                assert isinstance(pattern, Constant)
+                table = self.table(Table("like", str(pattern.value)))
+                return self.known(reference, table[self.lane(reference).values] == (not negated))
+            case NullTest(operand=Reference() as reference, negated=negated):
+                lane = self.lane(reference)
+                if lane.valid is None:
+                    return np.full(len(lane.values), negated)
+                return lane.valid.copy() if negated else ~lane.valid
+        raise AssertionError(condition)
+
+    def lane(self, reference: Reference) -> Lane:
+        return self.lanes[reference.component, reference.attribute]
+
+    def table(self, table: Table) -> Anything:
+        number = self.interner.table(table)
+        return self.interner.tables()[number]
+
+    def known(self, reference: Reference, mask: Mask) -> Mask:
+        """Without the rows where the attribute is NULL."""
+        valid = self.lane(reference).valid
+        if valid is not None:
+            mask &= valid
+        return mask
+
+    def compared(self, reference: Reference, sign: str, given: Expression) -> Mask:
+        """An attribute compared with a constant, whatever NULLs give."""
+        assert isinstance(given, Constant)
+        return self.of_lane(self.lane(reference), sign, given)
+
+    def of_lane(self, lane: Lane, sign: str, given: Constant) -> Mask:
+        """The same of values that need not be those of an attribute."""
+        if isinstance(given.value, str):
+            code = self.interner.code(given.value)
+            if sign in ("=", "!="):
+                return COMPARISONS[sign](lane.values, code)
+            ranks = self.table(RANK)
+            return COMPARISONS[sign](ranks[lane.values], ranks[code])
+        assert isinstance(lane.tag, int)
+        sign, bound = _bound(sign, given.value, given.type.kind in TIMES, lane.tag)
+        return COMPARISONS[sign](lane.values, bound)
+
+    def member(self, reference: Reference, values: tuple[Expression, ...]) -> Mask:
+        """Whether an attribute is one of some constants."""
+        lane = self.lane(reference)
+        found = np.zeros(len(lane.values), np.bool_)
+        if len(values) < MANY_VALUES:
+            for value in values:
+                found |= self.compared(reference, "=", value)
+            return found
+        kept: list[int | float] = []
+        for value in values:
+            assert isinstance(value, Constant)
+            if isinstance(value.value, str):
+                kept.append(self.interner.code(value.value))
+            elif isinstance(lane.tag, int):
+                is_time = value.type.kind in TIMES
+                sign, bound = _bound("=", value.value, is_time, lane.tag)
+                kept += [bound] if sign == "=" else []
+        # Among narrow integers are none of those that need more.
+        kind = np.float64 if lane.tag == FLOAT else np.int64
+        return np.isin(lane.values, np.array(kept, kind))
+
+
+def _remainders(values: Anything, by: int) -> Anything:
+    """What integers leave when they are divided, with their sign: `np.fmod`, many times faster.
+
+    NumPy divides by a constant without dividing if it is to round down, and best what has 32 bits.
+    """
+    values, whole = _rounded(values, by)
+    rest = np.subtract(values, whole, out=whole)
+    if len(values) and values.min() < 0:
+        rest[(values < 0) & (rest != 0)] -= by
+    return rest
+
+
+def _multiples(values: Anything, by: int) -> Mask:
+    """Which integers leave nothing when they are divided."""
+    values, whole = _rounded(values, by)
+    is_whole: Mask = values == whole
+    return is_whole
+
+
+def _rounded(values: Anything, by: int) -> tuple[Anything, Anything]:
+    """Integers in as few bits as is fast, and each rounded down to a multiple; that may wrap."""
+    size = values.dtype.itemsize
+    if size < 4 or by >= 2**31:
+        values = values.astype(np.int64)
+    elif size > 4 and max(-int(values.min(initial=0)), int(values.max(initial=0))) < 2**31:
+        values = values.astype(np.int32)
+    whole = values // values.dtype.type(by)
+    whole *= by
+    return values, whole
+
+
+@lru_cache(maxsize=1024)
+def _bound(sign: str, value: Anything, is_time: bool, tag: int) -> tuple[str, int | float]:
+    """The comparison of a column's numbers that means the comparison with a constant."""
+    if tag == FLOAT:
+        near = float(value)
+        lower = near if near <= value else math.nextafter(near, -math.inf)
+        upper = lower if near == value else math.nextafter(lower, math.inf)
+        return _between(sign, (lower, upper), (-math.inf, math.inf))
+    if isinstance(value, float) and math.isinf(value):
+        return _always(COMPARISONS[sign](0.0, value), INT64)
+    exact = Fraction(value, 10**NANOSECOND) if is_time else Fraction(value)
+    if tag >= EXACT:
+        exact *= 10 ** (tag - EXACT)
+    if not INT64[0] <= exact <= INT64[1]:
+        return _always(COMPARISONS[sign](0, exact), INT64)
+    return _between(sign, (math.floor(exact), math.ceil(exact)), INT64)
+
+
+def _between(sign: str, nearest: Pair, limits: Pair) -> tuple[str, int | float]:
+    """The comparison with a constant that lies between the two nearest numbers, or is both."""
+    lower, upper = nearest
+    if lower == upper:
+        return sign, lower
+    if sign in ("=", "!="):
+        return _always(sign == "!=", limits)
+    return ("<=", lower) if sign in ("<", "<=") else (">=", upper)
+
+
+def _always(holds: Anything, limits: Pair) -> tuple[str, int | float]:
+    """A comparison that holds for every number, or for none."""
+    return ("<=", limits[1]) if holds else ("<", limits[0])

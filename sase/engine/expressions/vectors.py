@@ -1,0 +1,69 @@
+"""The attributes of a block of events, as fast tests read them and as programs do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.types import Kind
+from sase.engine.columns.events import Column
+from sase.engine.expressions.constants import tag_of
+from sase.engine.expressions.strings import NO_CODE, Interner
+from sase.engine.kernels.expressions.operations import NULL
+from sase.engine.kernels.expressions.program import Columns
+from sase.engine.kernels.jit.compiler import frozen
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+SECONDS_OF_A_DAY = 86400
+
+
+@dataclass(frozen=True, eq=False)
+class Lane:
+    """One attribute: int64 or float64 without NaN, where valid, and what the numbers are.
+
+    An attribute that types declare differently has a tag for each event.
+    """
+
+    values: NDArray[Any]
+    tag: int | NDArray[np.uint8]
+    valid: Mask | None = None
+
+
+def lane_of(column: Column, interner: Interner) -> Lane:
+    """A column of the input: strings get the codes of the plan, days become seconds."""
+    values = column.values
+    if column.dictionary is not None:
+        # One more, for the code of NULL, which is the last.
+        codes = np.append(interner.codes(column.dictionary.to_pylist()), NO_CODE)
+        values = codes[values]
+    elif column.type.kind is Kind.TIMESTAMP and column.type.resolution == "d":
+        values = values * SECONDS_OF_A_DAY
+    return Lane(values, tag_of(column.type), column.valid)
+
+
+def columns_of(
+    lanes: Sequence[Lane], types: NDArray[np.int16], tables: NDArray[np.int64]
+) -> Columns:
+    """What programs read, a column for each lane; a single lane is not copied."""
+    tags = np.empty((len(lanes), len(types)), np.uint8)
+    cells = np.empty((len(lanes), len(types)), np.int64) if len(lanes) != 1 else None
+    for place, lane in enumerate(lanes):
+        tags[place] = lane.tag if lane.valid is None else np.where(lane.valid, lane.tag, NULL)
+        if cells is None:
+            cells = bits_of(lane)[np.newaxis]
+        else:
+            cells[place] = bits_of(lane)
+    assert cells is not None
+    return Columns(frozen(cells), frozen(tags), frozen(types), frozen(tables))
+
+
+def bits_of(lane: Lane) -> NDArray[np.int64]:
+    """The values as kernels have them: integers, and floats by their bits."""
+    if lane.values.dtype == np.float64:
+        return lane.values.view(np.int64)
+    return np.asarray(lane.values, np.int64)

@@ -1,0 +1,1 @@
+"""Kernels of the operators that recipes and papers compare with."""

@@ -1,0 +1,95 @@
+"""Stacks for every equivalence attribute: the scan of Multi-PAIS (SASE 2006, 4.2.2, figure 5)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.jit.compiler import OutIntCubes, OutIntRows, kernel, part
+from sase.engine.kernels.scan.stacks import (
+    BELOW,
+    COUNT,
+    DROPPED,
+    NOTHING,
+    REACH,
+    TAIL,
+    Arrivals,
+    Stacks,
+    latest_before,
+    oldest,
+    push,
+)
+
+
+class OtherStacks(NamedTuple):
+    """The stacks of the attributes but the first, which share numbers with those of the first.
+
+    By attribute and level: the tops by key, and at each place the instance below and the key.
+    """
+
+    heads: OutIntCubes
+    below: OutIntCubes
+    key: OutIntCubes
+
+
+@kernel
+def scan_all(
+    arrivals: Arrivals, keys: OutIntRows, stacks: Stacks, others: OtherStacks, span: int
+) -> None:
+    """Push every arrival that some earlier event matches on all attributes onto all stacks.
+
+    `keys` has a row for each of the other attributes.
+    """
+    mask = stacks.cells.shape[1] - 1
+    for i in range(arrivals.rows.shape[0]):
+        key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
+        if key < 0 or not has_all_keys(keys, i):
+            continue
+        bound = oldest(measure, span)
+        for level in range(stacks.cells.shape[0] - 1, -1, -1):
+            if not (arrivals.states[i] >> level) & 1:
+                continue
+            rip, reach = NOTHING, measure
+            if level > 0:
+                rip = latest_before(stacks, level - 1, key, tie)
+                if rip == NOTHING or not intersect(
+                    stacks, others, keys, (i, level - 1, rip), bound
+                ):
+                    stacks.ends[DROPPED, level] += 1
+                    continue
+                reach = stacks.cells[level - 1, rip & mask, REACH]
+            number = stacks.ends[COUNT, level]
+            push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
+            for other in range(keys.shape[0]):
+                top = others.heads[other, level, keys[other, i]]
+                others.below[other, level, number & mask] = top
+                others.key[other, level, number & mask] = keys[other, i]
+                others.heads[other, level, keys[other, i]] = number
+
+
+@part
+def has_all_keys(keys: OutIntRows, i: int) -> bool:
+    """Whether an event has a value of every other attribute."""
+    known = True
+    for other in range(keys.shape[0]):
+        known = known and keys[other, i] >= 0
+    return known
+
+
+@part
+def intersect(
+    stacks: Stacks, others: OtherStacks, keys: OutIntRows, at: tuple[int, int, int], bound: int
+) -> bool:
+    """Whether some instance is in the stacks of all attributes: cross-attribute filtering."""
+    i, level, instance = at
+    mask, tail = stacks.cells.shape[1] - 1, stacks.ends[TAIL, level]
+    for other in range(keys.shape[0]):
+        if others.heads[other, level, keys[other, i]] < tail:
+            return False
+    while instance >= tail and stacks.cells[level, instance & mask, REACH] >= bound:
+        found = True
+        for other in range(keys.shape[0]):
+            found = found and others.key[other, level, instance & mask] == keys[other, i]
+        if found:
+            return True
+        instance = stacks.cells[level, instance & mask, BELOW]
+    return False

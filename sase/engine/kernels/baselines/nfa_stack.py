@@ -1,0 +1,149 @@
+"""The runtime stack of the NFA: basic sequence scan and construction (SASE 2006, 3.2, figure 2).
+
+Every event of the stream, whatever its type, makes a cell of the states that are active after it:
+those that were active, by their loops, and those that it enters from an active one. A cell's
+predecessor pointers so lead to the cell before, and a bit says which of the two ways there are.
+
+    event       a1      c2      b3      d5       state 2 of b3 was entered from state 1 of c2, where
+    active      1       1       12      123      it is by its loop: construction goes back cell by
+    entered     1               2       3        cell, and where a state was entered takes the event
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.expressions.checks import Checks, Tally, satisfied
+from sase.engine.kernels.jit.compiler import Ints, OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.scan.stacks import NOTHING, Arrivals, oldest
+
+
+class RuntimeStack(NamedTuple):
+    """By cell: states as bits, and the event's number, tie and measure if some state admits it.
+
+    `sizes` is how many cells there are.
+    """
+
+    active: OutInts
+    entered: OutInts
+    row: OutInts
+    tie: OutInts
+    measure: OutInts
+    sizes: OutInts
+
+
+@kernel
+def advance(arrivals: Arrivals, cells: Ints, end: int, levels: int, stack: RuntimeStack) -> None:
+    """Make the cells up to an end; `cells` are those of the arrivals."""
+    mask = stack.active.shape[0] - 1
+    at, i = stack.sizes[0], 0
+    active = stack.active[(at - 1) & mask] if at > 0 else 0
+    while at < end:
+        place = at & mask
+        stack.entered[place], stack.row[place] = 0, NOTHING
+        if i < cells.shape[0] and cells[i] == at:
+            entered = arrivals.states[i] & ((active << 1) | 1) & ((1 << levels) - 1)
+            stack.entered[place], stack.row[place] = entered, arrivals.rows[i]
+            stack.tie[place], stack.measure[place] = arrivals.ties[i], arrivals.measures[i]
+            active |= entered
+            i += 1
+        stack.active[place] = active
+        at += 1
+    stack.sizes[0] = end
+
+
+class Search(NamedTuple):
+    """Where the search stands: [cell of the final state, level that is being chosen]; its choices.
+
+    `bounds` is what the window spans; `visited` counts by level the cells that were looked at.
+    """
+
+    at: OutInts
+    choice: OutInts
+    bounds: OutInts
+    visited: OutInts
+
+
+@part
+def write(stack: RuntimeStack, walk: Search, out: OutIntRows, written: int) -> None:
+    """The events of the choices as a sequence."""
+    mask = stack.active.shape[0] - 1
+    for level in range(out.shape[0]):
+        out[level, written] = stack.row[walk.choice[level] & mask]
+
+
+@spliced
+def is_taken(checks: Checks | None, tally: Tally | None, row: int, level: int, last: int) -> bool:
+    """Whether an event passes at a level."""
+    if checks is not None:
+        checks.rows[level] = row & checks.mask
+        if not satisfied(checks, level, last, tally):
+            return False
+    if tally is not None:
+        tally.levels[level] += 1
+    return True
+
+
+def _searched(
+    stack: RuntimeStack, walk: Search, checks: Checks | None, tally: Tally | None, out: OutIntRows
+) -> int:
+    """Write sequences from the final states on, a row for each level; how many were written.
+
+    Each event is checked as soon as it is chosen. `walk.at[0]` reaches the number of cells when all
+    is written. A tally counts by level the events that passed.
+    """
+    last = out.shape[0] - 1
+    mask = stack.active.shape[0] - 1
+    written = 0
+    while walk.at[0] < stack.sizes[0] and written < out.shape[1]:
+        final = walk.at[0]
+        if not (stack.entered[final & mask] >> last) & 1:
+            walk.at[0] += 1
+            continue
+        if walk.at[1] == NOTHING:
+            walk.at[1] = last
+            walk.choice[last] = final
+            walk.visited[last] += 1
+            passes = is_taken(checks, tally, stack.row[final & mask], last, last)
+            if passes and last == 0:
+                write(stack, walk, out, written)
+                written += 1
+            elif passes:
+                walk.at[1] = last - 1
+                walk.choice[last - 1] = final - 1
+        bound = oldest(stack.measure[final & mask], walk.bounds[0])
+        while walk.at[1] < last and written < out.shape[1]:
+            level = walk.at[1]
+            cell = walk.choice[level]
+            place = cell & mask
+            if cell < 0 or not (stack.active[place] >> level) & 1:
+                walk.at[1] = level + 1
+                walk.choice[level + 1] -= 1
+                continue
+            walk.visited[level] += 1
+            if not (stack.entered[place] >> level) & 1:
+                walk.choice[level] -= 1
+                continue
+            if stack.measure[place] < bound:
+                walk.choice[level] = NOTHING
+                continue
+            is_earlier = stack.tie[place] != stack.tie[walk.choice[level + 1] & mask]
+            if not is_earlier or not is_taken(checks, tally, stack.row[place], level, last):
+                walk.choice[level] -= 1
+                continue
+            if level > 0:
+                walk.at[1] = level - 1
+                walk.choice[level - 1] = cell - 1
+                continue
+            write(stack, walk, out, written)
+            written += 1
+            walk.choice[0] -= 1
+        if walk.at[1] == last:
+            walk.at[0], walk.at[1] = final + 1, NOTHING
+    return written
+
+
+search = kernel(_searched, absent=["checks", "tally"])
+search_checked = kernel(_searched, absent=["tally"])
+search_tallied = kernel(_searched, absent=["checks"])
+search_counted = kernel(_searched)

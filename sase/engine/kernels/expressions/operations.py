@@ -1,0 +1,331 @@
+"""What each operation on values means: the one table behind every way of evaluating.
+
+A value is a tag and 64 bits: NULL, an int64, the bits of a float64, or from EXACT on an int64 that
+counts units of 10 to the minus (tag - EXACT): decimals, and times in seconds or fractions of one.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import TypeAlias
+
+import numpy as np
+
+from sase.engine.kernels.jit.compiler import part
+
+Value: TypeAlias = tuple[int, int]
+
+NULL, INTEGER, FLOAT, EXACT = 0, 1, 2, 3
+# The tag of what leaves int64: the loop notes it, and goes on with NULL.
+OVERFLOW = 255
+NOTHING: Value = (NULL, 0)
+LEAVES: Value = (OVERFLOW, 0)
+# The order of two values of which one is NULL.
+UNKNOWN = 2
+
+LEAST, MOST = -(2**63), 2**63 - 1
+HALF_WORD = 2**31
+MOST_SCALE = 18
+POWERS = tuple(10**exponent for exponent in range(MOST_SCALE + 1))
+BITS_OF_FLOAT = 53
+TWO_TO_53, TWO_TO_60, TWO_TO_63 = 2.0**53, 2.0**60, 2.0**63
+# Every integer up to here is a float; what it is compared with must stay an integer.
+MOST_EXACT = 2**53
+LIMB, LIMB_MASK = 30, 2**30 - 1
+WIDE, WIDE_MASK = 60, 2**60 - 1
+
+
+class Op(IntEnum):
+    """The operations, with their arguments.
+
+    Where arithmetic leaves int64, that is noted with the row of the component in argument 2.
+    """
+
+    # Go on, or not.
+    END = 0
+    JUMP_IF_FALSE = 1  # where
+    JUMP_IF_TRUE = 2  # where
+    UNDECLARED = 3  # where to go with TRUE, component, first word of the set of types
+    LACKING = 4  # where to go with TRUE, place of a flag among the rows
+    # Put a value on the stack.
+    CELL = 10  # component, column
+    CONSTANT = 11  # tag, bits
+    CELL_IF_ANY = 12  # component of which there may be no event, column
+    VALUE = 13  # place of tag and bits among the rows
+    # Take two values, put one. From TIME on in the finer unit of two times.
+    ADD = 20
+    SUBTRACT = 21
+    MULTIPLY = 22
+    DIVIDE = 23
+    REMAINDER = 24
+    TIME_ADD = 25
+    TIME_SUBTRACT = 26
+    # The value before where it is better: known, lesser, greater.
+    COALESCE = 27
+    LEAST = 28
+    GREATEST = 29
+    # Change the value on top.
+    LOOKUP = 30  # table
+    ABSOLUTE = 31
+    TIME_ABSOLUTE = 32
+    # Take values and set the truth.
+    COMPARE = 40  # accepted orders: bit 0 less, 1 equal, 2 greater
+    BETWEEN = 41  # wanted
+    IN = 42  # wanted, first constant, behind the last
+    IS_NULL = 43  # wanted
+    HOLDS = 44  # wanted
+    TRUTH = 45  # wanted
+
+
+LAST_FLOW, LAST_PUT, LAST_JOIN, LAST_CHANGE = 9, 19, 29, 39
+TIME = Op.TIME_ADD - Op.ADD
+MULTIPLY = int(Op.MULTIPLY)
+
+
+@part
+def number(value: Value) -> float:
+    """The float of a value whose tag is FLOAT."""
+    return float(np.int64(value[1]).view(np.float64))
+
+
+@part
+def real(result: float) -> Value:
+    """The value of a float; NaN is NULL."""
+    return (FLOAT, int(np.float64(result).view(np.int64))) if result == result else NOTHING
+
+
+# ---------------------------------------------------------------- comparison, exactly
+
+
+@part
+def is_simple(left: Value, right: Value) -> bool:
+    """Whether two values are of one kind, or none is exact, or one is NULL."""
+    few, many = min(left[0], right[0]), max(left[0], right[0])
+    return few in (NULL, many) or many < EXACT
+
+
+@part
+def order_simply(left: Value, right: Value) -> int:
+    """-1, 0, 1 by exact numeric value, or UNKNOWN where one is NULL, if that is simple."""
+    if left[0] == NULL or right[0] == NULL:
+        return UNKNOWN
+    if left[0] == FLOAT and right[0] == FLOAT:
+        return (number(left) > number(right)) - (number(left) < number(right))
+    if left[0] == right[0]:
+        return (left[1] > right[1]) - (left[1] < right[1])
+    if left[0] == INTEGER:
+        return order_with_float(left[1], number(right))
+    return -order_with_float(right[1], number(left))
+
+
+@part
+def order(left: Value, right: Value) -> int:
+    """The same of any two values."""
+    if is_simple(left, right):
+        return order_simply(left, right)
+    # The simpler one first: an integer before a float before a scaled one.
+    turned = left[0] > right[0]
+    simple, other = (right, left) if turned else (left, right)
+    if simple[0] == FLOAT:
+        side = -order_of_scaled(other[1], other[0] - EXACT, number(simple))
+    else:
+        side = order_of_multiple(simple[1], other[0] - max(simple[0], EXACT), other[1])
+    return -side if turned else side
+
+
+@part
+def order_with_float(whole: int, other: float) -> int:
+    """The order of an integer and a float."""
+    if not -TWO_TO_63 <= other < TWO_TO_63:
+        return -1 if other > 0.0 else 1
+    truncated = int(other)
+    if whole != truncated:
+        return 1 if whole > truncated else -1
+    return (other < float(truncated)) - (other > float(truncated))
+
+
+@part
+def order_of_scaled(units: int, scale: int, other: float) -> int:
+    """The order of `units / 10**scale`, of at most 18 digits, and a float."""
+    side, other_side = (units > 0) - (units < 0), (other > 0.0) - (other < 0.0)
+    if side != other_side or side == 0:
+        return (side > other_side) - (side < other_side)
+    if abs(other) >= TWO_TO_60:
+        return -side
+    mantissa, exponent = math.frexp(abs(other))
+    whole, shift = int(mantissa * TWO_TO_53), BITS_OF_FLOAT - exponent
+    return side * order_of_products(abs(units), shift, whole, POWERS[scale])
+
+
+@part
+def order_of_multiple(units: int, scale: int, other: int) -> int:
+    """The order of `units * 10**scale` and `other`, of which a limit is as good as one within."""
+    side, other_side = (units > 0) - (units < 0), (other > 0) - (other < 0)
+    if side != other_side or side == 0:
+        return (side > other_side) - (side < other_side)
+    size, other_size = abs(max(units, -MOST)), abs(max(other, -MOST))
+    return -side * order_of_products(other_size, 0, size, POWERS[scale])
+
+
+@part
+def order_of_products(units: int, shift: int, whole: int, power: int) -> int:
+    """The order of `units << shift` and `whole * power`, each in two digits of 60 bits."""
+    whole, shift = whole << int(max(-shift, 0)), int(max(shift, 0))
+    if shift >= 2 * WIDE or (shift > WIDE and units >> (2 * WIDE - shift) > 0):
+        return 1
+    middle = (whole >> LIMB) * (power & LIMB_MASK) + (whole & LIMB_MASK) * (power >> LIMB)
+    low = (whole & LIMB_MASK) * (power & LIMB_MASK) + ((middle & LIMB_MASK) << LIMB)
+    high = (whole >> LIMB) * (power >> LIMB) + (middle >> LIMB) + (low >> WIDE)
+    low &= WIDE_MASK
+    if shift >= WIDE:
+        shifted_high, shifted_low = units << (shift - WIDE), 0
+    else:
+        shifted_high = units >> (WIDE - shift)
+        shifted_low = (units & ((1 << (WIDE - shift)) - 1)) << shift
+    if shifted_high != high:
+        return 1 if shifted_high > high else -1
+    return (shifted_low > low) - (shifted_low < low)
+
+
+# ---------------------------------------------------------------- operations on two values
+
+
+@part
+def joined(operation: int, left: Value, right: Value) -> Value:
+    """Arithmetic, or the choice of one of two."""
+    if operation >= Op.COALESCE:
+        return chosen(operation, left, right, order(right, left))
+    if max(left[0], right[0]) < EXACT or left[0] == NULL or right[0] == NULL:
+        return joined_simply(operation, left, right)
+    if operation >= Op.TIME_ADD:
+        return joined_times(operation - TIME, left, right)
+    return real(joined_reals(operation, as_float(left), as_float(right)))
+
+
+@part
+def joined_simply(operation: int, left: Value, right: Value) -> Value:
+    """Arithmetic on values without a scale."""
+    if left[0] == NULL or right[0] == NULL:
+        return NOTHING
+    if left[0] == INTEGER and right[0] == INTEGER and operation != Op.DIVIDE:
+        return joined_wholes(operation, left[1], right[1])
+    return real(joined_reals(operation, simple_float(left), simple_float(right)))
+
+
+@part
+def chosen(operation: int, left: Value, right: Value, side: int) -> Value:
+    """`coalesce`, `least`, `greatest`: NULL is skipped, and of equal ones the left one taken.
+
+    `side` is the order of the right one and the left one.
+    """
+    if left[0] == NULL:
+        return right
+    if operation == Op.COALESCE:
+        return left
+    return right if side == (1 if operation == Op.GREATEST else -1) else left
+
+
+@part
+def joined_wholes(operation: int, left: int, right: int) -> Value:
+    """Arithmetic on integers, within int64."""
+    if operation == Op.ADD:
+        leaves = left > MOST - right if right > 0 else left < LEAST - right
+        return LEAVES if leaves else (INTEGER, left + right)
+    if operation == Op.SUBTRACT:
+        leaves = left > MOST + right if right < 0 else left < LEAST + right
+        return LEAVES if leaves else (INTEGER, left - right)
+    if operation == Op.MULTIPLY:
+        return LEAVES if product_leaves(left, right) else (INTEGER, left * right)
+    if right == 0:
+        return NOTHING
+    if right == -1:  # the least integer divided by it leaves int64
+        return INTEGER, 0
+    rest = left % right  # with the sign of the right side, in Python
+    return INTEGER, rest - right if rest != 0 and (rest < 0) != (left < 0) else rest
+
+
+@part
+def product_leaves(left: int, right: int) -> bool:
+    """Whether a product leaves int64."""
+    if -HALF_WORD <= left < HALF_WORD and -HALF_WORD <= right < HALF_WORD:
+        return False
+    if left == LEAST or right == LEAST:
+        return not (left == 0 or right == 0 or left == 1 or right == 1)
+    few, many = min(abs(left), abs(right)), max(abs(left), abs(right))
+    if few == 0 or many <= MOST // few:
+        return False
+    is_least = many == MOST // few + 1 and MOST % few == few - 1
+    return not (is_least and (left < 0) != (right < 0))
+
+
+@part
+def joined_reals(operation: int, left: float, right: float) -> float:
+    """Arithmetic on floats; NaN for what is NULL."""
+    if operation == Op.ADD:
+        return left + right
+    if operation == Op.SUBTRACT:
+        return left - right
+    if operation == Op.MULTIPLY:
+        return left * right
+    if right == 0.0:
+        return math.nan
+    if operation == Op.DIVIDE:
+        return left / right
+    return math.nan if math.isinf(left) else float(np.fmod(left, right))
+
+
+@part
+def joined_times(operation: int, left: Value, right: Value) -> Value:
+    """The sum or difference of two times."""
+    tag = max(left[0], right[0])
+    first = joined_wholes(MULTIPLY, left[1], POWERS[tag - left[0]])
+    second = joined_wholes(MULTIPLY, right[1], POWERS[tag - right[0]])
+    if first[0] == OVERFLOW or second[0] == OVERFLOW:
+        return LEAVES
+    result = joined_wholes(operation, first[1], second[1])
+    return LEAVES if result[0] == OVERFLOW else (tag, result[1])
+
+
+@part
+def as_float(value: Value) -> float:
+    """The float64 nearest to a number that is not NULL."""
+    if value[0] <= EXACT:
+        return simple_float(value)
+    units, power = value[1], POWERS[value[0] - EXACT]
+    near = float(units) / float(power)
+    if abs(units) <= MOST_EXACT:
+        return near
+    # Two roundings may miss the nearest by one: in quarters of the last bit the points halfway to
+    # the neighbours are whole.
+    mantissa, exponent = math.frexp(abs(near))
+    whole, shift = int(mantissa * TWO_TO_53), BITS_OF_FLOAT - exponent
+    above = order_of_products(abs(units), shift + 2, 4 * whole + 2, power)
+    below = order_of_products(abs(units), shift + 2, 4 * whole - 2, power)
+    step = (above + whole % 2 > 0) - (below - whole % 2 < 0)
+    nearest = math.ldexp(float(whole + step), -shift)
+    return nearest if units > 0 else -nearest
+
+
+@part
+def simple_float(value: Value) -> float:
+    """The same of a number without a scale."""
+    return number(value) if value[0] == FLOAT else float(value[1])
+
+
+@part
+def changed(operation: int, value: Value) -> Value:
+    """The function `abs`, of a number or of an interval."""
+    if value[0] < EXACT or operation == Op.TIME_ABSOLUTE:
+        return changed_simply(value)
+    return real(abs(as_float(value)))
+
+
+@part
+def changed_simply(value: Value) -> Value:
+    """The function `abs` of what is counted in units of its own, or of a float."""
+    if value[0] == FLOAT:
+        return real(abs(number(value)))
+    if value[0] == NULL or value[1] >= 0:
+        return value
+    return LEAVES if value[1] == LEAST else (value[0], -value[1])

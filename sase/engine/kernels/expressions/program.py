@@ -1,0 +1,229 @@
+"""Conditions and values as programs in postfix form, and the loops that evaluate them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.expressions import operations as do
+from sase.engine.kernels.expressions.operations import (
+    LAST_CHANGE,
+    LAST_FLOW,
+    LAST_JOIN,
+    LAST_PUT,
+    Op,
+    Value,
+)
+from sase.engine.kernels.expressions.slow_paths import calculate_at, side_of, taken
+from sase.engine.kernels.jit.compiler import (
+    ByteRows,
+    Codes,
+    IntRows,
+    OutFlags,
+    OutIntRows,
+    OutInts,
+    kernel,
+    part,
+    spliced,
+)
+
+ARGUMENTS = 3  # the most that an operation has
+ADDRESS = 1 + ARGUMENTS  # where it stands what the operation calls
+WORD = 63  # types in a word of a set
+
+
+class Program(NamedTuple):
+    """A row of `code` is an operation, its arguments, and the address of what it calls.
+
+    Behind END are constants of lists.
+    """
+
+    code: IntRows
+
+
+class Columns(NamedTuple):
+    """Attributes of events by column and row, with tags; the types; tables over string codes."""
+
+    cells: IntRows
+    tags: ByteRows
+    types: Codes
+    tables: IntRows
+
+
+class Stack(NamedTuple):
+    """Room for the values of an evaluation, and notes of what left int64.
+
+    `notes` are how often that was, of the first time the place in the code and the row, and behind
+    them a place for the row that `evaluate_rows` is at.
+    """
+
+    values: OutIntRows
+    notes: OutInts
+
+
+# ---------------------------------------------------------------- the loops
+
+
+@spliced
+def evaluate_tuple(
+    program: Program,
+    start: int,
+    columns: Columns,
+    rows: OutInts,
+    stack: Stack,
+    numbered: object,
+) -> bool:
+    """The truth of a condition on one row for each component; a value stays on the stack.
+
+    If something is `numbered` the number of the END that is reached stays there instead.
+    """
+    code, values = program.code, stack.values
+    truth, at, top = True, start, -1
+    while True:
+        operation, first, second = code[at, 0], code[at, 1], code[at, 2]
+        if operation <= LAST_FLOW:
+            if operation == Op.END:
+                if numbered is not None:
+                    values[0, 0] = first
+                return truth
+            jumps = truth == (operation == Op.JUMP_IF_TRUE)
+            if operation >= Op.UNDECLARED:
+                jumps = is_lacking(code, at, columns, rows[second])
+                truth = truth or jumps
+            at = first if jumps else at + 1
+            continue
+        if operation == Op.CELL:
+            top += 1
+            values[top, 0] = columns.tags[second, rows[first]]
+            values[top, 1] = columns.cells[second, rows[first]]
+        elif operation == Op.CONSTANT:
+            top += 1
+            values[top, 0], values[top, 1] = first, second
+        elif operation <= LAST_PUT:
+            top += 1
+            values[top, 0], values[top, 1] = of_series(code, at, columns, rows)
+        elif operation == Op.COMPARE:
+            top -= 2
+            side = side_of(code[at, ADDRESS], taken(values, top + 1), taken(values, top + 2))
+            truth = (first >> (side + 1)) & 1 == 1
+        elif operation <= LAST_CHANGE:
+            top -= operation <= LAST_JOIN
+            value = taken(values, top)
+            if operation == Op.LOOKUP:
+                value = value[0], columns.tables[first, value[1] if value[0] else 0]
+            else:
+                other = taken(values, top + (operation <= LAST_JOIN))
+                value = calculate_at(code[at, ADDRESS], operation, value, other)
+                if value[0] == do.OVERFLOW:
+                    value = noted(stack.notes, at, rows[second])
+            values[top, 0], values[top, 1] = value
+        else:
+            top -= 3 if operation == Op.BETWEEN else operation != Op.TRUTH
+            truth = tested(code, at, values, top + 1)
+        at += 1
+
+
+@kernel
+def evaluate_rows(program: Program, columns: Columns, stack: Stack, out: OutFlags) -> None:
+    """The truth of a condition on one event, for every row."""
+    rows = stack.notes[3:]
+    for row in range(out.shape[0]):
+        rows[0] = row
+        out[row] = evaluate_tuple(program, 0, columns, rows, stack, None)
+
+
+@kernel
+def evaluate_tuples(
+    program: Program, columns: Columns, rows: OutIntRows, stack: Stack, out: OutFlags
+) -> None:
+    """The truth of a condition, for every tuple of rows: a row for each component."""
+    for place in range(out.shape[0]):
+        out[place] = evaluate_tuple(program, 0, columns, rows[place], stack, None)
+
+
+@kernel
+def evaluate_values(
+    program: Program, columns: Columns, rows: OutIntRows, stack: Stack, out: OutIntRows
+) -> None:
+    """The tag and bits of a value, for every tuple of rows."""
+    for place in range(out.shape[0]):
+        evaluate_tuple(program, 0, columns, rows[place], stack, None)
+        out[place, 0], out[place, 1] = stack.values[0, 0], stack.values[0, 1]
+
+
+# ---------------------------------------------------------------- one step
+
+
+@part
+def is_lacking(code: IntRows, at: int, columns: Columns, row: int) -> bool:
+    """Whether an event, if there is one, is of a type in a set; or whether a flag says so."""
+    if code[at, 0] == Op.LACKING:
+        return row != 0
+    return row >= 0 and is_among(code, code[at, 3], columns.types[row])
+
+
+@part
+def of_series(code: IntRows, at: int, columns: Columns, rows: OutInts) -> Value:
+    """A value that stands among the rows, or an attribute of an event that there may not be."""
+    first, second = code[at, 1], code[at, 2]
+    if code[at, 0] == Op.VALUE:
+        return int(rows[first]), int(rows[first + 1])
+    if rows[first] < 0:
+        return do.NOTHING
+    return int(columns.tags[second, rows[first]]), int(columns.cells[second, rows[first]])
+
+
+@part
+def tested(code: IntRows, at: int, values: IntRows, place: int) -> bool:
+    """A test of the values from a place of the stack on."""
+    operation, wanted, address = code[at, 0], bool(code[at, 1] == 1), code[at, ADDRESS]
+    if operation == Op.TRUTH:
+        return wanted
+    value = taken(values, place)
+    if operation == Op.IS_NULL:
+        return (value[0] == do.NULL) == wanted
+    if operation == Op.BETWEEN:
+        low, high = taken(values, place + 1), taken(values, place + 2)
+        return is_between(side_of(address, low, value), side_of(address, value, high), wanted)
+    if value[0] == do.NULL:
+        return False
+    found = is_in(address, value, code, at) if operation == Op.IN else value[1] != 0
+    return found == wanted
+
+
+@part
+def is_between(below: int, above: int, wanted: bool) -> bool:
+    """BETWEEN, by the orders of the low side and the value, and of it and the high side."""
+    if below == do.UNKNOWN or above == do.UNKNOWN:
+        return False  # whatever is wanted
+    return (below <= 0 and above <= 0) == wanted
+
+
+@part
+def is_in(address: int, value: Value, code: IntRows, at: int) -> bool:
+    """Whether a value is one of the constants of a list, which ascend: rows of a tag and bits."""
+    start, stop = code[at, 2], code[at, 3]
+    while start < stop:
+        middle = (start + stop) // 2
+        side = side_of(address, value, (int(code[middle, 0]), int(code[middle, 1])))
+        if side == 0:
+            return True
+        if side > 0:
+            start = middle + 1
+        else:
+            stop = middle
+    return False
+
+
+@part
+def is_among(code: IntRows, place: int, kind: int) -> bool:
+    """Whether the code of a type is in a set: a bit in the words from a place on."""
+    return kind >= 0 and bool((code[place + kind // WORD, 0] >> (kind % WORD)) & 1 == 1)
+
+
+@part
+def noted(notes: OutInts, at: int, row: int) -> Value:
+    """NULL, for arithmetic that left int64."""
+    if notes[0] == 0:
+        notes[1], notes[2] = at, row
+    notes[0] += 1
+    return do.NOTHING

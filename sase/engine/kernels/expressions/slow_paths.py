@@ -1,0 +1,116 @@
+"""What programs seldom do, as kernels that their loops call by address.
+
+They are large, and no part of the loops: who writes a program puts in where they are, and has those
+compiled that it needs.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from sase.engine.kernels.expressions import operations as do
+from sase.engine.kernels.expressions.operations import LAST_CHANGE, LAST_JOIN, LAST_PUT, Op, Value
+from sase.engine.kernels.jit.compiler import IntRows, address_of, distant, kernel, part
+
+
+@kernel
+def ordered(left: Value, right: Value) -> int:
+    """The order of two values of any kinds."""
+    return int(do.order(left, right))
+
+
+@kernel
+def calculated(operation: int, left: Value, right: Value) -> Value:
+    """An operation on two values, or on the left one."""
+    if operation <= LAST_JOIN:
+        return do.joined(operation, left, right)
+    return do.changed(operation, left)
+
+
+@kernel
+def calculated_simply(operation: int, left: Value, right: Value) -> Value:
+    """An operation on values without a scale, which is much less to compile."""
+    if left[0] >= do.EXACT or right[0] >= do.EXACT:
+        raise RuntimeError("a value has a scale where none was foreseen")
+    if operation <= LAST_JOIN:
+        return do.joined_simply(operation, left, right)
+    return do.changed_simply(left)
+
+
+@kernel
+def chosen_simply(operation: int, left: Value, right: Value) -> Value:
+    """One of two values of one kind, or without a scale."""
+    if not do.is_simple(left, right):
+        raise RuntimeError("a value has a scale where none was foreseen")
+    return do.chosen(operation, left, right, do.order_simply(right, left))
+
+
+@kernel
+def rounded(value: Value) -> float:
+    """The float64 nearest to a number that is not NULL."""
+    return float(do.as_float(value))
+
+
+order_at, calculate_at, round_at = (distant(each) for each in (ordered, calculated, rounded))
+
+
+class Called(IntEnum):
+    """What an operation of a program calls."""
+
+    NOTHING = 0
+    ORDERED = 1
+    CALCULATED = 2
+    CALCULATED_SIMPLY = 3
+    CHOSEN_SIMPLY = 4
+
+
+_KERNELS = {
+    Called.ORDERED: ordered,
+    Called.CALCULATED: calculated,
+    Called.CALCULATED_SIMPLY: calculated_simply,
+    Called.CHOSEN_SIMPLY: chosen_simply,
+}
+
+
+def called(operation: Op, *, mixes: bool) -> Called:
+    """What an operation calls, whose values may have a scale or not."""
+    if operation in (Op.COMPARE, Op.BETWEEN, Op.IN):
+        return Called.ORDERED if mixes else Called.NOTHING
+    if operation is Op.LOOKUP or not LAST_PUT < operation <= LAST_CHANGE:
+        return Called.NOTHING
+    if mixes:
+        return Called.CALCULATED
+    is_choice = Op.COALESCE <= operation <= LAST_JOIN
+    return Called.CHOSEN_SIMPLY if is_choice else Called.CALCULATED_SIMPLY
+
+
+def address_for(what: Called) -> int:
+    """Where that is."""
+    return address_of(_KERNELS[what]) if what in _KERNELS else 0
+
+
+# ---------------------------------------------------------------- with what is done at once
+
+
+@part
+def taken(values: IntRows, place: int) -> Value:
+    """A value of the stack."""
+    return int(values[place, 0]), int(values[place, 1])
+
+
+@part
+def side_of(address: int, left: Value, right: Value) -> int:
+    """The order of two values, which mostly are of one kind and no floats."""
+    if left[0] == right[0] and left[0] != do.FLOAT and left[0] != do.NULL:
+        return (left[1] > right[1]) - (left[1] < right[1])
+    if do.is_simple(left, right):
+        return do.order_simply(left, right)
+    return int(order_at(address, left, right))
+
+
+@part
+def real_of(address: int, value: Value) -> float:
+    """The float64 nearest to a number that is not NULL, which mostly is none that is scaled."""
+    if value[0] <= do.EXACT:
+        return do.simple_float(value)
+    return float(round_at(address, value))

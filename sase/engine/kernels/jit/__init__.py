@@ -1,0 +1,1 @@
+"""All that knows the insides of Numba and LLVM."""

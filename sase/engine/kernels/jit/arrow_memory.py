@@ -1,0 +1,171 @@
+"""Batches where they lie in memory, as Arrow's C data interface tells of them.
+
+https://arrow.apache.org/docs/format/CDataInterface.html
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from sase.engine.kernels.jit.compiler import Ints, OutInts, spliced
+from sase.engine.kernels.jit.intrinsics import between_bytes, between_shorts
+
+# What stands in an `ArrowArray`, eight bytes each; behind these how to release it.
+LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
+RELEASE, FIELDS = 8, 10
+NOWHERE = 0
+
+
+def form_of(bits: int, *, is_signed: bool) -> int:
+    """How whole numbers are stored, as `number` takes it."""
+    return 2 * (bits // 8).bit_length() - 1 - is_signed
+
+
+def forms_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """How whole numbers are stored, and where: as kernels take it."""
+    columns = [
+        (form_of(8 * array.itemsize, is_signed=array.dtype.kind == "i"), array.ctypes.data)
+        for array in arrays
+    ]
+    return np.array(columns, np.int64).reshape(-1, 2)
+
+
+def _reader(name: str) -> Callable[[int, int], int]:
+    """What reads one of the numbers of a type that begin at an address.
+
+    In a loop several are read at once: that they stand side by side is seen of a place behind a
+    pointer, and not of an address that grows.
+    """
+    if numba.config.DISABLE_JIT:
+        simple = getattr(ctypes, f"c_{name}")
+        size = ctypes.sizeof(simple)
+        return lambda address, place: int(simple.from_address(int(address + size * place)).value)
+    kind = getattr(types, name)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def read(context: Any, address: Any, place: Any) -> tuple[Signature, Callable[..., Any]]:
+        def reading(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+            first = builder.inttoptr(values[0], context.get_value_type(kind).as_pointer())
+            found = builder.load(builder.gep(first, [values[1]]), align=1)
+            return context.cast(builder, found, kind, types.int64)
+
+        return types.int64(types.int64, types.int64), reading
+
+    return read  # type: ignore[no-any-return]
+
+
+_int8, _uint8 = _reader("int8"), _reader("uint8")
+_int16, _uint16 = _reader("int16"), _reader("uint16")
+_int32, _uint32 = _reader("int32"), _reader("uint32")
+_int64 = _reader("int64")
+
+
+@spliced
+def field(array: int, place: int) -> int:
+    """What stands at a place of an `ArrowArray`, or of a list of addresses."""
+    return _int64(array, place)
+
+
+@spliced
+def number(address: int, form: int, row: int) -> int:
+    """One of the numbers that begin at an address; those of uint64 wrap around.
+
+    Those that follow each other are read faster by `copy_numbers`.
+    """
+    if form == 0:
+        return _int8(address, row)
+    if form == 1:
+        return _uint8(address, row)
+    if form == 2:
+        return _int16(address, row)
+    if form == 3:
+        return _uint16(address, row)
+    if form == 4:
+        return _int32(address, row)
+    if form == 5:
+        return _uint32(address, row)
+    return _int64(address, row)
+
+
+@spliced
+def copy_numbers(address: int, form: int, count: int, out: OutInts, to: int) -> None:
+    """Copy so many numbers that begin at an address."""
+    # A loop for each form: in one loop it would be found out for each number which form it is.
+    if form == 0:
+        for row in range(count):
+            out[to + row] = _int8(address, row)
+    elif form == 1:
+        for row in range(count):
+            out[to + row] = _uint8(address, row)
+    elif form == 2:
+        for row in range(count):
+            out[to + row] = _int16(address, row)
+    elif form == 3:
+        for row in range(count):
+            out[to + row] = _uint16(address, row)
+    elif form == 4:
+        for row in range(count):
+            out[to + row] = _int32(address, row)
+    elif form == 5:
+        for row in range(count):
+            out[to + row] = _uint32(address, row)
+    else:
+        for row in range(count):
+            out[to + row] = _int64(address, row)
+
+
+@spliced
+def between(address: int, form: int, least: int, most: int) -> int:
+    """Which of so many numbers as there are `LANES` lie between two: a bit for each.
+
+    Numbers have one or two bytes, in which both ends fit.
+    """
+    if form >> 1 == 0:
+        return between_bytes(address, least, most)
+    return between_shorts(address, least, most)
+
+
+@spliced
+def numbers_at(array: int, form: int) -> int:
+    """The address of the first number of an array."""
+    return field(field(array, BUFFERS), 1) + (field(array, OFFSET) << (form >> 1))
+
+
+@spliced
+def is_whole(array: int) -> bool:
+    """Whether an array has no NULL."""
+    valid = field(field(array, BUFFERS), 0)
+    if valid == NOWHERE or field(array, NULLS) == 0:
+        return True
+    begin = field(array, OFFSET)
+    for row in range(begin, begin + field(array, LENGTH)):
+        if (_uint8(valid, row >> 3) >> (row & 7)) & 1 == 0:
+            return False
+    return True
+
+
+@spliced
+def is_same(array: int, known: Ints) -> bool:
+    """Whether an array without NULLs is the memory of a known one: offset, length, and buffers.
+
+    That has none either, and what says so may be left out.
+    """
+    buffers, count = field(array, BUFFERS), known.shape[0] - 2
+    if field(array, OFFSET) != known[0] or field(array, LENGTH) != known[1]:
+        return False
+    if field(array, BUFFER_COUNT) < count:
+        return False
+    for number in range(count):
+        address = field(buffers, number)
+        if address != known[2 + number] and (number > 0 or address != NOWHERE):
+            return False
+    return True

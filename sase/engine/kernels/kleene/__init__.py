@@ -1,0 +1,1 @@
+"""Kernels of Kleene closure: runs, lines, walks back."""

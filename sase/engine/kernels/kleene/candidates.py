@@ -1,0 +1,143 @@
+"""Skip till any match, postponed: the events that may take part, as instances (SASE++).
+
+An instance is an event of a partition. Of each level it knows the last instance before it that may
+be of that level, and the latest first event from which it can be reached as one of that level. That
+is all there is of the runs of the paper's intermediate match: `walking` goes back through it.
+
+    instances        a1   a2   b3   a4   b5        c6 is the last: walks  c6 b5 a4, c6 b5 b3 a2, …
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.jit.compiler import OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.kleene.run_nodes import Pattern
+from sase.engine.kernels.kleene.runs import Incoming
+from sase.engine.kernels.scan.stacks import EARLIEST, oldest
+
+# The fields of an instance: its event, order, measure, and levels as bits. Then by level the last
+# instance before it of that level, and the latest first event from which it can be reached.
+ROW, ORDER, MEASURE, BEGINS, TAKES = range(5)
+FIELDS = 5
+# The fields of a step of a walk: the instance, the next one to try before it, its ways, which of
+# them is to be looked at for a match, and the levels an earlier event may be of.
+INSTANCE, CURSOR, LOW, HIGH, LOOKED, LEVELS = range(6)
+STEP = 6
+# The fields of a way: the level of its first event, how many events of that there are, the way
+# it goes on in, the instance and its event; then, for early conditions, by level the last event.
+WAY_LEVEL, WAY_LENGTH, WAY_ON, WAY_AT, WAY_EVENT = range(5)
+WAY = 5
+# Of the state: the event to go on with, steps of the walk, ways; instances ever, and dead ones;
+# walks, instances looked at, matches bound, and those that failed then.
+AT, DEPTH, WAYS, COUNT, TAIL, WALKS, VISITED, BOUND, FAILED = range(9)
+STATE = 9
+# What is known of a level of a partition: the last instance; the latest first events from which one
+# of the level can be reached, of all instances and of those before the last order.
+TOP, REACHED, REACHED_NOW, NOW = range(4)
+KNOWN = 4
+
+
+class Collapsed(NamedTuple):
+    """Instances, what is known by partition and level, the walk, and nodes to bind a match in."""
+
+    cells: OutIntRows
+    known: OutIntRows
+    steps: OutIntRows
+    ways: OutIntRows
+    nodes: OutIntRows
+    state: OutInts
+
+
+class Bounds(NamedTuple):
+    """What the window spans, at which levels a match may begin and end, and if it must be bound.
+
+    `prunes` says whether measures never fall, so that what is too old stays so; `asks` whether
+    there are early conditions. `before` are by level the levels that may come before it, as bits.
+    """
+
+    span: int
+    prunes: int
+    first: int
+    last: int
+    binds: int
+    asks: int
+    before: OutInts
+
+
+# ---------------------------------------------------------------- instances
+
+
+@spliced
+def reached(collapsed: Collapsed, base: int, level: int, order: int) -> int:
+    """The latest first event from which an event of this order can follow one of a level."""
+    known = collapsed.known[base + level]
+    if known[NOW] == order:
+        return int(known[REACHED])
+    return int(max(known[REACHED], known[REACHED_NOW]))
+
+
+@part
+def remembered(
+    pattern: Pattern, bounds: Bounds, collapsed: Collapsed, incoming: Incoming, i: int
+) -> bool:
+    """Make an instance of an event, of the levels at which it can be reached within the window."""
+    levels, state, cells = pattern.least.shape[0], collapsed.state, collapsed.cells
+    base, order = incoming.keys[i] * levels, incoming.ties[i]
+    measure, bound = incoming.measures[i], oldest(incoming.measures[i], bounds.span)
+    number = state[COUNT]
+    cell = cells[number & (cells.shape[0] - 1)]
+    begins, takes = incoming.begins[i], incoming.takes[i]
+    any_level = False
+    for level in range(levels):
+        bit, reach = 1 << level, EARLIEST
+        if begins & bit:
+            # The earliest measure of all stands for none.
+            begun = max(measure, EARLIEST + 1) if bounds.first & bit else EARLIEST
+            for earlier in range(level):
+                if (bounds.before[level] >> earlier) & 1:
+                    begun = max(begun, reached(collapsed, base, earlier, order))
+            if begun == EARLIEST or begun < bound:
+                begins &= ~bit
+            else:
+                reach = begun
+        if takes & bit and pattern.kleene[level] == 1 and pattern.most[level] != 1:
+            taken = reached(collapsed, base, level, order)
+            if taken == EARLIEST or taken < bound:
+                takes &= ~bit
+            else:
+                reach = max(reach, taken)
+        else:
+            takes &= ~bit
+        cell[FIELDS + level] = collapsed.known[base + level, TOP]
+        cell[FIELDS + levels + level] = reach
+        any_level = any_level or reach != EARLIEST
+    if not any_level:
+        return False
+    cell[ROW], cell[ORDER], cell[MEASURE] = incoming.numbers[i], order, measure
+    cell[BEGINS], cell[TAKES] = begins, takes
+    for level in range(levels):
+        if ((begins | takes) >> level) & 1:
+            known = collapsed.known[base + level]
+            known[TOP] = number
+            if known[NOW] != order:
+                known[REACHED] = max(known[REACHED], known[REACHED_NOW])
+                known[REACHED_NOW], known[NOW] = EARLIEST, order
+            known[REACHED_NOW] = max(known[REACHED_NOW], cell[FIELDS + levels + level])
+    state[COUNT] += 1
+    return True
+
+
+@kernel
+def forget(collapsed: Collapsed, bound: int) -> None:
+    """Give up the instances before a bound."""
+    drop(collapsed, bound)
+
+
+@part
+def drop(collapsed: Collapsed, bound: int) -> None:
+    """Give up the instances before a bound."""
+    cells, state = collapsed.cells, collapsed.state
+    mask = cells.shape[0] - 1
+    while state[TAIL] < state[COUNT] and cells[state[TAIL] & mask, MEASURE] < bound:
+        state[TAIL] += 1

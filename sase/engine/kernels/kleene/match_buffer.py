@@ -1,0 +1,61 @@
+"""How the matches that end with a node are written."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.jit.compiler import OutIntRows, OutInts, spliced
+from sase.engine.kernels.jit.copying import copy
+from sase.engine.kernels.kleene.run_nodes import DEPTH, EVENT, LENGTH, LEVEL, PREVIOUS, ROOT, SHOWN
+
+
+class Written(NamedTuple):
+    """Matches: their events one after the other, where each ends, and the lengths by level.
+
+    `sizes` are how many matches and events there are, and how many matches were written before.
+    """
+
+    events: OutInts
+    ends: OutInts
+    lengths: OutIntRows
+    sizes: OutInts
+
+
+@spliced
+def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
+    """Write the match that ends with a node, if there is room.
+
+    Of what it has in common with one that is there already the events are copied from there.
+    """
+    count, used, earlier = written.sizes[0], written.sizes[1], written.sizes[2]
+    end, lengths = used + cells[node, DEPTH], written.lengths
+    if count >= written.ends.shape[0] or end > written.events.shape[0]:
+        return False
+    written.ends[count] = end
+    level = lengths.shape[0]
+    while node != ROOT and cells[node, SHOWN] < earlier:
+        level = level_reached(cells, node, level, lengths, count)
+        end -= 1
+        written.events[end] = cells[node, EVENT]
+        cells[node, SHOWN] = earlier + count
+        node = cells[node, PREVIOUS]
+    other = cells[node, SHOWN] - earlier
+    if node != ROOT:
+        level = level_reached(cells, node, level, lengths, count)
+        begin = written.ends[other - 1] if other > 0 else 0
+        copy(written.events, begin, written.events, used, cells[node, DEPTH])
+    for lower in range(level):
+        lengths[lower, count] = lengths[lower, other] if node != ROOT else 0
+    written.sizes[0], written.sizes[1] = count + 1, written.ends[count]
+    return True
+
+
+@spliced
+def level_reached(cells: OutIntRows, node: int, level: int, lengths: OutIntRows, count: int) -> int:
+    """Note how many events there are of a node's level, on the way back from a higher one."""
+    reached = cells[node, LEVEL]
+    if reached < level:
+        for between in range(reached + 1, level):
+            lengths[between, count] = 0
+        lengths[reached, count] = cells[node, LENGTH]
+    return int(reached)

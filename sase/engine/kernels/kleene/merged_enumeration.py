@@ -1,0 +1,318 @@
+"""(NFAb) The matches for which merged runs stand, told one by one in the order of results.
+
+From the last event a walk goes back to all nodes that may come before, those of the latest event
+first. At each step it stands at one event, in a frame: a way is a node of it, with all that was
+chosen behind. There are several where the same events are of different components, or were not
+merged; they rank by the levels behind, the last event's first. Where a way is at a first event it
+is a match. Only nodes are entered from which a run begins within the window, so every frame is
+part of a match.
+"""
+
+from __future__ import annotations
+
+from sase.engine.kernels.jit.compiler import OutIntRows, kernel, part, spliced
+from sase.engine.kernels.kleene.match_buffer import Written, wrote
+from sase.engine.kernels.kleene.merged_runs import (
+    AFTER,
+    EDGES,
+    FRAMES,
+    HEAD_EDGE,
+    SPARE_EDGES,
+    TELLING,
+    TO,
+    WAYS,
+    Merging,
+    move,
+    settle,
+)
+from sase.engine.kernels.kleene.run_nodes import (
+    DEPTH,
+    EVENT,
+    LEVEL,
+    PREVIOUS,
+    ROOT,
+    START,
+    Machine,
+    Pattern,
+)
+from sase.engine.kernels.kleene.runs import (
+    AT,
+    CROWDED,
+    DONE,
+    FRESH,
+    FULL,
+    SPARE,
+    USED,
+    WATCHED,
+    Incoming,
+    Rules,
+    Runs,
+)
+from sase.engine.kernels.kleene.transitions import is_match
+from sase.engine.kernels.scan.stacks import NOTHING, oldest
+
+# Of a way: its node, the way behind it, its rank, the next node to go back to, and the edge to the
+# one after that; the event and level of the node, and how many events are chosen.
+PLACE, BEHIND, RANK, NEXT_NODE, NEXT_EDGE, OF_EVENT, OF_LEVEL, CHOSEN = range(8)
+WAY = 8
+# Of a frame its first way, the one after the last, and the next one that may be a match. A frame
+# all of whose ways are gone back is no more, though its ways stand behind others.
+BEGIN, END, LOOKED = range(3)
+FRAME = 3
+
+
+# ---------------------------------------------------------------- ways
+
+
+@spliced
+def pass_dead(runs: Runs, merging: Merging, way: int, bound: int) -> None:
+    """Pass over the nodes from which all runs begin too early."""
+    row, cells = merging.ways[way], runs.cells
+    while row[NEXT_NODE] > ROOT and cells[row[NEXT_NODE], START] < bound:
+        edge = row[NEXT_EDGE]
+        row[NEXT_NODE] = NOTHING
+        if edge != NOTHING:
+            row[NEXT_NODE], row[NEXT_EDGE] = merging.edges[edge, TO], merging.edges[edge, AFTER]
+
+
+@part
+def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
+    """The next node that a way may go back to."""
+    row = merging.ways[way]
+    edge = row[NEXT_EDGE]
+    row[NEXT_NODE] = NOTHING
+    if edge != NOTHING:
+        row[NEXT_NODE], row[NEXT_EDGE] = merging.edges[edge, TO], merging.edges[edge, AFTER]
+    pass_dead(runs, merging, way, bound)
+
+
+@spliced
+def fill_way(
+    runs: Runs, merging: Merging, way: int, node: int, behind: int, rank: int, bound: int
+) -> None:
+    """Make a way of a node before another way."""
+    row, cell = merging.ways[way], runs.cells[node]
+    row[PLACE], row[BEHIND], row[RANK] = node, behind, rank
+    row[NEXT_NODE], row[NEXT_EDGE] = cell[PREVIOUS], merging.links[node, HEAD_EDGE]
+    row[OF_EVENT], row[OF_LEVEL] = cell[EVENT], cell[LEVEL]
+    row[CHOSEN] = 1 if behind == NOTHING else merging.ways[behind, CHOSEN] + 1
+    pass_dead(runs, merging, way, bound)
+
+
+@spliced
+def is_less(ways: OutIntRows, one: int, other: int) -> bool:
+    """Whether a way comes before another one."""
+    if ways[one, RANK] != ways[other, RANK]:
+        return bool(ways[one, RANK] < ways[other, RANK])
+    return bool(ways[one, OF_LEVEL] < ways[other, OF_LEVEL])
+
+
+@part
+def ranked(merging: Merging, begin: int) -> None:
+    """Bring the ways of a frame into the order of what is behind, then of levels."""
+    ways, end = merging.ways, merging.state[WAYS]
+    for place in range(begin + 1, end):
+        to = place
+        while to > begin and is_less(ways, to, to - 1):
+            for column in range(WAY):
+                kept = ways[to, column]
+                ways[to, column] = ways[to - 1, column]
+                ways[to - 1, column] = kept
+            to -= 1
+    # What was the rank of the way behind becomes that of this one, from the first way on.
+    rank, first = 0, begin
+    for place in range(begin, end):
+        if place > begin and is_less(ways, first, place):
+            for other in range(first, place):
+                ways[other, RANK] = rank
+            rank, first = rank + 1, place
+    for other in range(first, end):
+        ways[other, RANK] = rank
+
+
+# ---------------------------------------------------------------- frames
+
+
+@spliced
+def set_frame(merging: Merging, number: int, begin: int) -> None:
+    """The frame on top is of all ways from one on."""
+    frame, state = merging.frames[number], merging.state
+    frame[BEGIN] = frame[LOOKED] = begin
+    frame[END] = state[WAYS]
+    state[FRAMES] = number + 1
+
+
+@part
+def start(machine: Machine, pattern: Pattern, runs: Runs, merging: Merging, bound: int) -> None:
+    """The frame of the matches that the fresh nodes are."""
+    state = merging.state
+    for place in range(runs.state[FRESH]):
+        node = runs.fresh[place]
+        if is_match(machine, pattern, runs.cells, node):
+            fill_way(runs, merging, state[WAYS], node, NOTHING, 0, bound)
+            state[WAYS] += 1
+    if state[WAYS] > 0:
+        ranked(merging, 0)
+        set_frame(merging, 0, 0)
+
+
+@part
+def wrote_way(runs: Runs, merging: Merging, way: int, written: Written) -> bool:
+    """Write the match of a way and of what comes before its node, if there is room."""
+    cells, ways, node = runs.cells, merging.ways, merging.ways[way, PLACE]
+    if cells[node, DEPTH] > 0 and ways[way, CHOSEN] == 1:
+        return wrote(cells, node, written)
+    count, used = written.sizes[0], written.sizes[1]
+    before = max(cells[node, DEPTH], 1) - 1
+    end = used + before + ways[way, CHOSEN]
+    if count >= written.ends.shape[0] or end > written.events.shape[0]:
+        return False
+    written.ends[count] = end
+    for level in range(written.lengths.shape[0]):
+        written.lengths[level, count] = 0
+    for place in range(used + before - 1, used - 1, -1):
+        node = cells[node, PREVIOUS]
+        written.events[place] = cells[node, EVENT]
+        written.lengths[cells[node, LEVEL], count] += 1
+    for place in range(used + before, end):
+        written.events[place] = ways[way, OF_EVENT]
+        written.lengths[ways[way, OF_LEVEL], count] += 1
+        way = ways[way, BEHIND]
+    written.sizes[0], written.sizes[1] = count + 1, end
+    return True
+
+
+@spliced
+def is_chosen(runs: Runs, merging: Merging, way: int, several: int) -> bool:
+    """Whether a way has a match, of which nothing more needs to be chosen or compared."""
+    before = merging.ways[way, NEXT_NODE]
+    is_one_run = several == 1 and runs.cells[merging.ways[way, PLACE], DEPTH] > 0
+    return bool(before == ROOT or (before > ROOT and is_one_run))
+
+
+@spliced
+def descend(runs: Runs, merging: Merging, bound: int) -> None:
+    """Go back from the frame on top as long as there is one way, and one node before it.
+
+    Where a node stands for one run only nothing more needs to be chosen.
+    """
+    cells, ways, state = runs.cells, merging.ways, merging.state
+    frame = merging.frames[state[FRAMES] - 1]
+    way = frame[BEGIN]
+    if frame[END] > way + 1:
+        return
+    while ways[way, NEXT_NODE] > ROOT and ways[way, NEXT_EDGE] == NOTHING:
+        if way + 1 >= ways.shape[0] or cells[ways[way, PLACE], DEPTH] > 0:
+            break
+        node = ways[way, NEXT_NODE]
+        ways[way, NEXT_NODE] = NOTHING
+        fill_way(runs, merging, way + 1, node, way, 0, bound)
+        way += 1
+    frame[BEGIN] = frame[LOOKED] = way
+    frame[END] = state[WAYS] = way + 1
+
+
+@part
+def latest(runs: Runs, merging: Merging, begin: int) -> tuple[int, int]:
+    """The latest event to which ways may go back, and how many nodes of it they come to."""
+    cells, ways, edges, event = runs.cells, merging.ways, merging.edges, NOTHING
+    for way in range(begin, merging.state[WAYS]):
+        if ways[way, NEXT_NODE] != NOTHING:
+            event = max(event, cells[ways[way, NEXT_NODE], EVENT])
+    count = 0
+    for way in range(begin, merging.state[WAYS]):
+        node, edge = ways[way, NEXT_NODE], ways[way, NEXT_EDGE]
+        while node != NOTHING and cells[node, EVENT] == event:
+            count += 1
+            node = NOTHING
+            if edge != NOTHING:
+                node, edge = edges[edge, TO], edges[edge, AFTER]
+    return event, count
+
+
+@part
+def go_back(runs: Runs, merging: Merging, begin: int, event: int, bound: int) -> None:
+    """A frame of the nodes of an event to which the ways of the frame on top go back."""
+    cells, ways, state = runs.cells, merging.ways, merging.state
+    end, is_done = state[WAYS], True
+    for way in range(begin, end):
+        while ways[way, NEXT_NODE] != NOTHING and cells[ways[way, NEXT_NODE], EVENT] == event:
+            fill_way(runs, merging, state[WAYS], ways[way, NEXT_NODE], way, ways[way, RANK], bound)
+            state[WAYS] += 1
+            step_on(runs, merging, way, bound)
+        is_done = is_done and ways[way, NEXT_NODE] == NOTHING
+    ranked(merging, end)
+    set_frame(merging, state[FRAMES] - is_done, end)
+
+
+@part
+def tell(runs: Runs, merging: Merging, written: Written, bound: int) -> int:
+    """Write matches, on from where there was no room."""
+    state, frames = merging.state, merging.frames
+    while state[FRAMES] > 0:
+        descend(runs, merging, bound)
+        frame = frames[state[FRAMES] - 1]
+        while frame[LOOKED] < frame[END]:
+            way = frame[LOOKED]
+            if is_chosen(runs, merging, way, frame[END] - frame[BEGIN]):
+                if not wrote_way(runs, merging, way, written):
+                    return FULL
+                step_on(runs, merging, way, bound)
+            frame[LOOKED] += 1
+        event, count = latest(runs, merging, frame[BEGIN])
+        if event == NOTHING:
+            state[FRAMES] -= 1
+            state[WAYS] = 0 if state[FRAMES] == 0 else frames[state[FRAMES] - 1, END]
+            continue
+        if state[FRAMES] >= frames.shape[0] or state[WAYS] + count > merging.ways.shape[0]:
+            return CROWDED
+        go_back(runs, merging, frame[BEGIN], event, bound)
+    return DONE
+
+
+# ---------------------------------------------------------------- events
+
+
+@spliced
+def has_room(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> bool:
+    """Whether there is room for all that the runs of a partition may become by an event."""
+    state, needed = runs.state, (runs.counts[key] + 1) * pattern.least.shape[0]
+    edges = merging.edges.shape[0] - merging.state[EDGES] + merging.state[SPARE_EDGES]
+    room = min(runs.cells.shape[0] - state[USED] + state[SPARE], runs.fresh.shape[0], edges)
+    room = min(room, merging.buckets.shape[0] // 2, merging.ways.shape[0])
+    return bool(needed < room)
+
+
+@kernel
+def advance_merged(
+    machine: Machine,
+    pattern: Pattern,
+    rules: Rules,
+    runs: Runs,
+    merging: Merging,
+    incoming: Incoming,
+    written: Written,
+) -> int:
+    """Take in events, on from where it stopped, and write the matches they complete."""
+    state = runs.state
+    while state[AT] < incoming.numbers.shape[0]:
+        i = state[AT]
+        key = incoming.keys[i]
+        is_watched = rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
+        is_new = merging.state[TELLING] == 0 and key >= 0 and is_watched
+        if is_new and (incoming.begins[i] & rules.first or runs.heads[key] != NOTHING):
+            if not has_room(pattern, runs, merging, key):
+                return CROWDED
+            move(machine, pattern, rules, runs, merging, incoming, i)
+        if state[FRESH] > 0:
+            bound = oldest(incoming.measures[i], rules.span)
+            if merging.state[TELLING] == 0:
+                start(machine, pattern, runs, merging, bound)
+                merging.state[TELLING] = 1
+            why = tell(runs, merging, written, bound)
+            if why != DONE:
+                return int(why)
+            merging.state[TELLING] = 0
+            settle(pattern, runs, merging, key)
+        state[AT] += 1
+    return DONE

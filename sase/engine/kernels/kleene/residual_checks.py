@@ -1,0 +1,195 @@
+"""Finished matches of any number of events: conditions, values, and events that forbid them.
+
+A match is bound once more from its first event to its last, so that what is asked of it is what
+its run knew.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.expressions.checks import UNDECLARED
+from sase.engine.kernels.jit.compiler import (
+    IntRows,
+    Ints,
+    OutFlags,
+    OutIntCubes,
+    OutIntRows,
+    OutInts,
+    kernel,
+    part,
+    spliced,
+)
+from sase.engine.kernels.jit.copying import copy
+from sase.engine.kernels.kleene.predicates import decide_at
+from sase.engine.kernels.kleene.run_nodes import (
+    HEAD,
+    NO_EVENT,
+    ROOT,
+    TESTS,
+    Machine,
+    entry,
+    tests_of,
+)
+from sase.engine.kernels.kleene.transitions import bind, hold
+from sase.engine.kernels.scan.negation_index import (
+    Gap,
+    NegativeIndex,
+    Stored,
+    last_in_window,
+    last_with_less,
+)
+from sase.engine.kernels.scan.stacks import EARLIEST, oldest
+
+
+class Matches(NamedTuple):
+    """The events of all matches, where each ends, and the lengths by level."""
+
+    events: OutInts
+    ends: OutInts
+    lengths: OutIntRows
+
+
+@spliced
+def begin_of(ends: Ints, lengths: IntRows, level: int, number: int) -> int:
+    """Where the events of a component begin in a match."""
+    begin = ends[number - 1] if number > 0 else 0
+    for before in range(level):
+        begin += lengths[before, number]
+    return int(begin)
+
+
+@kernel
+def gather_level(events: Ints, ends: Ints, lengths: IntRows, level: int, out: OutInts) -> None:
+    """The events that a component binds in all matches, one after the other."""
+    to = 0
+    for number in range(ends.shape[0]):
+        copy(events, begin_of(ends, lengths, level, number), out, to, lengths[level, number])
+        to += lengths[level, number]
+
+
+@kernel
+def scatter_level(events: Ints, ends: Ints, lengths: IntRows, level: int, out: OutInts) -> None:
+    """Put the events that a component binds where they stand among all events of the matches."""
+    at = 0
+    for number in range(ends.shape[0]):
+        copy(events, at, out, begin_of(ends, lengths, level, number), lengths[level, number])
+        at += lengths[level, number]
+
+
+@kernel
+def gather_ranges(given: Ints, begins: Ints, sizes: Ints, out: OutInts) -> None:
+    """The numbers of ranges, one after the other."""
+    to = 0
+    for number in range(begins.shape[0]):
+        copy(given, begins[number], out, to, sizes[number])
+        to += sizes[number]
+
+
+@part
+def rebuilt(machine: Machine, cells: OutIntRows, matches: Matches, number: int) -> int:
+    """Bind a match in nodes of its own: its last node."""
+    at = matches.ends[number - 1] if number > 0 else 0
+    node = ROOT
+    for level in range(matches.lengths.shape[0]):
+        for _ in range(matches.lengths[level, number]):
+            bind(machine, cells, node + 1, node, level, matches.events[at])
+            node += 1
+            at += 1
+    return node
+
+
+@kernel
+def select_matches(machine: Machine, cells: OutIntRows, matches: Matches, keep: OutFlags) -> None:
+    """Whether all conditions hold, for each match."""
+    for number in range(keep.shape[0]):
+        node = rebuilt(machine, cells, matches, number)
+        keep[number] = hold(machine, cells, 0, node, NO_EVENT)
+
+
+@kernel
+def evaluate_matches(
+    machine: Machine, cells: OutIntRows, matches: Matches, found: OutIntRows, out: OutIntCubes
+) -> None:
+    """Tag and bits of each value, for each match; deciding leaves it in `found`."""
+    for number in range(out.shape[1]):
+        node = rebuilt(machine, cells, matches, number)
+        for value in range(out.shape[0]):
+            decide_at(machine.decide, machine.judge, cells, value, node, NO_EVENT)
+            out[value, number, 0], out[value, number, 1] = found[0, 0], found[0, 1]
+
+
+@kernel
+def forbid_matches(
+    machine: Machine,
+    cells: OutIntRows,
+    matches: Matches,
+    index: NegativeIndex,
+    gap: Gap,
+    stored: Stored,
+    at_end: bool,
+    keep: OutFlags,
+) -> None:
+    """Clear `keep` for the matches that some event of the index forbids.
+
+    Where no event is bound behind the component it stands at the end: those are looked at when
+    their time has come, the others before.
+    """
+    for number in range(keep.shape[0]):
+        if not keep[number]:
+            continue
+        begin = matches.ends[number - 1] if number > 0 else 0
+        split = begin
+        for level in range(gap.levels[0] + 1):
+            split += matches.lengths[level, number]
+        if (split == matches.ends[number]) == at_end:
+            node = rebuilt(machine, cells, matches, number)
+            keep[number] = not is_forbidden(
+                machine, cells, node, matches.events[begin : matches.ends[number]],
+                split - begin, index, gap, stored,
+            )  # fmt: skip
+
+
+@part
+def is_forbidden(
+    machine: Machine,
+    cells: OutIntRows,
+    node: int,
+    events: OutInts,
+    split: int,
+    index: NegativeIndex,
+    gap: Gap,
+    stored: Stored,
+) -> bool:
+    """Whether an event of the index lies in the gap before an event of a match, and agrees."""
+    mask = index.row.shape[0] - 1
+    first, last = events[0] & machine.mask, events[events.shape[0] - 1] & machine.mask
+    key = stored.key[first] if stored.key.shape[0] > 0 else 0
+    earliest, bound = EARLIEST, EARLIEST
+    if split == events.shape[0]:
+        at = last_in_window(index, key, stored.measure[first], gap)
+    else:
+        at = last_with_less(index, index.tie, key, stored.tie[events[split] & machine.mask])
+    if split == 0:
+        bound = max(oldest(stored.measure[last], gap.bounds[0]), gap.bounds[1])
+    else:
+        earliest = stored.tie[events[split - 1] & machine.mask] + 1
+    while at >= index.sizes[1] and index.tie[at & mask] >= earliest:
+        event, inside = index.row[at & mask], index.measure[at & mask] >= bound
+        if not inside and gap.bounds[4] == 1:
+            return False
+        if inside and agrees(machine, cells, node, event) and hold(machine, cells, 0, node, event):
+            return True
+        at = index.below[at & mask]
+    return False
+
+
+@part
+def agrees(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
+    """Whether an event agrees with a match on the tests that are decided event by event."""
+    for test in range(tests_of(machine)):
+        code = machine.codes[entry(machine, TESTS, test, 0), event & machine.mask]
+        known = cells[node, HEAD + test]
+        if code != UNDECLARED and known != UNDECLARED and code != known:
+            return False
+    return True

@@ -1,0 +1,309 @@
+"""Passes over the graph of all matches of a partition: reach, counts, and what is on a match.
+
+A node is a (place, slot) pair; a path from a slot that opens to one that closes is a match. Where
+neighbours are not tested, every node at a strictly earlier place is followed by every later one
+whose slot allows it, and running sums stand for the arcs. Otherwise `Links` lists the earlier
+places for each place and pair of components, ascending.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.kernels.jit.compiler import (
+    IntRows,
+    Ints,
+    Layout,
+    OutIntCubes,
+    OutIntRows,
+    OutInts,
+    kernel,
+    part,
+)
+
+Places = Annotated[NDArray[np.int32], Layout("int32", 1)]
+OutByteRows = Annotated[NDArray[np.uint8], Layout("uint8", 2, writable=True)]
+
+# Sums stay below, so that a few can be added before the next check without an overflow.
+LIMIT = 2**61
+# No component: nothing is summed but the matches themselves.
+NO_LEVEL = -1
+UNREACHABLE = -1
+
+
+class Automaton(NamedTuple):
+    """The slots, and from `bounds[s]` to `bounds[s + 1]` the sources and pairs of slot s."""
+
+    levels: Ints
+    further: Ints
+    opens: Ints
+    closes: Ints
+    bounds: Ints
+    sources: Ints
+    pairs: Ints
+
+
+class Stream(NamedTuple):
+    """By place: the components it may begin and go on, and the first place not strictly earlier.
+
+    `lowest` is the first place that a match which ends here may begin at.
+    """
+
+    begins: Ints
+    takes: Ints
+    before: Ints
+    lowest: Ints
+
+
+class Links(NamedTuple):
+    """For pair p and place i the earlier places from `bounds[p, i]` to `bounds[p, i + 1]`.
+
+    There are no pairs where neighbours are not tested.
+    """
+
+    bounds: IntRows
+    places: Places
+
+
+class Frames(NamedTuple):
+    """Final events with the same earliest first event `low`: places from `first`, `beyond` not."""
+
+    low: Ints
+    first: Ints
+    beyond: Ints
+
+
+@part
+def fits(automaton: Automaton, stream: Stream, place: int, slot: int) -> bool:
+    """Whether the event at a place may stand in a slot."""
+    bits = stream.takes[place] if automaton.further[slot] else stream.begins[place]
+    return bool(bits >> automaton.levels[slot] & 1)
+
+
+@kernel
+def reach(
+    automaton: Automaton, stream: Stream, links: Links, latest: OutIntRows, best: OutIntRows
+) -> None:
+    """Write for each node the latest first place of a path to it, if that can lie in a window.
+
+    `best` has two rows by slot for running maxima, of strictly earlier places and of all.
+    """
+    slots = len(automaton.levels)
+    best[:] = UNREACHABLE
+    for place in range(len(stream.before)):
+        if stream.before[place] == place:
+            for slot in range(slots):
+                best[0, slot] = best[1, slot]
+        for slot in range(slots):
+            found = UNREACHABLE
+            if fits(automaton, stream, place, slot):
+                found = _latest(automaton, stream, links, latest, best, place, slot)
+            latest[place, slot] = found
+            best[1, slot] = max(best[1, slot], found)
+
+
+@part
+def _latest(
+    automaton: Automaton,
+    stream: Stream,
+    links: Links,
+    latest: OutIntRows,
+    best: OutIntRows,
+    place: int,
+    slot: int,
+) -> int:
+    """The latest first place of a path to a node, or that there is none within the window."""
+    found = place if automaton.opens[slot] else UNREACHABLE
+    for at in range(automaton.bounds[slot], automaton.bounds[slot + 1]):
+        source = automaton.sources[at]
+        if links.bounds.shape[0] == 0:
+            found = max(found, best[0, source])
+        else:
+            pair = automaton.pairs[at]
+            for arc in range(links.bounds[pair, place], links.bounds[pair, place + 1]):
+                found = max(found, latest[links.places[arc], source])
+    return found if found >= stream.lowest[place] else UNREACHABLE
+
+
+@kernel
+def tally(
+    automaton: Automaton,
+    stream: Stream,
+    links: Links,
+    frames: Frames,
+    frame: int,
+    stop: int,
+    level: int,
+    worth: Ints,
+    modulus: int,
+    sums: OutIntCubes,
+    results: OutIntRows,
+) -> int:
+    """Count the matches that end at each place, and sum `worth` over their events of a component.
+
+    Goes from frame to frame and returns the first whose numbers do not fit, or `stop`. With a
+    `modulus` (0 for none, else below 2³¹, as `worth` then is) results are only right modulo it, and
+    every frame fits.
+    `sums` holds counts and sums by slot: by place from the frame's start where there are links,
+    else of strictly earlier places and of those simultaneous with the present one.
+    """
+    while frame < stop:
+        if not _tally_frame(
+            automaton, stream, links, frames, frame, level, worth, modulus, sums, results
+        ):
+            return frame
+        frame += 1
+    return frame
+
+
+@part
+def _tally_frame(
+    automaton: Automaton,
+    stream: Stream,
+    links: Links,
+    frames: Frames,
+    frame: int,
+    level: int,
+    worth: Ints,
+    modulus: int,
+    sums: OutIntCubes,
+    results: OutIntRows,
+) -> bool:
+    """One frame of `tally`: whether all its numbers fit."""
+    low, first = frames.low[frame], frames.first[frame]
+    linked = links.bounds.shape[0] > 0
+    if not linked:
+        sums[:, :2] = 0
+    for place in range(low, frames.beyond[frame]):
+        if not linked and stream.before[place] == place:
+            _close_group(sums)
+        if place >= first:
+            results[0, place] = 0
+            results[1, place] = 0
+        for slot in range(len(automaton.levels)):
+            count, total = 0, 0
+            if fits(automaton, stream, place, slot):
+                count, total = _arriving(automaton, stream, links, low, sums, place, slot)
+                if count > 0 and automaton.levels[slot] == level:
+                    if modulus == 0 and abs(float(worth[place])) * float(count) > LIMIT / 2:
+                        return False
+                    total += worth[place] * (count % modulus if modulus else count)
+            if modulus:
+                count, total = count % modulus, total % modulus
+            elif count < 0 or abs(total) > LIMIT:
+                return False
+            if linked:
+                sums[0, place - low, slot] = count
+                sums[1, place - low, slot] = total
+            else:
+                sums[0, 1, slot] += count
+                sums[1, 1, slot] += total
+                if sums[0, 1, slot] > LIMIT or abs(sums[1, 1, slot]) > LIMIT:
+                    return False
+            if place >= first and automaton.closes[slot]:
+                results[0, place] += count
+                results[1, place] += total
+                if results[0, place] > LIMIT or abs(results[1, place]) > LIMIT:
+                    return False
+    return True
+
+
+@part
+def _close_group(sums: OutIntCubes) -> None:
+    """Simultaneous places are over: what they added counts for the places that come."""
+    for slot in range(sums.shape[2]):
+        for kind in range(2):
+            sums[kind, 0, slot] += sums[kind, 1, slot]
+            sums[kind, 1, slot] = 0
+
+
+@part
+def _arriving(
+    automaton: Automaton,
+    stream: Stream,
+    links: Links,
+    low: int,
+    sums: OutIntCubes,
+    place: int,
+    slot: int,
+) -> tuple[int, int]:
+    """The number of paths to a node and their sum without the node's own; -1 if one is too large.
+
+    What is summed is checked after each addition of two numbers that were below the limit.
+    """
+    count, total = int(automaton.opens[slot]), 0
+    for at in range(automaton.bounds[slot], automaton.bounds[slot + 1]):
+        source = automaton.sources[at]
+        if links.bounds.shape[0] == 0:
+            count += sums[0, 0, source]
+            total += sums[1, 0, source]
+            if count > LIMIT or abs(total) > LIMIT:
+                return -1, 0
+            continue
+        pair = automaton.pairs[at]
+        for arc in range(links.bounds[pair, place + 1] - 1, links.bounds[pair, place] - 1, -1):
+            row = links.places[arc] - low
+            if row < 0:
+                break
+            count += sums[0, row, source]
+            total += sums[1, row, source]
+            if count > LIMIT or abs(total) > LIMIT:
+                return -1, 0
+    return count, total
+
+
+@kernel
+def mark(
+    automaton: Automaton,
+    stream: Stream,
+    links: Links,
+    latest: OutIntRows,
+    low: int,
+    first: int,
+    beyond: int,
+    needed: OutInts,
+    alive: OutByteRows,
+) -> None:
+    """Mark the nodes on matches that begin at `low` or later and end from `first` to `beyond`.
+
+    Row 0 of `alive` is the place `low`. `needed` is by slot the first place that is not strictly
+    earlier than one of the nodes it leads to.
+    """
+    needed[:] = 0
+    for place in range(beyond - 1, low - 1, -1):
+        for slot in range(len(automaton.levels)):
+            if latest[place, slot] < low:
+                alive[place - low, slot] = 0
+                continue
+            if place < needed[slot] or (place >= first and automaton.closes[slot]):
+                alive[place - low, slot] = 1
+            if alive[place - low, slot]:
+                _mark_sources(automaton, stream, links, low, needed, alive, place, slot)
+
+
+@part
+def _mark_sources(
+    automaton: Automaton,
+    stream: Stream,
+    links: Links,
+    low: int,
+    needed: OutInts,
+    alive: OutByteRows,
+    place: int,
+    slot: int,
+) -> None:
+    """What leads to a node on a match is on one too, where a path from a start leads to it."""
+    for at in range(automaton.bounds[slot], automaton.bounds[slot + 1]):
+        source = automaton.sources[at]
+        if links.bounds.shape[0] == 0:
+            needed[source] = max(needed[source], stream.before[place])
+            continue
+        pair = automaton.pairs[at]
+        for arc in range(links.bounds[pair, place + 1] - 1, links.bounds[pair, place] - 1, -1):
+            row = links.places[arc] - low
+            if row < 0:
+                break
+            alive[row, source] = 1

@@ -1,0 +1,1 @@
+"""Kernels of sequences: stacks, construction, negation, and scans that are fused with them."""

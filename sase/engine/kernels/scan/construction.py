@@ -1,0 +1,173 @@
+"""Sequence construction: the walk back through active instance stacks (SASE 2006, 4.1).
+
+Each final instance is the root of a walk: its RIP is the first choice for the level before, that
+one's RIP for the next, and from each the own stack leads down to the other choices. Visited in
+this order, the most recent event first at each level, the sequences come in the order of results.
+
+A walk stops when the output is full and goes on where it stopped: `Walk` holds the number of the
+final instance, the level that is being chosen, and the choice at every level.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.expressions.checks import Checks, Tally, satisfied
+from sase.engine.kernels.jit.compiler import OutIntRows, OutInts, distant, kernel, part, spliced
+from sase.engine.kernels.scan.stacks import (
+    BELOW,
+    COUNT,
+    EARLIEST,
+    FLOOR,
+    MEASURE,
+    PRECEDED,
+    REACH,
+    RIP,
+    ROW,
+    TAIL,
+    TIE,
+    Stacks,
+    oldest,
+)
+
+# What the second field of `at` says when no walk is under way.
+FRESH = -1
+# What `levels` holds of each level: its choice, and how many instances were looked at.
+CHOICE, VISITED = range(2)
+# Which negative components are pushed: none, some that may forbid a start, or those of gaps alone.
+NO_FLOORS, FLOORS, FLOORS_OF_GAPS = range(3)
+
+
+class Walk(NamedTuple):
+    """Where a walk stands: [final instance, level], and the choice at every level.
+
+    `bounds` are what the window spans, which negative components are pushed, what the window of a
+    negated start spans, and the earliest measure in that one.
+    """
+
+    at: OutInts
+    levels: OutIntRows
+    bounds: OutInts
+
+
+@part
+def next_choice(stacks: Stacks, walk: Walk, level: int) -> int:
+    """Go down the stack of a level, or past the last level, where there is but one choice."""
+    last, mask = stacks.cells.shape[0] - 1, stacks.cells.shape[1] - 1
+    if level == last:
+        return int(level + 1)
+    choice = walk.levels[CHOICE]
+    choice[level] = stacks.cells[level, choice[level] & mask, BELOW]
+    return level
+
+
+@spliced
+def write_all(
+    stacks: Stacks, walk: Walk, bound: int, tally: Tally | None, out: OutIntRows, written: int
+) -> int:
+    """Write the sequences that begin with any event that may; how many are written then.
+
+    All levels but the first have been chosen, and nothing is asked of that but that the window
+    reaches so far, and no negative component forbids it.
+    """
+    cells, choice, begin = stacks.cells, walk.levels[CHOICE], written
+    mask, tail, at = cells.shape[1] - 1, stacks.ends[TAIL, 0], choice[0]
+    floor = EARLIEST
+    if walk.bounds[1] != NO_FLOORS:
+        floor = cells[1, choice[1] & mask, FLOOR]
+    while written < out.shape[1] and at >= tail:
+        cell = cells[0, at & mask]
+        if cell[REACH] < bound:
+            break
+        if cell[TIE] < floor:
+            if tally is not None:
+                tally.levels[0] += 1
+            break
+        out[0, written] = cell[ROW]
+        at = cell[BELOW]
+        written += 1
+    for level in range(1, cells.shape[0]):
+        row = cells[level, choice[level] & mask, ROW]
+        for place in range(begin, written):
+            out[level, place] = row
+    choice[0] = at
+    walk.levels[VISITED, 0] += written - begin
+    return written
+
+
+@part
+def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
+    """Whether no event of a negated start lies before a first event, in the window of the final."""
+    if stacks.cells[0, place, RIP] != PRECEDED:
+        return True
+    measure = stacks.cells[stacks.cells.shape[0] - 1, final, MEASURE]
+    bound = max(oldest(measure, walk.bounds[2]), walk.bounds[3])
+    return bool(stacks.cells[0, place, FLOOR] < bound)
+
+
+def _constructed(
+    stacks: Stacks, walk: Walk, checks: Checks | None, tally: Tally | None, out: OutIntRows,
+    written: int,
+) -> int:  # fmt: skip
+    """Write sequences from the final instances on, a row for each level, behind those written.
+
+    Given back is how many are written then.
+
+    Each event is checked as soon as it is chosen. `walk.at[0]` reaches the count of the last level
+    when all is written. A tally counts by level the choices that negative components ended.
+    """
+    cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
+    last, mask = cells.shape[0] - 1, cells.shape[1] - 1
+    span, has_floors, count = walk.bounds[0], walk.bounds[1] != NO_FLOORS, stacks.ends[COUNT, last]
+    room, asks_first = out.shape[1], checks is not None or walk.bounds[1] == FLOORS
+    number, level = walk.at[0], walk.at[1]
+    while number < count and written < room:
+        final = number & mask
+        bound = oldest(cells[last, final, MEASURE], span)
+        if level == FRESH:
+            level, choice[last] = last, number
+        while level <= last and written < room:
+            if level == 0 and last > 0 and not asks_first:
+                written = write_all(stacks, walk, bound, tally, out, written)
+                if written < room:
+                    level = next_choice(stacks, walk, 1)
+                continue
+            place = choice[level] & mask
+            cell = cells[level, place]
+            if level < last:
+                ends = choice[level] < tails[level] or cell[REACH] < bound
+                if has_floors and not ends:
+                    ends = cell[TIE] < cells[level + 1, choice[level + 1] & mask, FLOOR]
+                    if tally is not None and ends:
+                        tally.levels[level] += 1
+                if ends:
+                    level = next_choice(stacks, walk, level + 1)
+                    continue
+                walk.levels[VISITED, level] += 1
+            passes = True
+            if checks is not None:
+                checks.rows[level] = cell[ROW] & checks.mask
+                passes = satisfied(checks, level, last, tally)
+            if has_floors and level == 0:
+                passes = passes and may_be_first(stacks, walk, final, place)
+            if passes and level > 0:
+                level -= 1
+                choice[level] = cell[RIP]
+                continue
+            if passes:
+                for other in range(last + 1):
+                    out[other, written] = cells[other, choice[other] & mask, ROW]
+                written += 1
+            level = next_choice(stacks, walk, level)
+        if level > last:
+            number, level = number + 1, FRESH
+    walk.at[0], walk.at[1] = number, level
+    return written
+
+
+construct = kernel(_constructed, absent=["checks", "tally"])
+construct_checked = kernel(_constructed, absent=["tally"])
+construct_tallied = kernel(_constructed, absent=["checks"])
+construct_counted = kernel(_constructed)
+construct_at = distant(_constructed, absent=["checks", "tally"])
+construct_tallied_at = distant(_constructed, absent=["checks"])

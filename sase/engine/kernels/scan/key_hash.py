@@ -1,0 +1,129 @@
+"""Keys as small codes: an open hash table whose codes are used again when their keys are dead."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.jit.compiler import IntRows, OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.scan.stacks import NOTHING
+
+FACTOR, LOW_BITS = 0x1E3779B97F4A7C15, 2**62 - 1
+
+
+class KeyTable(NamedTuple):
+    """The code in each slot; by code the key and the last event that had it; codes to use again.
+
+    `sizes` are the codes ever given out, and how many of them are free.
+    """
+
+    slots: OutInts
+    keys: OutIntRows
+    used: OutInts
+    free: OutInts
+    sizes: OutInts
+
+
+@kernel
+def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
+    """Write codes that are made of the keys themselves; false if one of these is out of range.
+
+    `digits` are for each row of keys the least, the bits, and how far they are shifted. That one is
+    out of range, when all codes are 0, is found out at the end: where nothing can stop the loops,
+    several codes are made at once.
+    """
+    beyond = 0
+    for row in range(rows.shape[0]):
+        least, bits, shift = digits[row, 0], digits[row, 1], digits[row, 2]
+        for place in range(codes.shape[0]):
+            number = rows[row, place]
+            beyond |= excess(number, least, bits)
+            code = codes[place] if row > 0 else 0
+            codes[place] = code | ((number - least) << shift)
+    if beyond != 0:
+        for place in range(codes.shape[0]):
+            codes[place] = 0
+    return beyond == 0
+
+
+@spliced
+def excess(number: int, least: int, bits: int) -> int:
+    """What a number is beyond so many bits from the least on: 0 if it is in range."""
+    return ((number - least) >> bits) | int(number < least)
+
+
+@kernel
+def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: OutInts) -> int:
+    """Write the codes of keys from a place on; the place behind the last that found room.
+
+    Where `codes` holds `NOTHING` there is no key. `numbers` are those of the events.
+    """
+    room = table.used.shape[0]
+    for place in range(start, codes.shape[0]):
+        if codes[place] == NOTHING:
+            continue
+        slot = slot_of(rows, place, table)
+        code = table.slots[slot]
+        if code == NOTHING:
+            code = table.sizes[0]
+            if table.sizes[1] > 0:
+                table.sizes[1] -= 1
+                code = table.free[table.sizes[1]]
+            elif code < room:
+                table.sizes[0] += 1
+            else:
+                return place
+            table.slots[slot] = code
+            for row in range(rows.shape[0]):
+                table.keys[row, code] = rows[row, place]
+        table.used[code] = numbers[place]
+        codes[place] = code
+    return int(codes.shape[0])
+
+
+@part
+def slot_of(rows: IntRows, place: int, table: KeyTable) -> int:
+    """The slot that a key has, or the free one where it belongs."""
+    mask = table.slots.shape[0] - 1
+    mixed = 0
+    for row in range(rows.shape[0]):
+        word = int(rows[row, place])
+        mixed = ((mixed ^ word ^ (word >> 32)) * FACTOR) & LOW_BITS
+    slot = (mixed ^ (mixed >> 29)) & mask
+    while table.slots[slot] != NOTHING and not is_key(rows, place, table, table.slots[slot]):
+        slot = (slot + 1) & mask
+    return int(slot)
+
+
+@part
+def is_key(rows: IntRows, place: int, table: KeyTable, code: int) -> bool:
+    """Whether a code stands for a key."""
+    same = True
+    for row in range(rows.shape[0]):
+        same = same and table.keys[row, code] == rows[row, place]
+    return same
+
+
+@kernel
+def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
+    """Bring the keys that were used from an event on into an empty table; free the other codes.
+
+    Arrays by code have room for all that are still used, and may be those of the old table. Free
+    codes are given out again from the least on, and those behind the last in use are as if they
+    never were: those in use are soon the least, and a table of which few are needed can be small.
+    """
+    count = old.sizes[0]
+    while count > 0 and old.used[count - 1] < horizon:
+        count -= 1
+    table.sizes[0], table.sizes[1] = count, 0
+    for behind in range(count):
+        code = count - 1 - behind
+        used = old.used[code]
+        table.used[code] = used
+        if used < horizon:
+            table.used[code] = NOTHING
+            table.free[table.sizes[1]] = code
+            table.sizes[1] += 1
+            continue
+        for row in range(old.keys.shape[0]):
+            table.keys[row, code] = old.keys[row, code]
+        table.slots[slot_of(table.keys, code, table)] = code

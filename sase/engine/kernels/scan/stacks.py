@@ -1,0 +1,217 @@
+"""Active instance stacks, partitioned or not: sequence scan (SASE 2006, 4.1 and 4.2.1).
+
+An instance stands in the cells of `Stacks` at the place `number & mask` of its level. Numbers grow
+for ever: one below the level's tail is dead, and no pointer is mended when storage is used again.
+
+    level 0     level 1      an arrow is RIP: the most recent instance of the level before, in the
+    a1 ◄─────── b3           same partition and strictly earlier, when the event came;
+    a4 ◄─────── b6           BELOW leads from b6 to b3, down the stack of the partition.
+
+REACH is the latest first event that a sequence through the instance can have. It never grows on
+the way down a partition's stack, so a walk stops at the first instance that reaches too far back.
+
+Negative components that are pushed make the range of the walk narrower by FLOOR: the tie of the
+last event that forbids the gap before an instance, which no instance of the level before may
+precede; of a first event the measure of the last one before it that forbids a start, which must
+lie outside of the window, and then its RIP is `PRECEDED`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.jit.compiler import (
+    Ints,
+    OutIntCubes,
+    OutIntRows,
+    OutInts,
+    distant,
+    kernel,
+    spliced,
+)
+from sase.engine.kernels.jit.intrinsics import top_bit
+
+NOTHING, PRECEDED = -1, 0
+# A span that bounds nothing, and the earliest measure there is.
+ANY_SPAN = -1
+EARLIEST = -(2**63)
+
+# The fields of an instance; EARLIER is the first below that is not simultaneous. Eight numbers
+# fill a line of the cache.
+ROW, RIP, BELOW, EARLIER, TIE, MEASURE, REACH, FLOOR = range(8)
+FIELDS = 8
+# Counted of a level: instances ever, dead ones, and events kept out by transition filtering.
+COUNT, TAIL, DROPPED = range(3)
+
+
+class Stacks(NamedTuple):
+    """Instances by level, place and field; the top of each partition's stack; counts by level."""
+
+    cells: OutIntCubes
+    heads: OutIntRows
+    ends: OutIntRows
+
+
+class Absences(NamedTuple):
+    """The last events of the negative components that are pushed, by partition.
+
+    `gaps` is the level behind each, 0 for a start, and `bits` its bit among the states. There are
+    two rows for each: of the last event, and of the last one that was strictly earlier. `dropped`
+    counts by level the events that would follow others, all of which it forbids.
+    """
+
+    gaps: Ints
+    bits: Ints
+    tie: OutIntRows
+    measure: OutIntRows
+    dropped: OutInts
+
+
+class Arrivals(NamedTuple):
+    """The events of a block that may take part, in stream order.
+
+    `states` has a bit for each level; `keys` is the partition, or negative for an event that is in
+    none; `measures` is what the window measures; equal `ties` mean simultaneous events.
+    """
+
+    rows: OutInts
+    states: OutInts
+    keys: OutInts
+    measures: OutInts
+    ties: OutInts
+
+
+@spliced
+def oldest(measure: int, span: int) -> int:
+    """The smallest measure that a first event may have; a window of `< T` spans T − 1."""
+    if span == ANY_SPAN or measure < EARLIEST + span:
+        return EARLIEST
+    return measure - span
+
+
+@spliced
+def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
+    """The most recent live instance of a partition's stack that is strictly earlier."""
+    top, tail = stacks.heads[level, key], stacks.ends[TAIL, level]
+    if top < tail:
+        return NOTHING
+    cell = stacks.cells[level, top & (stacks.cells.shape[1] - 1)]
+    if cell[TIE] == tie:
+        top = cell[EARLIER]
+    return top if top >= tail else NOTHING
+
+
+@spliced
+def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, int, int]) -> int:
+    """Put an instance on top of its partition's stack; its place."""
+    mask = stacks.cells.shape[1] - 1
+    number = stacks.ends[COUNT, level]
+    place = int(number & mask)
+    row, rip, tie, measure, reach = instance
+    top = stacks.heads[level, key]
+    alive = top >= stacks.ends[TAIL, level]
+    below = top if alive else NOTHING
+    # Past the whole group of simultaneous events, so that no walk goes through it one by one.
+    earlier = below
+    if alive and stacks.cells[level, top & mask, TIE] == tie:
+        earlier = stacks.cells[level, top & mask, EARLIER]
+    cell = stacks.cells[level, place]
+    cell[ROW], cell[RIP], cell[BELOW], cell[EARLIER] = row, rip, below, earlier
+    cell[TIE], cell[MEASURE], cell[REACH] = tie, measure, reach
+    stacks.heads[level, key] = number
+    stacks.ends[COUNT, level] = number + 1
+    return place
+
+
+def _evicted(stacks: Stacks, bound: int) -> None:
+    """Give up the instances before a bound; those of the last level have all been used."""
+    levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
+    for level in range(levels - 1):
+        tail = stacks.ends[TAIL, level]
+        while (
+            tail < stacks.ends[COUNT, level] and stacks.cells[level, tail & mask, MEASURE] < bound
+        ):
+            tail += 1
+        stacks.ends[TAIL, level] = tail
+    stacks.ends[TAIL, levels - 1] = stacks.ends[COUNT, levels - 1]
+
+
+evicted = spliced(_evicted)
+evict = kernel(_evicted)
+
+
+# ---------------------------------------------------------------- negative components
+
+
+@spliced
+def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[int, int]:
+    """The last event before `tie` that forbids what a level follows, if any: its tie or measure."""
+    state, found = NOTHING, EARLIEST
+    for number in range(absences.gaps.shape[0]):
+        if absences.gaps[number] == level:
+            row = 2 * number
+            if absences.tie[row, key] == tie:
+                row += 1
+            if absences.tie[row, key] != EARLIEST:
+                last = absences.tie[row, key] if level > 0 else absences.measure[row, key]
+                state, found = PRECEDED, max(found, last)
+    return state, found
+
+
+@spliced
+def note_absence(absences: Absences, states: int, key: int, measure: int, tie: int) -> None:
+    """Remember an event of the negative components that it belongs to."""
+    for number in range(absences.gaps.shape[0]):
+        if (states >> absences.bits[number]) & 1:
+            row = 2 * number
+            if absences.tie[row, key] != tie:
+                absences.tie[row + 1, key] = absences.tie[row, key]
+                absences.measure[row + 1, key] = absences.measure[row, key]
+            absences.tie[row, key], absences.measure[row, key] = tie, measure
+
+
+# ---------------------------------------------------------------- sequence scan
+
+
+def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span: int) -> None:
+    """Push every arrival onto the stacks of its levels, if a sequence can lead up to it.
+
+    Negative components forbid some of the ways up to it. Construction begins at the instances of
+    the last level.
+    """
+    every, mask = (1 << stacks.cells.shape[0]) - 1, stacks.cells.shape[1] - 1
+    for i in range(arrivals.rows.shape[0]):
+        key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
+        if key < 0:
+            continue
+        bound = oldest(measure, span)
+        # From the last level down, since an event never follows itself.
+        left = arrivals.states[i] & every
+        while left != 0:
+            level = top_bit(left)
+            left ^= 1 << level
+            rip, reach, floor = NOTHING, measure, EARLIEST
+            if absences is not None:
+                rip, floor = last_absence(absences, level, key, tie)
+            if level > 0:
+                rip = latest_before(stacks, level - 1, key, tie)
+                if rip != NOTHING:
+                    cell = stacks.cells[level - 1, rip & mask]
+                    reach = cell[REACH]
+                    if absences is not None and cell[TIE] < floor:
+                        rip = NOTHING
+                        absences.dropped[level] += 1
+                if rip == NOTHING or reach < bound:
+                    stacks.ends[DROPPED, level] += 1
+                    continue
+            place = push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
+            if absences is not None:
+                stacks.cells[level, place, FLOOR] = floor
+        if absences is not None:
+            note_absence(absences, arrivals.states[i], key, measure, tie)
+
+
+scan = kernel(_scanned, absent=["absences"])
+scan_between = kernel(_scanned)
+scan_at = distant(_scanned, absent=["absences"])
+scan_between_at = distant(_scanned)

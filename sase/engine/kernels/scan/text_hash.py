@@ -1,0 +1,109 @@
+"""Texts to codes, where few are distinct: a table of those seen, probed by a hash of their bytes.
+
+Of each text seen its first and last eight bytes are kept as words: most texts are compared by these
+alone, and by their lengths.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.kernels.jit.compiler import Bytes, Layout, OutBytes, OutInts, kernel, part, spliced
+from sase.engine.kernels.jit.intrinsics import word_at
+
+OutCodes = Annotated[NDArray[np.int16], Layout("int16", 1, writable=True)]
+
+NO_TEXT = -1
+# What the bytes kept are counted by in `sizes`.
+COUNT, FILLED = range(2)
+# What a word is multiplied with so that its bits are mixed, and those that are left then.
+FIRST_FACTOR, LAST_FACTOR, MIXED = 0x1E3779B97F4A7C15, 0x2545F4914F6CDD1D, 2**63 - 1
+WORD = 8
+
+
+class Texts(NamedTuple):
+    """The code in each slot of a table; by code first and last word, length, where the bytes begin.
+
+    `sizes` are how many texts and how many bytes there are.
+    """
+
+    slots: OutCodes
+    first: OutInts
+    last: OutInts
+    lengths: OutInts
+    begins: OutInts
+    bytes: OutBytes
+    sizes: OutInts
+
+
+@kernel
+def code_texts(
+    offsets: NDArray[Any], data: Bytes, valid: Bytes, texts: Texts, codes: OutCodes
+) -> bool:
+    """The codes of texts, of which those that are not valid have none; whether there was room."""
+    for row in range(codes.shape[0]):
+        if valid.shape[0] > 0 and valid[row] == 0:
+            codes[row] = NO_TEXT
+            continue
+        begin, end = int(offsets[row]), int(offsets[row + 1])
+        first = word_of(data, begin, min(end, begin + WORD))
+        last = first if end - begin <= WORD else word_of(data, end - WORD, end)
+        slot = ((first * FIRST_FACTOR + last * LAST_FACTOR + end - begin) & MIXED) >> 40
+        while True:
+            slot &= texts.slots.shape[0] - 1
+            code = int(texts.slots[slot])
+            if code == NO_TEXT:
+                code = learned(texts, data, begin, end, first, last)
+                if code == NO_TEXT:
+                    return False
+                texts.slots[slot] = code
+                break
+            if (
+                texts.first[code] == first
+                and texts.last[code] == last
+                and texts.lengths[code] == end - begin
+                and (end - begin <= 2 * WORD or is_same(texts, code, data, begin))
+            ):
+                break
+            slot += 1
+        codes[row] = code
+    return True
+
+
+@spliced
+def word_of(data: Bytes, begin: int, end: int) -> int:
+    """Up to eight bytes as an integer, those that lack zero."""
+    if begin + WORD <= data.shape[0]:
+        word = word_at(data, begin)
+        return word if end - begin == WORD else word & ((1 << WORD * (end - begin)) - 1)
+    word = 0
+    for place in range(end - 1, begin - 1, -1):
+        word = (word << 8) | int(data[place])
+    return word
+
+
+@part
+def learned(texts: Texts, data: Bytes, begin: int, end: int, first: int, last: int) -> int:
+    """The code of a text that was not seen before, if there is room for it."""
+    code, filled = texts.sizes[COUNT], texts.sizes[FILLED]
+    if code == texts.first.shape[0] or filled + end - begin > texts.bytes.shape[0]:
+        return NO_TEXT
+    texts.first[code], texts.last[code] = first, last
+    texts.lengths[code], texts.begins[code] = end - begin, filled
+    for place in range(end - begin):
+        texts.bytes[filled + place] = data[begin + place]
+    texts.sizes[COUNT], texts.sizes[FILLED] = code + 1, filled + end - begin
+    return int(code)
+
+
+@part
+def is_same(texts: Texts, code: int, data: Bytes, begin: int) -> bool:
+    """Whether a text has the bytes of one seen, of which it has the first, the last and as many."""
+    known = texts.begins[code]
+    for place in range(WORD, texts.lengths[code] - WORD):
+        if texts.bytes[known + place] != data[begin + place]:
+            return False
+    return True

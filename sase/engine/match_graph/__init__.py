@@ -1,0 +1,19 @@
+"""Compressed match sets: all matches under skip till any match as a shared graph."""
+
+from sase.engine.match_graph.binding import Binding
+from sase.engine.match_graph.candidates import Candidates, Edge
+from sase.engine.match_graph.ends import EndCount, EndLists
+from sase.engine.match_graph.estimate import Estimate
+from sase.engine.match_graph.levels import Levels
+from sase.engine.match_graph.match_set import MatchSet
+
+__all__ = [
+    "Binding",
+    "Candidates",
+    "Edge",
+    "EndCount",
+    "EndLists",
+    "Estimate",
+    "Levels",
+    "MatchSet",
+]

@@ -1,0 +1,109 @@
+"""Aggregates of an attribute over the events of a component, in all matches together.
+
+An event counts once for each match that holds it. Sums are exact: floats become integers over a
+common power of two, and the exact result is rounded once. So a sum may differ in its last bits from
+one that is added up in float64 in some order. NULLs are skipped; opposite infinities give NULL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.match_graph.graph import Graph
+from sase.engine.match_graph.totals import Weights, totals
+
+Function: TypeAlias = Literal["count", "sum", "min", "max", "avg"]
+Number: TypeAlias = int | float
+Values: TypeAlias = Sequence[Number | None]
+
+
+def plain(values: Values | NDArray[Any]) -> list[Number | None]:
+    """The values as Python's numbers; NaN is NULL."""
+    numbers = values.tolist() if isinstance(values, np.ndarray) else values
+    return [None if number is None or math.isnan(number) else number for number in numbers]
+
+
+def aggregated(graph: Graph, function: Function, level: int, values: Values) -> Number | None:
+    """The aggregate over all matches, by sums over paths; no match is listed."""
+    if function == "count":
+        return _count(graph, level, values)
+    held = _held(graph, level, values)
+    if function in ("min", "max") or not all(map(math.isfinite, held)):
+        return _extreme(function, held)
+    if not held:
+        return None
+    divisor = max(number.as_integer_ratio()[1] for number in held)
+    worth = [_scaled(value, divisor) for value in values]
+    total = Fraction(_sum(graph, level, worth), divisor)
+    count = _count(graph, level, values) if function == "avg" else 0
+    return _result(function, total, held, count)
+
+
+def listed(function: Function, numbers: Iterable[Number | None]) -> Number | None:
+    """The aggregate of numbers that are given one by one."""
+    times = Counter(number for number in numbers if number is not None)
+    if function == "count":
+        return times.total()
+    if function in ("min", "max") or not all(map(math.isfinite, times)):
+        return _extreme(function, set(times))
+    if not times:
+        return None
+    total = sum((Fraction(number) * count for number, count in times.items()), Fraction(0))
+    return _result(function, total, set(times), times.total())
+
+
+def _extreme(function: Function, held: set[Number]) -> Number | None:
+    """The least or greatest number; or the sum or average of numbers not all of them finite."""
+    if function in ("min", "max"):
+        return (min if function == "min" else max)(held, default=None)
+    infinite = {number for number in held if math.isinf(number)}
+    return infinite.pop() if len(infinite) == 1 else None
+
+
+def _result(function: Function, total: Fraction, held: set[Number], count: int) -> Number:
+    """The sum or the average, as an integer if it is a sum of integers."""
+    if function == "avg":
+        return _rounded(total / count)
+    return int(total) if all(isinstance(number, int) for number in held) else _rounded(total)
+
+
+def _rounded(number: Fraction) -> float:
+    """The nearest float."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _count(graph: Graph, level: int, values: Values) -> int:
+    return _sum(graph, level, [int(value is not None) for value in values])
+
+
+def _sum(graph: Graph, level: int, worth: list[int]) -> int:
+    return sum(total.sum for total in totals(graph, Weights(level, worth)))
+
+
+def _scaled(value: Number | None, divisor: int) -> int:
+    """The value times the divisor; any number for one that no match holds."""
+    if value is None or math.isinf(value):
+        return 0
+    numerator, denominator = value.as_integer_ratio()
+    return numerator * divisor // denominator
+
+
+def _held(graph: Graph, level: int, values: Values) -> set[Number]:
+    """The values of the events that a match holds in a component."""
+    slots = graph.slots.by_level[level]
+    held = np.zeros(len(graph), np.bool_)
+    for low, first, beyond in zip(*map(list, graph.frames), strict=True):
+        held[low:beyond] |= graph.alive(low, first, beyond)[:, slots].any(axis=1)
+    return {
+        value for place in np.flatnonzero(held).tolist() if (value := values[place]) is not None
+    }

@@ -1,0 +1,136 @@
+"""The shared graph of all matches: of all partitions, one after the other."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.match_graph.passes import Frames, Links, Stream, mark, reach
+from sase.engine.match_graph.binding import Binding
+from sase.engine.match_graph.candidates import Candidates
+from sase.engine.match_graph.links import linked
+from sase.engine.match_graph.slots import Slots
+
+
+class Graph:
+    """Nodes are (place, slot) pairs, arcs lead to what may come next in a match.
+
+    Only the arcs of tested neighbours are ever listed; others are ranges of places. A node belongs
+    to the set where a path from a start leads to it: `latest` is the last first place of one.
+
+    The places of a partition follow those of the one before it, from `offsets[partition]` on. No
+    path crosses: windows and what is strictly earlier begin within the partition.
+    """
+
+    def __init__(self, slots: Slots, partitions: Sequence[Candidates], span: int | None) -> None:
+        self.slots, self.partitions = slots, tuple(partitions)
+        self.offsets = [0, *accumulate(map(len, partitions))]
+        self.positions = _joined([each.positions for each in partitions])
+        befores = [each.before() + at for each, at in self._offset()]
+        lowest = [each.lowest(span) + at for each, at in self._offset()]
+        self.stream = Stream(
+            frozen(_joined([each.begins for each in partitions])),
+            frozen(_joined([each.takes for each in partitions])),
+            frozen(_joined(befores)),
+            frozen(_joined(lowest)),
+        )
+
+    def _offset(self) -> Iterator[tuple[Candidates, int]]:
+        """Each partition and its first place."""
+        return zip(self.partitions, self.offsets, strict=False)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def local(self, place: int) -> tuple[int, int]:
+        """The partition of a place, and the place within it."""
+        partition = bisect_right(self.offsets, place) - 1
+        return partition, place - self.offsets[partition]
+
+    def binding(self, places: tuple[int, ...], lengths: tuple[int, ...]) -> Binding:
+        """A match, by its places within its partition."""
+        partition, _ = self.local(places[0])
+        offset = self.offsets[partition]
+        own = tuple(place - offset for place in places) if offset else places
+        return Binding(partition, own, lengths)
+
+    @cached_property
+    def links(self) -> Links:
+        """The arcs, where neighbours are tested."""
+        return linked(self.slots, self.stream, self.partitions, self.offsets)
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether neighbours are tested."""
+        return len(self.links.bounds) > 0
+
+    @cached_property
+    def latest(self) -> NDArray[np.int64]:
+        """By place and slot the latest first place of a path, -1 where no window holds one."""
+        latest = np.empty((len(self), len(self.slots)), np.int64)
+        best = np.empty((2, len(self.slots)), np.int64)
+        reach(self.slots.arrays, self.stream, self.links, latest, best)
+        return latest
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """The places where a match ends, in order."""
+        closing = np.asarray([slot.closes for slot in self.slots.all])
+        return np.flatnonzero((self.latest[:, closing] >= 0).any(axis=1))
+
+    @cached_property
+    def frames(self) -> Frames:
+        """The final events by the first place that their matches may begin at."""
+        lows, starts = np.unique(self.stream.lowest[self.ends], return_index=True)
+        stops = np.append(starts[1:], len(self.ends))
+        beyond = self.ends[stops - 1] + 1 if len(lows) else lows
+        return Frames(frozen(lows), frozen(self.ends[starts]), frozen(beyond))
+
+    def ends_of(self, frame: int, stop: int) -> NDArray[np.int64]:
+        """The final events of some frames."""
+        if frame == stop:
+            return self.ends[:0]
+        first, beyond = self.frames.first[frame], self.frames.beyond[stop - 1]
+        return self.ends[slice(*np.searchsorted(self.ends, [first, beyond]))]
+
+    def frame_of(self, end: int) -> int:
+        """The frame that a final event belongs to."""
+        return int(np.searchsorted(self.frames.first, end, side="right")) - 1
+
+    @property
+    def longest_frame(self) -> int:
+        """The number of places in the longest frame."""
+        return int((self.frames.beyond - self.frames.low).max(initial=0))
+
+    def reached(self, low: int, beyond: int) -> list[list[int]]:
+        """By place the slots that a path from a start at `low` or later reaches."""
+        reached = self.latest[low:beyond] >= low
+        places, slots = np.nonzero(reached)
+        cuts = np.searchsorted(places, np.arange(beyond - low + 1)).tolist()
+        flat = slots.tolist()
+        return [flat[start:stop] for start, stop in pairwise(cuts)]
+
+    def earlier(self, place: int, pair: int) -> NDArray[np.int32]:
+        """The places that may come right before one as neighbours of a pair of components."""
+        start, stop = self.links.bounds[pair, place : place + 2]
+        return self.links.places[start:stop]
+
+    def alive(self, low: int, first: int, beyond: int) -> NDArray[np.bool_]:
+        """The nodes on matches that begin at `low` or later and end from `first` to `beyond`."""
+        alive = np.zeros((beyond - low, len(self.slots)), np.uint8)
+        needed = np.empty(len(self.slots), np.int64)
+        mark(
+            self.slots.arrays, self.stream, self.links, self.latest,
+            low, first, beyond, needed, alive,
+        )  # fmt: skip
+        return alive.astype(bool)
+
+
+def _joined(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *columns])

@@ -1,0 +1,100 @@
+"""Which earlier events may be the neighbours of an event, where a condition tests neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.match_graph.passes import Links, Stream
+from sase.engine.match_graph.candidates import Candidates, Edge
+from sase.engine.match_graph.slots import Slots
+from sase.errors import BudgetError
+
+# Pairs that are tested at a time, and arcs that are kept at most: four bytes each.
+PAIRS, ARCS = 2**18, 2**28
+
+NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32)))
+
+
+def linked(
+    slots: Slots, stream: Stream, partitions: Sequence[Candidates], offsets: Sequence[int]
+) -> Links:
+    """The arcs of the graph, or none where neighbours are not tested.
+
+    Every pair of events in a window is tested once for each pair of components: the only step that
+    takes quadratic time and space. The counts need the arcs again for each start of a window.
+    """
+    if not slots.pairs or all(each.edge is None for each in partitions):
+        return NO_LINKS
+    holds = _edge_of_all(partitions, np.asarray(offsets, np.int64))
+    bounds, places, kept = [], [], 0
+    for earlier, later in slots.pairs:
+        found, counts = _arcs(stream, holds, earlier, later, ARCS - kept)
+        bounds.append(kept + np.concatenate([[0], np.cumsum(counts)]))
+        places.append(found)
+        kept += len(found)
+    return Links(frozen(np.stack(bounds)), frozen(np.concatenate(places)))
+
+
+def _edge_of_all(partitions: Sequence[Candidates], offsets: NDArray[np.int64]) -> Edge:
+    """The tests of the partitions as one: pairs come partition by partition."""
+
+    def holds(
+        earlier: NDArray[np.int64], one: int, later: NDArray[np.int64], other: int
+    ) -> NDArray[np.bool_]:
+        owners = np.searchsorted(offsets, later, side="right") - 1
+        changes = np.flatnonzero(np.diff(owners)) + 1
+        found = np.ones(len(later), np.bool_)
+        for start, stop in pairwise([0, *changes.tolist(), len(later)]):
+            edge, offset = partitions[owners[start]].edge, offsets[owners[start]]
+            if edge is not None:
+                pairs = earlier[start:stop] - offset, later[start:stop] - offset
+                found[start:stop] = edge(pairs[0], one, pairs[1], other)
+        return found
+
+    return holds
+
+
+def _arcs(
+    stream: Stream, edge: Edge, earlier: int, later: int, room: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The earlier places for each place, one after the other, and how many each place has."""
+    former = np.flatnonzero(((stream.begins | stream.takes) >> earlier) & 1)
+    entering = stream.takes if earlier == later else stream.begins
+    targets = np.flatnonzero((entering >> later) & 1)
+    starts = np.searchsorted(former, stream.lowest[targets])
+    widths = np.maximum(np.searchsorted(former, stream.before[targets]) - starts, 0)
+    counts = np.zeros(len(stream.before), np.int64)
+    found = [np.empty(0, np.int32)]
+    for chosen in _blocks(widths):
+        owners = np.repeat(np.arange(chosen.start, chosen.stop), widths[chosen])
+        if not len(owners):
+            continue
+        offsets = np.cumsum(widths[chosen]) - widths[chosen]
+        steps = np.arange(len(owners)) - np.repeat(offsets, widths[chosen])
+        sources, ends = former[starts[owners] + steps], targets[owners]
+        holds = edge(sources, earlier, ends, later)
+        found.append(sources[holds].astype(np.int32))
+        counts += np.bincount(ends[holds], minlength=len(counts))
+        room -= len(found[-1])
+        if room < 0:
+            raise BudgetError(
+                f"more than {ARCS:,} pairs of events may be neighbours in a match of a compressed "
+                "set; a shorter window, or a condition that joins fewer events, is needed"
+            )
+    return np.concatenate(found), counts
+
+
+def _blocks(widths: NDArray[np.int64]) -> Iterator[slice]:
+    """Cuts of the targets into blocks of about PAIRS pairs, at least one target in each."""
+    totals = np.cumsum(widths)
+    start = 0
+    while start < len(widths):
+        done = totals[start - 1] if start else 0
+        stop = max(int(np.searchsorted(totals, done + PAIRS, side="right")), start + 1)
+        yield slice(start, stop)
+        start = stop

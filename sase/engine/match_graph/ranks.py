@@ -1,0 +1,215 @@
+"""The match of a given rank, among those that end at an event: a walk back by running counts.
+
+A rank below the number of paths to a node says which of them is meant: the one that begins there,
+or one through an earlier node, where the counts of the nodes that are passed over are taken off.
+With exact integers a uniform rank is a uniform match. Small numbers go to the kernel.
+
+Counts of many thousands of bits for every place would fill the memory. So where neighbours are not
+tested only each `SEGMENT`-th running count is kept; all ranks go back together, a segment at a
+time, and its counts are made again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import NamedTuple
+
+from sase.engine.match_graph.binding import Binding
+from sase.engine.match_graph.graph import Graph
+from sase.engine.match_graph.small_ranks import Wanted, small_matches
+from sase.engine.match_graph.totals import linked_counts
+
+SEGMENT = 512
+
+
+class _Search:
+    """A path that is being walked back."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.end, self.rank = wanted
+        self.nodes: list[tuple[int, int]] = []
+
+    def binding(self, graph: Graph) -> Binding:
+        lengths = [0] * len(graph.slots.levels)
+        for _, slot in self.nodes:
+            lengths[graph.slots.all[slot].level] += 1
+        places = tuple(place for place, _ in reversed(self.nodes))
+        return graph.binding(places, tuple(lengths))
+
+
+def matches_of(graph: Graph, frame: int, wanted: list[Wanted]) -> list[Binding]:
+    """The matches of some ranks, all of one frame."""
+    found = small_matches(graph, frame, wanted)
+    if found is not None:
+        return found
+    searches = [_Search(each) for each in wanted]
+    if graph.is_linked:
+        _LinkedRanks(graph, frame).find(searches)
+    else:
+        _FreeRanks(graph, frame).find(searches)
+    return [search.binding(graph) for search in searches]
+
+
+class _LinkedRanks:
+    """Ranks where neighbours are tested: all counts of a frame are kept."""
+
+    def __init__(self, graph: Graph, frame: int) -> None:
+        self.graph, self.slots = graph, graph.slots
+        self.low = int(graph.frames.low[frame])
+        self.counts = linked_counts(graph, frame)
+        self._known: dict[tuple[int, int], tuple[list[int], list[tuple[int, int]]]] = {}
+
+    def find(self, searches: list[_Search]) -> None:
+        """Walk all paths back."""
+        for search in searches:
+            search.nodes.append(self._last(search))
+            while True:
+                place, slot = search.nodes[-1]
+                if self.slots.all[slot].opens:
+                    if search.rank == 0:
+                        break
+                    search.rank -= 1
+                bounds, nodes = self._former(place, slot)
+                at = bisect_right(bounds, search.rank)
+                search.rank -= bounds[at - 1] if at else 0
+                search.nodes.append(nodes[at])
+
+    def _last(self, search: _Search) -> tuple[int, int]:
+        for slot, form in enumerate(self.slots.all):
+            count = self.counts[search.end - self.low][slot] if form.closes else 0
+            if search.rank < count:
+                return search.end, slot
+            search.rank -= count
+        raise AssertionError("the rank is below the number of matches")
+
+    def _former(self, place: int, slot: int) -> tuple[list[int], list[tuple[int, int]]]:
+        """The nodes before a node, and the number of paths to all of them up to each."""
+        if (place, slot) not in self._known:
+            nodes = [
+                (former, source)
+                for source in self.slots.sources[slot]
+                for former in self.graph.earlier(place, self.slots.pair(source, slot)).tolist()
+                if former >= self.low and self.counts[former - self.low][source]
+            ]
+            counts = (self.counts[former - self.low][source] for former, source in nodes)
+            self._known[place, slot] = list(accumulate(counts)), nodes
+        return self._known[place, slot]
+
+
+class _Segment(NamedTuple):
+    """Running counts by slot: of the places before each, from `start` on.
+
+    `opened` are those of the places strictly earlier than `start`.
+    """
+
+    start: int
+    running: list[list[int]]
+    opened: list[int]
+
+
+class _FreeRanks:
+    """Ranks where neighbours are not tested: counts are kept at the bounds of segments."""
+
+    def __init__(self, graph: Graph, frame: int) -> None:
+        self.graph, self.slots = graph, graph.slots
+        self.low, self.beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
+        self.before = graph.stream.before[self.low : self.beyond].tolist()
+        self.reached = graph.reached(self.low, self.beyond)
+        self.opens = [form.opens for form in self.slots.all]
+        # Most paths go on in the slot that repeats, the last of the sources.
+        self.sources = [sources[::-1] for sources in self.slots.sources]
+        self._present = self._first = _Segment(
+            self.low, [[0] for _ in self.slots.all], [0] * len(self.slots)
+        )
+        # The numbers at the start of each segment, by segment and by slot.
+        self.marks = [self._first]
+        for _ in range((self.beyond - 1 - self.low) // SEGMENT):
+            self.marks.append(self._after(self._filled(self.marks[-1])))
+        self.starts = [
+            [mark.running[slot][0] for mark in self.marks] for slot in range(len(self.slots))
+        ]
+
+    def find(self, searches: list[_Search]) -> None:
+        """Walk all paths back, a segment at a time from the last one."""
+        agenda: list[list[tuple[_Search, int | None]]] = [[] for _ in self.marks]
+        for search in searches:
+            agenda[(search.end - self.low) // SEGMENT].append((search, None))
+        for number in reversed(range(len(agenda))):
+            if agenda[number]:
+                segment = self._filled(self.marks[number])
+                for search, slot in agenda[number]:
+                    left = self._within(segment, search, slot)
+                    if left is not None:
+                        earlier = bisect_right(self.starts[left], search.rank) - 1
+                        agenda[earlier].append((search, left))
+
+    def _within(self, segment: _Segment, search: _Search, slot: int | None) -> int | None:
+        """Walk back to the start of a segment: the slot to look for before it, None if done."""
+        start, running, before = segment.start, segment.running, self.before
+        opens, sources, nodes, rank = self.opens, self.sources, search.nodes, search.rank
+        if slot is None:
+            slot, rank = self._last(segment, search)
+            place = search.end
+        else:
+            at = bisect_right(running[slot], rank) - 1
+            rank -= running[slot][at]
+            place = start + at
+        while True:
+            nodes.append((place, slot))
+            if opens[slot]:
+                if rank == 0:
+                    return None
+                rank -= 1
+            bound = before[place - self.low] - start
+            for slot in sources[slot]:  # noqa: B020 - the sources are those of the slot so far
+                numbers = running[slot]
+                count = numbers[bound] if bound >= 0 else segment.opened[slot]
+                if rank < count:
+                    break
+                rank -= count
+            if rank < numbers[0]:
+                search.rank = rank
+                return slot
+            at = bisect_right(numbers, rank, 0, max(bound, 0) + 1) - 1
+            rank -= numbers[at]
+            place = start + at
+
+    def _last(self, segment: _Segment, search: _Search) -> tuple[int, int]:
+        """The slot of the last event, and the rank among the paths to it."""
+        rank, at = search.rank, search.end - segment.start
+        for slot, form in enumerate(self.slots.all):
+            if form.closes:
+                count = segment.running[slot][at + 1] - segment.running[slot][at]
+                if rank < count:
+                    return slot, rank
+                rank -= count
+        raise AssertionError("the rank is below the number of matches")
+
+    def _filled(self, mark: _Segment) -> _Segment:
+        """A segment with all its counts."""
+        if self._present.start == mark.start and len(self._present.running[0]) > 1:
+            return self._present
+        start, running, opened = mark.start, [list(each) for each in mark.running], mark.opened
+        forms, sources = self.slots.all, self.slots.sources
+        for place in range(start, min(start + SEGMENT, self.beyond)):
+            bound = self.before[place - self.low] - start
+            reached = self.reached[place - self.low]
+            for slot, numbers in enumerate(running):
+                count = 0
+                if slot in reached:
+                    count = int(forms[slot].opens) + (
+                        sum(running[s][bound] for s in sources[slot])
+                        if bound >= 0
+                        else sum(opened[s] for s in sources[slot])
+                    )
+                numbers.append(numbers[-1] + count)
+        self._present = _Segment(start, running, opened)
+        return self._present
+
+    def _after(self, segment: _Segment) -> _Segment:
+        """The start of the segment that follows."""
+        start = segment.start + SEGMENT
+        bound = self.before[start - self.low] - segment.start
+        opened = [each[bound] for each in segment.running] if bound >= 0 else segment.opened
+        return _Segment(start, [[each[-1]] for each in segment.running], opened)

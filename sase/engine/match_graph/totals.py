@@ -1,0 +1,185 @@
+"""How many matches end at each event, and sums over their events: one pass for each window start.
+
+A match is a path, so the paths to a node are those to all nodes before it, and one more where a
+match may begin. A sum over the events of a component goes the same way: what the paths so far sum
+up to, and the node's own worth once for each path. No match is ever listed.
+
+The kernel does it in int64. Frames whose numbers do not fit are done modulo several primes, where
+the numbers are bounded by a few thousand bits; beyond that in Python's integers, one big addition
+for an event and slot, or one for each arc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sase.engine.kernels.match_graph.passes import LIMIT, NO_LEVEL, tally
+from sase.engine.match_graph.graph import Graph
+from sase.engine.match_graph.residues import BITS, Residues
+
+# Primes that are worth their passes, in bits of the results, and frames that are done at a time.
+MODULAR_BITS, BATCH = 128 * BITS, 1024
+
+
+class Weights(NamedTuple):
+    """What the events of one component are worth, by place."""
+
+    level: int
+    worth: Sequence[int]
+
+
+class Total(NamedTuple):
+    """The matches that end at a place, and the sum over their events."""
+
+    place: int
+    matches: int
+    sum: int
+
+
+NO_WEIGHTS = Weights(NO_LEVEL, ())
+
+
+class _Pass:
+    """Passes of the kernel over the frames of a graph."""
+
+    def __init__(self, graph: Graph, weights: Weights) -> None:
+        self.graph, self.weights = graph, weights
+        rows = graph.longest_frame if graph.is_linked else 2
+        self._sums = np.empty((2, rows, len(graph.slots)), np.int64)
+        self.results = np.zeros((2, len(graph)), np.int64)
+        self._largest = max(map(abs, weights.worth), default=0)
+
+    def exact(self, frame: int) -> int:
+        """Do frames from this one on: the first that is too large, or how many there are."""
+        if self._largest >= LIMIT:
+            return frame
+        return self._run(frame, len(self.graph.frames.low), self.weights.worth, 0)
+
+    def modular(self, frame: int, stop: int) -> Iterator[Total]:
+        """The totals of frames whose numbers are bounded."""
+        ends = self.graph.ends_of(frame, stop)
+        residues = Residues(self.bits(frame, stop))
+        for prime in residues.primes:
+            self._run(frame, stop, [each % prime for each in self.weights.worth], prime)
+            residues.add(self.results[:, ends])
+        yield from map(Total, ends.tolist(), *residues.numbers())
+
+    def bits(self, frame: int, stop: int) -> int:
+        """An upper bound of the bits of all numbers, with a sign.
+
+        A match is a choice of events and where the components begin among them.
+        """
+        graph, frames = self.graph, self.graph.frames
+        widest = int((frames.beyond[frame:stop] - frames.low[frame:stop]).max())
+        counts = widest + (len(graph.slots.levels) - 1) * (widest + 1).bit_length()
+        if self.weights.level == NO_LEVEL:
+            return counts + 1
+        bare = _Pass(graph, NO_WEIGHTS)
+        if bare.exact(frame) >= stop:
+            counts = int(bare.results[0, graph.ends_of(frame, stop)].max()).bit_length()
+        return counts + self._largest.bit_length() + widest.bit_length() + 1
+
+    def _run(self, frame: int, stop: int, worth: Sequence[int], modulus: int) -> int:
+        graph, numbers = self.graph, np.asarray(worth, np.int64)
+        return tally(
+            graph.slots.arrays, graph.stream, graph.links, graph.frames, frame, stop,
+            self.weights.level, numbers, modulus, self._sums, self.results,
+        )  # fmt: skip
+
+
+def totals(graph: Graph, weights: Weights = NO_WEIGHTS) -> Iterator[Total]:
+    """The totals of each place where a match ends, in order."""
+    frames, frame, work = len(graph.frames.low), 0, _Pass(graph, weights)
+    while frame < frames:
+        done = work.exact(frame)
+        ends = graph.ends_of(frame, done)
+        yield from map(Total, ends.tolist(), *work.results[:, ends].tolist())
+        if done == frames:
+            return
+        frame = min(done + BATCH, frames)
+        if work.bits(done, frame) <= MODULAR_BITS:
+            yield from work.modular(done, frame)
+        else:
+            frame = done + 1
+            yield from _large_frame(graph, weights, done)
+
+
+def _large_frame(graph: Graph, weights: Weights, frame: int) -> Iterator[Total]:
+    """The totals of one frame by integers of any size."""
+    ends = set(graph.ends_of(frame, frame + 1).tolist())
+    closing = [slot for slot, form in enumerate(graph.slots.all) if form.closes]
+    paths = _linked_paths if graph.is_linked else _free_paths
+    for place, counts, sums in paths(graph, weights, frame):
+        if place in ends:
+            yield Total(place, sum(counts[s] for s in closing), sum(sums[s] for s in closing))
+
+
+_Paths = Iterator[tuple[int, list[int], list[int]]]
+
+
+def _free_paths(graph: Graph, weights: Weights, frame: int) -> _Paths:
+    """By place the paths to each slot and their sums; running sums stand for the arcs."""
+    forms, sources = graph.slots.all, graph.slots.sources
+    low, beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
+    before = graph.stream.before[low:beyond].tolist()
+    opened, fresh, nothing = _Pair.zero(len(forms)), _Pair.zero(len(forms)), [0] * len(forms)
+    for place, reached in enumerate(graph.reached(low, beyond), low):
+        if before[place - low] == place:
+            opened.add(fresh)
+            fresh = _Pair.zero(len(forms))
+        counts, sums = nothing.copy(), nothing.copy()
+        for slot in reached:
+            counts[slot] = forms[slot].opens + sum(opened.counts[s] for s in sources[slot])
+            fresh.counts[slot] += counts[slot]
+            if weights.level != NO_LEVEL:
+                sums[slot] = sum(opened.sums[s] for s in sources[slot])
+                if forms[slot].level == weights.level:
+                    sums[slot] += weights.worth[place] * counts[slot]
+                fresh.sums[slot] += sums[slot]
+        yield place, counts, sums
+
+
+class _Pair(NamedTuple):
+    """Counts and sums by slot."""
+
+    counts: list[int]
+    sums: list[int]
+
+    @classmethod
+    def zero(cls, slots: int) -> _Pair:
+        return cls([0] * slots, [0] * slots)
+
+    def add(self, other: _Pair) -> None:
+        for mine, theirs in zip(self, other, strict=True):
+            for slot, number in enumerate(theirs):
+                if number:
+                    mine[slot] += number
+
+
+def _linked_paths(graph: Graph, weights: Weights, frame: int) -> _Paths:
+    """The same over the arcs."""
+    forms, sources = graph.slots.all, graph.slots.sources
+    low, beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
+    done: list[_Pair] = []
+    for place, reached in enumerate(graph.reached(low, beyond), low):
+        here = _Pair.zero(len(forms))
+        for slot in reached:
+            here.counts[slot] = int(forms[slot].opens)
+            for source in sources[slot]:
+                arcs = graph.earlier(place, graph.slots.pair(source, slot))
+                rows = (arcs[np.searchsorted(arcs, low) :] - low).tolist()
+                here.counts[slot] += sum(done[row].counts[source] for row in rows)
+                if weights.level != NO_LEVEL:
+                    here.sums[slot] += sum(done[row].sums[source] for row in rows)
+            if forms[slot].level == weights.level:
+                here.sums[slot] += weights.worth[place] * here.counts[slot]
+        done.append(here)
+        yield place, here.counts, here.sums
+
+
+def linked_counts(graph: Graph, frame: int) -> list[list[int]]:
+    """The paths to each node of a frame where neighbours are tested, by place and slot."""
+    return [counts for _, counts, _ in _linked_paths(graph, NO_WEIGHTS, frame)]

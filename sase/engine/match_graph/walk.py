@@ -1,0 +1,149 @@
+"""Walks back from a final event over its matches, in the defined order.
+
+The walk keeps the places so far and, for each, the slots from which the rest can be finished. It
+only ever steps to a place where one of these slots is reached from a start within the window, so
+every step belongs to a match. Hence the delay between two matches:
+
+- neighbours not tested: no place is looked at in vain, since the places of a slot that a window
+  reaches are its last ones. The delay is linear in the length of the match times the slots.
+- neighbours tested, no window: the same with all arcs of the events of one match for the slots.
+- neighbours tested and a window: arcs to events whose paths all start too early are looked at and
+  left out; there are at most as many as arcs of the events of the match.
+- finished bindings tested (`accepts`): no bound; any number of matches can be refused in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.match_graph.binding import Binding
+from sase.engine.match_graph.graph import Graph
+
+# A place and, as bits, the slots it may stand in.
+_Step = tuple[int, int]
+
+
+class Walk:
+    """The matches by final event."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.slots, self._linked = graph, graph.slots, graph.is_linked
+        self._opening = self.slots.mask([slot.opens for slot in self.slots.all])
+        self._closing = self.slots.mask([slot.closes for slot in self.slots.all])
+        self._levels = [slot.level for slot in self.slots.all]
+        # Of views single numbers are read faster than of arrays.
+        self._latest = [column.data for column in graph.latest.T.copy()]
+        self._previous = [_previous(column).data for column in graph.latest.T]
+
+    def ending(self, end: int) -> Iterator[Binding]:
+        """The matches whose last event is at a place."""
+        low = int(self.graph.stream.lowest[end])
+        steps = [(end, self._reached(end, low) & self._closing)]
+        choices = [self._earlier(steps[0], low)]
+        yield from self._finished(steps)
+        while choices:
+            step = next(choices[-1], None)
+            if step is None:
+                steps.pop()
+                choices.pop()
+                continue
+            steps.append(step)
+            choices.append(self._earlier(step, low))
+            yield from self._finished(steps)
+
+    def _reached(self, place: int, low: int) -> int:
+        """The slots that a path from a start in the window reaches."""
+        return self.slots.mask([latest[place] >= low for latest in self._latest])
+
+    def _earlier(self, step: _Step, low: int) -> Iterator[_Step]:
+        """What may come right before, the more recent first."""
+        return self._by_arcs(step, low) if self._linked else self._by_slot(step, low)
+
+    def _by_slot(self, step: _Step, low: int) -> Iterator[_Step]:
+        place, mask = step
+        wanted = 0
+        for slot in _bits(mask):
+            wanted |= self.slots.source_masks[slot]
+        below, sources = int(self.graph.stream.before[place]), list(_bits(wanted))
+        while sources:
+            former = [self._previous[slot][below] for slot in sources]
+            below = max(former)
+            if below < low:
+                return
+            nearest = [slot for slot, place in zip(sources, former, strict=True) if place == below]
+            found = [slot for slot in nearest if self._latest[slot][below] >= low]
+            if found:
+                yield below, sum(1 << slot for slot in found)
+            if len(found) < len(nearest):
+                # Further down the paths to a slot only start earlier.
+                sources = [slot for slot in sources if slot in found or slot not in nearest]
+
+    def _by_arcs(self, step: _Step, low: int) -> Iterator[_Step]:
+        place, mask = step
+        found: dict[int, int] = {}
+        for slot in _bits(mask):
+            for source in self.slots.sources[slot]:
+                arcs = self.graph.earlier(place, self.slots.pair(source, slot))
+                reached = arcs[self.graph.latest[arcs, source] >= low]
+                for former in reached.tolist():
+                    found[former] = found.get(former, 0) | 1 << source
+        yield from sorted(found.items(), reverse=True)
+
+    def _finished(self, steps: list[_Step]) -> Iterator[Binding]:
+        """The matches whose first event is the last step: one for each way to cut the places."""
+        if not steps[-1][1] & self._opening:
+            return
+        places = tuple(place for place, _ in reversed(steps))
+        cuts = sorted(self._cuts(steps), key=lambda lengths: lengths[::-1])
+        yield from (self.graph.binding(places, lengths) for lengths in cuts)
+
+    def _cuts(self, steps: list[_Step]) -> list[tuple[int, ...]]:
+        """The lengths of the components for every path of slots through the steps.
+
+        What can be begun can be finished, so the work is linear in the cuts and their lengths.
+        """
+        last, found = len(steps) - 1, list[tuple[int, ...]]()
+        empty = [0] * len(self.slots.levels)
+        branches = [(0, slot, empty) for slot in _bits(steps[-1][1] & self._opening)]
+        while branches:
+            at, slot, so_far = branches.pop()
+            lengths = so_far.copy()
+            lengths[self._levels[slot]] += 1
+            while at < last:
+                following = self._following(steps[last - at][0], slot, steps[last - at - 1])
+                at, slot = at + 1, following.bit_length() - 1
+                others = following ^ 1 << slot
+                if others:
+                    branches += [(at, other, lengths.copy()) for other in _bits(others)]
+                lengths[self._levels[slot]] += 1
+            found.append(tuple(lengths))
+        return found
+
+    def _following(self, place: int, slot: int, later: _Step) -> int:
+        """The slots that come next; one at least does, so a single one needs no test."""
+        following = later[1] & self.slots.target_masks[slot]
+        if not self._linked or following & (following - 1) == 0:
+            return following
+        return sum(1 << t for t in _bits(following) if self._is_arc(place, slot, later[0], t))
+
+    def _is_arc(self, place: int, slot: int, later: int, target: int) -> bool:
+        arcs = self.graph.earlier(later, self.slots.pair(slot, target))
+        at = int(np.searchsorted(arcs, place))
+        return at < len(arcs) and int(arcs[at]) == place
+
+
+def _previous(latest: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each number of places the last of them that reaches a slot, or -1."""
+    places = np.where(latest >= 0, np.arange(len(latest)), -1)
+    return np.concatenate([[-1], np.maximum.accumulate(places)])
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """The slots of a mask, from the first."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest

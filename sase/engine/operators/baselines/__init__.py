@@ -1,0 +1,1 @@
+"""Operators that recipes and papers compare with, and no optimizer chooses."""

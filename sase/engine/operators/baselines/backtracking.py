@@ -1,0 +1,94 @@
+"""(NFAb) Backtracking evaluation: the runs of a block one at a time, and its matches sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sase.engine.kernels.baselines import backtracking as of
+from sase.engine.kernels.kleene.runs import CROWDED, DONE, WATCHED, Incoming
+from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.contract import Context, Counters
+from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.planning.nodes import RunEvaluation
+
+
+class BacktrackEvaluationState(RunEvaluationState):
+    """A running evaluation, depth first."""
+
+    kernel = staticmethod(of.advance_backtracking)
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        super().__init__(node, context)
+        size = context.options.stack
+        self._waiting = np.zeros((size, 3), np.int64)
+        self._matches = np.zeros(size, np.int64)
+        self._backtracked = 0
+
+    def _found(self, incoming: Incoming) -> Iterator[Bindings]:
+        """The matches that events complete, once all runs have met all of them."""
+        search = self._search(incoming)
+        machine, state = self._program.machine(), search.state
+        while (
+            of.advance_backtracking(
+                machine, self._pattern, self._rules, self._runs, incoming, search
+            )
+            == CROWDED
+        ):
+            search = self._make_room(incoming, search)
+        self._backtracked += int(state[of.BACKTRACKED])
+        of.sort_found(self._runs, search)
+        why = NOTHING
+        while why != DONE:
+            why = of.write_found(self._runs, search, self._written)
+            yield from self._handed_on(why)
+
+    def _search(self, incoming: Incoming) -> of.Search:
+        """The events by partition, each in order."""
+        is_met = np.asarray(incoming.keys) >= 0
+        if self._rules.strategy != WATCHED:
+            is_met &= (incoming.begins | incoming.takes) != 0
+        events = np.flatnonzero(is_met)
+        order = events[np.argsort(incoming.keys[events], kind="stable")]
+        keys = incoming.keys[order]
+        stops = np.searchsorted(keys, keys, side="right").astype(np.int64)
+        spare, state = np.zeros_like(self._matches), np.zeros(of.STATE, np.int64)
+        return of.Search(order, stops, self._waiting, self._matches, spare, state)
+
+    def _make_room(self, incoming: Incoming, search: of.Search) -> of.Search:
+        """Room for what an event may make, and twice as much of what is full."""
+        state, levels = search.state, self._context.levels
+        key, most = NOTHING, 0
+        if state[of.AT] < len(search.order):
+            key = int(incoming.keys[search.order[state[of.AT]]])
+            most = int(self._runs.counts[key])
+        self._make_room_for_nodes(levels)
+        if state[of.WAITING] + most + levels >= len(self._waiting):
+            self._waiting = _longer(self._waiting, int(state[of.WAITING]) + most + levels)
+        if state[of.FOUND] + levels >= len(self._matches):
+            self._matches = _longer(self._matches, int(state[of.FOUND]) + levels)
+        return search._replace(
+            waiting=self._waiting, matches=self._matches, spare=np.zeros_like(self._matches)
+        )
+
+    def counters(self) -> Counters:
+        """Those of runs, and how often one was taken up again where it had moved."""
+        return {**super().counters(), "backtracked": self._backtracked}
+
+    def saved(self) -> dict[str, Any]:
+        """The runs; between pushes none waits."""
+        return {**super().saved(), "backtracked": self._backtracked}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        super().restore(saved)
+        self._backtracked = saved["backtracked"]
+
+
+def _longer(array: np.typing.NDArray[np.int64], needed: int) -> np.typing.NDArray[np.int64]:
+    """At least twice as long, and longer than needed."""
+    size = max(2 * len(array), 1 << (needed + 1).bit_length())
+    return np.concatenate([array, np.zeros((size - len(array), *array.shape[1:]), np.int64)])

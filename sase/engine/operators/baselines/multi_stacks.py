@@ -1,0 +1,71 @@
+"""(Multi-PAIS) Stacks for every equivalence attribute, with cross-attribute filtering."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sase.engine.blocks.block import Block, Numbers, Tests
+from sase.engine.kernels.baselines.multi_stacks import OtherStacks, scan_all
+from sase.engine.kernels.scan.stacks import COUNT, NOTHING, TAIL, Arrivals
+from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.contract import Context, Saved
+from sase.planning.nodes import SequenceConstruction
+
+
+class MultiStacks(ActiveStacks):
+    """The stacks of the first key, through which construction walks, and those of the others."""
+
+    def __init__(
+        self, keys: tuple[Tests, ...], above: SequenceConstruction, context: Context
+    ) -> None:
+        assert not above.negations, "negative components are pushed to stacks of one key"
+        super().__init__(keys[0], above, context)
+        self._other_keys = [context.coding.key(tests) for tests in keys[1:]]
+        shape = (len(self._other_keys), context.levels)
+        self._others = OtherStacks(
+            np.full((*shape, 1), NOTHING, np.int64),
+            np.zeros((*shape, context.options.stack), np.int64),
+            np.zeros((*shape, context.options.stack), np.int64),
+        )
+
+    def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
+        """Push the events that match earlier ones on every attribute."""
+        coding = self._context.coding
+        others = np.stack([block.codes(key) for key in self._other_keys])
+        self._make_room_of_others(max(coding.size(key) for key in self._other_keys))
+        scan_all(arrivals, others, self.stacks, self._others, span)
+
+    def _make_room_of_others(self, keys: int) -> None:
+        others, room = self._others, self.stacks.cells.shape[1]
+        missing = keys - others.heads.shape[2]
+        if missing > 0:
+            more = np.full((*others.heads.shape[:2], missing), NOTHING, np.int64)
+            others = others._replace(heads=np.append(others.heads, more, axis=2))
+        if others.below.shape[2] < room:
+            others = others._replace(below=self._moved(others.below, room))
+            others = others._replace(key=self._moved(others.key, room))
+        self._others = others
+
+    def _moved(self, array: Numbers, room: int) -> Numbers:
+        """An array by place with more room, as that of the first key got it."""
+        larger = np.zeros((*array.shape[:2], room), np.int64)
+        ends = self.stacks.ends
+        for level in range(array.shape[1]):
+            numbers = np.arange(ends[TAIL, level], ends[COUNT, level])
+            old = array[:, level, numbers & (array.shape[2] - 1)]
+            larger[:, level, numbers & (room - 1)] = old
+        return larger
+
+    @property
+    def size(self) -> int:
+        """The bytes of the stacks of all keys."""
+        return super().size + sum(array.nbytes for array in self._others)
+
+    def saved(self) -> Saved:
+        """The stacks of all keys."""
+        return {**super().saved(), "others": self._others._asdict()}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        super().restore(saved)
+        self._others = OtherStacks(**saved["others"])

@@ -1,0 +1,94 @@
+"""(Basic) The runtime stack of the NFA: a cell for every event, searched back cell by cell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sase.engine.blocks.block import Block, Numbers
+from sase.engine.kernels.baselines.nfa_stack import (
+    RuntimeStack,
+    Search,
+    advance,
+    search,
+    search_checked,
+    search_counted,
+    search_tallied,
+)
+from sase.engine.kernels.expressions.checks import Checks, Tally
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
+from sase.planning.nodes import SequenceConstruction
+
+
+class RuntimeStates:
+    """The runtime stack, which is never pruned, and the search through it."""
+
+    def __init__(self, above: SequenceConstruction, context: Context) -> None:
+        assert not above.negations, "negative components are pushed to active instance stacks"
+        room, levels = context.options.stack, context.levels
+        arrays = [np.zeros(room, np.int64) for _ in range(5)]
+        self.stack = RuntimeStack._make([*arrays, np.zeros(1, np.int64)])
+        self._levels, self._is_analyzed = levels, context.options.analyze
+        self._search = Search(
+            np.array([0, NOTHING]),
+            np.zeros(levels, np.int64),
+            np.array([span_of(above.window)]),
+            np.zeros(levels, np.int64),
+        )
+
+    def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
+        """Make a cell for each event of the block, and of all that no component admits."""
+        self._make_room(block.end)
+        arrivals = block.arrivals(states, np.zeros(len(block), np.int64), measures)
+        advance(arrivals, frozen(block.positions), block.end, self._levels, self.stack)
+
+    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
+        """Write sequences that end in the final states."""
+        if tally is None:
+            searches = search if checks is None else search_checked
+        else:
+            searches = search_tallied if checks is None else search_counted
+        return searches(self.stack, self._search, checks, tally, out)
+
+    def evict(self, bound: int) -> None:
+        """Nothing is given up: only active instance stacks take a window."""
+
+    def forget(self) -> int | None:
+        """The first event of all."""
+        return 0
+
+    def _make_room(self, cells: int) -> None:
+        """Let there be some cells; a cell's place is its number."""
+        room = len(self.stack.active)
+        if cells > room:
+            more = np.zeros((1 << (cells - 1).bit_length()) - room, np.int64)
+            *arrays, sizes = self.stack
+            self.stack = RuntimeStack._make([*(np.append(array, more) for array in arrays), sizes])
+
+    def counters(self) -> Counters:
+        """How many cells there are."""
+        cells = int(self.stack.sizes[0])
+        if not self._is_analyzed:
+            return {"cells": cells}
+        return {"cells": cells, "most_bytes": sum(array.nbytes for array in self.stack)}
+
+    def walked(self) -> Counters:
+        """Walks, and cells looked at by level: the last one of a walk begins it."""
+        visited = self._search.visited.tolist()
+        return {"walks": visited[-1], "visited": visited}
+
+    def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
+        """What is neither passed nor rejected was passed over, and each choice ended."""
+        passed = tally.levels.tolist()
+        known = zip(self._search.visited.tolist(), passed, rejected, strict=True)
+        unfit = [seen - through - turned for seen, through, turned in known]
+        return {"passed": passed, "unfit": unfit, "ended": [*passed[1:], 0]}
+
+    def saved(self) -> Saved:
+        """All arrays."""
+        return {"stack": self.stack._asdict(), "search": self._search._asdict()}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self.stack, self._search = RuntimeStack(**saved["stack"]), Search(**saved["search"])

@@ -1,0 +1,254 @@
+"""Matches whose components bind any number of events: their events, and how many each binds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.kernels.kleene.residual_checks import gather_level, gather_ranges, scatter_level
+
+Numbers = NDArray[np.int64]
+
+
+class Bindings:
+    """The events of all matches one after the other, each match in the order of its events.
+
+    `ends` is where each match ends; `lengths` how many events each component binds, by level.
+    """
+
+    def __init__(self, events: Numbers, ends: Numbers, lengths: Numbers) -> None:
+        self._events, self._ends, self._lengths = events, ends, lengths
+
+    @property
+    def events(self) -> Numbers:
+        """The events of all matches."""
+        return self._events
+
+    @property
+    def ends(self) -> Numbers:
+        """Where each match ends."""
+        return self._ends
+
+    @property
+    def lengths(self) -> Numbers:
+        """How many events each component binds, by level."""
+        return self._lengths
+
+    @classmethod
+    def none(cls, levels: int) -> Bindings:
+        """No match."""
+        empty = np.empty(0, np.int64)
+        return cls(empty, empty, np.empty((levels, 0), np.int64))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Bindings], levels: int) -> Bindings:
+        """Several as one."""
+        if len(parts) == 1:
+            return parts[0]
+        if parts and all(isinstance(part, Listed) for part in parts):
+            return Listed.united([part for part in parts if isinstance(part, Listed)])
+        parts = [cls.none(levels), *parts]
+        before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
+        return cls(
+            np.concatenate([part.events for part in parts]),
+            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
+            np.concatenate([part.lengths for part in parts], axis=1),
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Levels and matches, as a matrix of sequences has them."""
+        levels, count = self.lengths.shape
+        return levels, count
+
+    @property
+    def size(self) -> int:
+        """How much there is; 0 if there is no match."""
+        return self.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes."""
+        return self.events.nbytes + self.ends.nbytes + self.lengths.nbytes
+
+    @cached_property
+    def begins(self) -> Numbers:
+        """Where each match begins."""
+        return begins_of(self.ends)
+
+    @property
+    def first(self) -> Numbers:
+        """The first event of each match."""
+        return self.events[self.begins]
+
+    @property
+    def last(self) -> Numbers:
+        """The last event of each match."""
+        return self.events[self.ends - 1]
+
+    def __getitem__(self, key: tuple[slice, slice | NDArray[np.bool_ | np.int64]]) -> Bindings:
+        """The matches at some places, as columns are taken of a matrix."""
+        every, places = key
+        assert every == slice(None)
+        return self._at(places)
+
+    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Bindings:
+        lengths = np.ascontiguousarray(self.lengths[:, places])
+        ends = np.cumsum(lengths.sum(axis=0))
+        return Bindings(ranges(self.events, self.ends, places), ends, lengths)
+
+    def saved(self) -> dict[str, Numbers]:
+        """The arrays."""
+        return {"events": self.events, "ends": self.ends, "lengths": self.lengths}
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Numbers]) -> Bindings:
+        """What was saved."""
+        return cls(*(np.array(saved[name], np.int64) for name in ("events", "ends", "lengths")))
+
+    def mapped(self, change: Callable[[Numbers], Numbers]) -> Bindings:
+        """The same with other numbers for the events."""
+        return Bindings(change(self.events), self.ends, self.lengths)
+
+    def of_level(self, level: int) -> tuple[Numbers, Numbers]:
+        """The events that a component binds in all matches, and where those of each end."""
+        ends = np.cumsum(self.lengths[level])
+        events = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
+        gather_level(self.events, self.ends, self.lengths, level, events)
+        return events, ends
+
+    def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Of a component that binds at most one event that event, and whether there is one."""
+        known = self.lengths[level] > 0
+        begins = self.begins + self.lengths[:level].sum(axis=0)
+        return self.events[np.where(known, begins, self.begins)], known
+
+
+class Listed(Bindings):
+    """The same component by component, each of which binds at least one event in every match.
+
+    `stops` is where those of each match end, by level; None where each match has one. This is how
+    they are shown; whoever asks for all events of a match has them put together.
+    """
+
+    def __init__(self, levels: Sequence[Numbers], stops: Sequence[Numbers | None]) -> None:
+        self.levels, self.stops = tuple(levels), tuple(stops)
+
+    @classmethod
+    def united(cls, parts: Sequence[Listed]) -> Listed:
+        """Several as one."""
+        levels, found = list[Numbers](), list[Numbers | None]()
+        for level in range(len(parts[0].levels)):
+            bound, stops = [p.levels[level] for p in parts], [p.stops[level] for p in parts]
+            before = np.cumsum([0, *map(len, bound)])
+            known = [each + n for each, n in zip(stops, before, strict=False) if each is not None]
+            levels.append(np.concatenate(bound))
+            found.append(np.concatenate(known) if known else None)
+        return cls(levels, found)
+
+    @cached_property
+    def lengths(self) -> Numbers:
+        """How many events each component binds, by level."""
+        lengths = np.ones((len(self.levels), self.size), np.int64)
+        for level, stops in enumerate(self.stops):
+            if stops is not None:
+                lengths[level] = stops - begins_of(stops)
+        return lengths
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Levels and matches, as a matrix of sequences has them."""
+        stops = self.stops[0]
+        return len(self.levels), len(self.levels[0] if stops is None else stops)
+
+    @cached_property
+    def events(self) -> Numbers:
+        """The events of all matches."""
+        events = np.empty(sum(map(len, self.levels)), np.int64)
+        for level, bound in enumerate(self.levels):
+            scatter_level(bound, self.ends, self.lengths, level, events)
+        return events
+
+    @cached_property
+    def ends(self) -> Numbers:
+        """Where each match ends."""
+        singles = self.stops.count(None) * np.arange(1, self.size + 1, dtype=np.int64)
+        return singles + sum(stops for stops in self.stops if stops is not None)
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes."""
+        arrays = (*self.levels, *self.stops)
+        return sum(each.nbytes for each in arrays if each is not None)
+
+    @property
+    def first(self) -> Numbers:
+        """The first event of each match."""
+        bound, stops = self.levels[0], self.stops[0]
+        return bound if stops is None else bound[begins_of(stops)]
+
+    @property
+    def last(self) -> Numbers:
+        """The last event of each match."""
+        bound, stops = self.levels[-1], self.stops[-1]
+        return bound if stops is None else bound[stops - 1]
+
+    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Listed:
+        levels, found = list[Numbers](), list[Numbers | None]()
+        for bound, stops in zip(self.levels, self.stops, strict=True):
+            levels.append(bound[places] if stops is None else ranges(bound, stops, places))
+            sizes = None if stops is None else (stops - begins_of(stops))[places]
+            found.append(None if sizes is None else np.cumsum(sizes))
+        return Listed(levels, found)
+
+    def mapped(self, change: Callable[[Numbers], Numbers]) -> Listed:
+        """The same with other numbers for the events."""
+        return Listed([change(level) for level in self.levels], self.stops)
+
+    def of_level(self, level: int) -> tuple[Numbers, Numbers]:
+        """The events that a component binds in all matches, and where those of each end."""
+        stops = self.stops[level]
+        return self.levels[level], np.arange(1, self.size + 1) if stops is None else stops
+
+    def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Of a component that binds one event that event, and that there is one."""
+        return self.levels[level], np.ones(self.size, np.bool_)
+
+
+def ends_of(found: Numbers | Bindings) -> tuple[Numbers, Numbers]:
+    """The first and the last event of each match."""
+    if isinstance(found, Bindings):
+        return found.first, found.last
+    return found[0], found[-1]
+
+
+def as_bindings(found: Numbers | Bindings) -> Bindings:
+    """Matches of one event a level as those of any number."""
+    if isinstance(found, Bindings):
+        return found
+    levels, count = found.shape
+    return Bindings(
+        np.ascontiguousarray(found.T).reshape(-1),
+        np.arange(1, count + 1, dtype=np.int64) * levels,
+        np.ones((levels, count), np.int64),
+    )
+
+
+def begins_of(ends: Numbers) -> Numbers:
+    """Where ranges begin that follow each other."""
+    return np.append(np.zeros(1, np.int64), ends)[: len(ends)]
+
+
+def ranges(given: Numbers, ends: Numbers, places: slice | NDArray[np.bool_ | np.int64]) -> Numbers:
+    """Numbers of which some are one range, and so on up to the last end: the ranges at places."""
+    begins = begins_of(ends)
+    if isinstance(places, slice) and places.step is None:
+        first, last, _ = places.indices(len(ends))
+        return given[begins[first] : ends[last - 1]] if first < last else given[:0]
+    sizes = (ends - begins)[places]
+    out = np.empty(int(sizes.sum()), np.int64)
+    gather_ranges(given, begins[places], sizes, out)
+    return out

@@ -1,0 +1,127 @@
+"""Conditions that a walk decides on its way back, as its kernel reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sase.binding.bound import Conjunct, Part, Reference
+from sase.engine.expressions import Layout, lower_terms, make_stack
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.kleene.early_filters import (
+    BEHIND,
+    CHOSEN,
+    ENTER,
+    EXTEND,
+    LAST_OF,
+    LOOP,
+    allow,
+)
+from sase.engine.kernels.kleene.run_nodes import Machine
+from sase.engine.operators.contract import Context
+from sase.engine.operators.series_program import Machinery, conditions_of, packed
+from sase.planning.early import early
+from sase.planning.walking_back import Step
+
+
+@dataclass
+class _Fills:
+    """Where the rows of one program come from, and the levels that it ranges over.
+
+    `own` is the earliest component that it mentions, of which the event chosen last is one.
+    """
+
+    levels: dict[int, int]
+    own: int
+    has_previous: bool
+    rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    loops: list[tuple[int, int]] = field(default_factory=list)
+
+    def place(self, reference: Reference) -> int:
+        """The place of the row of an event."""
+        row = self._source(reference)
+        for known in self.rows:
+            if known[:2] == row:
+                return known[4]
+        self.rows.append((*row, 0, 0, len(self.rows) + 1))
+        return len(self.rows)
+
+    def _source(self, reference: Reference) -> tuple[int, int]:
+        part, level = reference.part, self.levels[reference.component]
+        if part is Part.LAST:
+            return LAST_OF, level
+        if reference.component == self.own:
+            is_behind = part is Part.CURRENT and self.has_previous
+            return (BEHIND, 0) if is_behind else (CHOSEN, 0)
+        if part is Part.EVENT:
+            return LAST_OF, level
+        if (level, 0) not in self.loops:
+            self.loops.append((level, 0))
+        return LOOP, self.loops.index((level, 0))
+
+
+@dataclass(frozen=True)
+class _EarlyLayout(Layout):
+    fills: _Fills | None = None
+
+    def row(self, reference: Reference) -> int:
+        """The place of the row of an event that is referred to."""
+        assert self.fills is not None
+        return self.fills.place(reference)
+
+    def row_of_arithmetic(self, operation: object) -> int:
+        """The event chosen last."""
+        return 0
+
+
+class EarlyProgram:
+    """The conditions by the level of the earliest event that they mention, and the moment."""
+
+    def __init__(self, context: Context, conjuncts: Sequence[Conjunct]) -> None:
+        self._context = context
+        base = context.layout([conjunct.condition for conjunct in conjuncts])
+        levels = {each.index: context.level_of(each.index) for each in context.components}
+        found: list[tuple[int, Conjunct]] = []
+        fills: list[_Fills] = []
+        for conjunct in conjuncts:
+            decided = early(conjunct, context.components)
+            assert decided is not None, "the plan decides it later"
+            for moment in _moments(decided.step):
+                found.append((2 * levels[decided.component] + moment, conjunct))
+                fills.append(_Fills(levels, decided.component, decided.step is Step.FURTHER))
+        order = sorted(range(len(found)), key=lambda place: found[place][0])
+        found, fills = [found[place] for place in order], [fills[place] for place in order]
+        terms = [
+            (conjunct.condition, _EarlyLayout.over(base, fills=each))
+            for (_, conjunct), each in zip(found, fills, strict=True)
+        ]
+        lowered, starts = lower_terms(terms)
+        stack = make_stack(lowered.depth)
+        context.watch(dict(lowered.arithmetic), stack)
+        counts = np.bincount([moment for moment, _ in found], minlength=2 * context.levels)
+        nothing = np.zeros(0, np.int64)
+        moments = np.append(0, np.cumsum(counts))
+        conditions = conditions_of(starts, fills)
+        self._machinery = Machinery(
+            allow if terms else None,
+            None,
+            packed(nothing, nothing, nothing, moments, *conditions),
+            frozen(np.zeros((0, 0), np.uint8)),
+            lowered.program,
+            stack,
+            rows=1 + max([len(each.rows) for each in fills], default=0),
+            cursors=1 + max([len(each.loops) for each in fills], default=0),
+        )
+
+    def machine(self) -> Machine:
+        """The arrays as they are now."""
+        return self._machinery.machine(self._context)
+
+
+def _moments(step: Step) -> tuple[int, ...]:
+    """When a condition is decided: as its component is entered, at further events, or at both."""
+    if step is Step.ENTERING:
+        return (ENTER,)
+    return (EXTEND,) if step is Step.FURTHER else (ENTER, EXTEND)

@@ -1,0 +1,163 @@
+"""(SASE++) Collapsed evaluation: the events of which a compressed match set is made.
+
+The set is asked for when all events are there, or its matches are listed with the block that has
+their last event; then only events are kept that a window still reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.blocks.block import Block, Numbers
+from sase.engine.kernels.scan.stacks import ANY_SPAN, EARLIEST, NOTHING
+from sase.engine.match_graph import Binding, Candidates, Edge, Levels, MatchSet
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
+from sase.engine.operators.evaluation import Evaluation
+from sase.engine.operators.neighbours import Neighbours
+from sase.planning.nodes import Evaluation as How
+from sase.planning.nodes import RunEvaluation
+
+# What is known of an event: its number, position, key, tie, measure, and levels as bits.
+NUMBER, POSITION, KEY, TIE, MEASURE, BEGINS, TAKES = range(7)
+
+
+class CollapsedEvaluationState(Evaluation):
+    """A running evaluation."""
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        super().__init__(node, context)
+        self._neighbours = Neighbours(context, node.early)
+        self._parts = [np.empty((7, 0), np.int64)]
+        # Else all events are kept until the set is asked for.
+        self._lists = node.evaluation is How.EXPANDED
+        # A single event has no other to agree with, but must have what negative components share.
+        alone = self._rest if node.is_alone else []
+        self._shared = [context.coding.key((test,)) for test in alone]
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """The events of a block that may take part in a match are remembered."""
+        self._remember(block)
+        return self._listed(block) if self._lists and len(block) else iter(())
+
+    def _listed(self, block: Block) -> Iterator[Bindings]:
+        """The matches whose last event is in a block."""
+        if not self._parts[-1].shape[1]:
+            return
+        found = self.collected()
+        matches = found.matches.ending_from(int(block.positions[0]))
+        while some := list(islice(matches, self._context.options.chunk)):
+            self._built += len(some)
+            yield found.bindings(some)
+
+    def _remember(self, block: Block) -> None:
+        self._seen += len(block)
+        if self.node.nothing is None:
+            found = self._incoming(block, block.positions)
+            columns = (
+                found.numbers, found.spots, found.keys, found.ties, found.measures,
+                found.begins, found.takes,
+            )  # fmt: skip
+            events = np.stack([np.asarray(column, np.int64) for column in columns])
+            may = (events[KEY] >= 0) & ((events[BEGINS] | events[TAKES]) != 0)
+            for key in self._shared:
+                may &= block.codes(key) != NOTHING
+            self._parts.append(events[:, may])
+
+    def horizon(self) -> int | None:
+        """The first event of all, or the first that a window still reaches."""
+        if self._lists and self._window is not None:
+            self._parts = [self._reached(np.concatenate(self._parts, axis=1))]
+        if self._lists and self._clock.is_final:
+            return None
+        return next((int(part[NUMBER, 0]) for part in self._parts if part.shape[1]), None)
+
+    def _reached(self, events: Numbers) -> Numbers:
+        """The events that a window reaches from those to come."""
+        bound = bound_of(self._clock, self._window)
+        if not self.node.counts_in_partitions:
+            return events[:, events[MEASURE] >= bound]
+        last = np.full(1 + int(events[KEY].max(initial=0)), EARLIEST)
+        np.maximum.at(last, events[KEY], events[MEASURE])
+        return events[:, events[MEASURE] >= last[events[KEY]] - span_of(self._window)]
+
+    def counters(self) -> Counters:
+        """Events, those that may take part in a match, and matches listed."""
+        kept = sum(part.shape[1] for part in self._parts)
+        bytes_held = sum(part.nbytes for part in self._parts)
+        listed = {"matches": self._built} if self._lists else {}
+        return {
+            "events": self._seen,
+            "candidates": kept,
+            **listed,
+            **self._counted(bytes_held),
+        }
+
+    def saved(self) -> Saved:
+        """The events."""
+        return {**self._known(), "events": np.concatenate(self._parts, axis=1)}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self._know(saved)
+        self._parts = [np.array(saved["events"], np.int64)]
+
+    def collected(self, until: int | None = None) -> Collected:
+        """All matches of the events so far, or of those before a position, as a set."""
+        events = np.concatenate(self._parts, axis=1)
+        if until is not None:
+            events = events[:, events[POSITION] < until]
+        events = events[:, np.argsort(events[KEY], kind="stable")]
+        cuts = np.flatnonzero(np.diff(events[KEY])) + 1
+        partitions = [part for part in np.split(events, cuts, axis=1) if part.shape[1]]
+        components = self._context.components
+        bounds = self.node.bounds or [(each.minimum, each.maximum) for each in components]
+        levels = Levels(tuple(least for least, _ in bounds), tuple(most for _, most in bounds))
+        span = None if self._window is None else span_of(self._window)
+        candidates = [self._candidates(part) for part in partitions]
+        found = MatchSet.over(levels, candidates, None if span == ANY_SPAN else span)
+        return Collected(
+            found,
+            [part[NUMBER] for part in partitions],
+            [part[POSITION] for part in partitions],
+        )
+
+    def _candidates(self, events: Numbers) -> Candidates:
+        edge: Edge | None = partial(self._holds, events[NUMBER]) if self._neighbours else None
+        rows = (POSITION, TIE, MEASURE, BEGINS, TAKES)
+        positions, ties, measures, begins, takes = (np.ascontiguousarray(events[r]) for r in rows)
+        if self.node.is_alone:  # one event is within any window, and there are no partitions
+            measures = np.zeros_like(measures)
+        return Candidates(positions, ties, measures, begins, takes, edge)
+
+    def _holds(
+        self, numbers: Numbers, earlier: Numbers, one: int, later: Numbers, other: int
+    ) -> NDArray[np.bool_]:
+        """Whether neighbours in a match may be at these places of a partition."""
+        return self._neighbours.hold(numbers[earlier], one, numbers[later], other)
+
+
+class Collected:
+    """A match set, and by partition and place the numbers of its events and their positions."""
+
+    def __init__(self, matches: MatchSet, numbers: list[Numbers], positions: list[Numbers]) -> None:
+        self.matches, self.numbers, self.positions = matches, numbers, positions
+        self.levels = len(matches.graph.slots.levels)
+
+    def bindings(self, matches: list[Binding]) -> Bindings:
+        """Some matches, with the numbers of their events."""
+        if not matches:
+            return Bindings.none(self.levels)
+        events = [self.numbers[each.partition][list(each.places)] for each in matches]
+        lengths = np.array([each.lengths for each in matches], np.int64).reshape(len(matches), -1)
+        return Bindings(
+            np.concatenate(events),
+            np.cumsum([len(each) for each in events], dtype=np.int64),
+            np.ascontiguousarray(lengths.T),
+        )

@@ -1,0 +1,121 @@
+"""Output `non_overlap`: of the matches of a partition the first, and then the first behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import EquivalenceTest
+from sase.engine.blocks.block import Numbers
+from sase.engine.kernels.scan.non_overlap import take_apart
+from sase.engine.kernels.scan.stacks import EARLIEST
+from sase.engine.operators.bindings import Bindings, ends_of
+from sase.engine.operators.contract import Context, Saved, Sequences
+
+# With more partitions than these it is time to see which of them are over.
+MANY = 1 << 12
+
+
+class Apart:
+    """By the codes of a partition's tests the tie and the number of the event taken last."""
+
+    def __init__(self, tests: Sequence[EquivalenceTest], context: Context) -> None:
+        self._store = context.store
+        self._rows = [context.keep_test(test) for test in tests]
+        context.store.keep("tie")
+        self._places: dict[tuple[int, ...], int] = {}
+        self._taken = np.full(16, EARLIEST, np.int64)
+        self._last: dict[int, int] = {}
+        self._limit = MANY
+
+    def passing(self, below: Iterator[Sequences | Bindings]) -> Iterator[Sequences | Bindings]:
+        """The matches that begin behind those taken before them."""
+        for found in below:
+            keep = self._takes(found)
+            if keep.any():
+                yield found[:, keep]
+
+    def _takes(self, found: Sequences | Bindings) -> NDArray[np.bool_]:
+        store, mask = self._store, self._store.mask
+        first, last = ends_of(found)
+        ties = store.numbers("tie")
+        groups = self._groups(found)
+        keep = np.empty(len(first), np.bool_)
+        take_apart(groups, ties[first & mask], ties[last & mask], self._taken, keep)
+        for group, number in zip(groups[keep].tolist(), last[keep].tolist(), strict=True):
+            self._last[group] = number
+        return keep
+
+    def _groups(self, found: Sequences | Bindings) -> Numbers:
+        """The place of the partition of each match."""
+        count = found.shape[1]
+        if not self._rows:
+            return self._known(np.zeros((1, 1), np.int64), np.zeros(count, np.int64))
+        codes = np.stack(
+            [self._agreed(self._store.codes[row], found) for row in self._rows], axis=1
+        )
+        distinct, of_each = np.unique(codes, axis=0, return_inverse=True)
+        return self._known(distinct, of_each.reshape(-1))
+
+    def _known(self, distinct: Numbers, of_each: Numbers) -> Numbers:
+        self._forget()
+        places = [self._places.setdefault(tuple(k), len(self._places)) for k in distinct.tolist()]
+        more = len(self._places) - len(self._taken)
+        if more > 0:
+            more = max(more, len(self._taken))
+            self._taken = np.append(self._taken, np.full(more, EARLIEST, np.int64))
+        return np.array(places, np.int64)[of_each]
+
+    def _agreed(self, codes: Numbers, found: Sequences | Bindings) -> Numbers:
+        """The code that the events of each match agree on, whichever of them declares it."""
+        mask = self._store.mask
+        if isinstance(found, Bindings):
+            every = codes[found.events & mask]
+            return np.maximum.reduceat(every, found.begins) if found.size else every
+        return np.asarray(np.max(codes[found & mask], axis=0))
+
+    def _forget(self) -> None:
+        """Give up the partitions in which no match can begin before the one taken last ends."""
+        if len(self._places) < self._limit:
+            return
+        first = self._store.first
+        kept = {key: place for key, place in self._places.items() if self._last[place] >= first}
+        taken, last = self._taken, self._last
+        self._taken = np.full(max(16, len(kept)), EARLIEST, np.int64)
+        self._places, self._last = {}, {}
+        for number, (key, place) in enumerate(kept.items()):
+            self._places[key], self._taken[number] = number, taken[place]
+            self._last[number] = last[place]
+        self._limit = max(MANY, 2 * len(kept))
+
+    def horizon(self) -> int | None:
+        """The first of the events taken last that may be simultaneous with the next event."""
+        if not self._last or not self._rows:
+            return None
+        numbers = np.array(list(self._last.values()), np.int64)
+        numbers = numbers[numbers >= self._store.first]
+        if not len(numbers):
+            return None
+        ties = self._store.numbers("tie")[numbers & self._store.mask]
+        newest = self._store.numbers("tie")[(self._store.next - 1) & self._store.mask]
+        still = numbers[ties == newest]
+        return int(still.min()) if len(still) else None
+
+    def saved(self) -> Saved:
+        """The partitions with what was taken in each."""
+        keys = list(self._places)
+        places = [self._places[key] for key in keys]
+        return {
+            "keys": np.array(keys, np.int64).reshape(len(keys), max(len(self._rows), 1)),
+            "taken": self._taken[np.array(places, np.int64)],
+            "last": np.array([self._last[place] for place in places], np.int64),
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from them."""
+        keys = [tuple(key) for key in np.asarray(saved["keys"]).tolist()]
+        self._places = {key: place for place, key in enumerate(keys)}
+        self._taken = np.append(saved["taken"], np.full(16, EARLIEST, np.int64)).astype(np.int64)
+        self._last = dict(enumerate(np.asarray(saved["last"]).tolist()))

@@ -1,0 +1,122 @@
+"""Tests and conditions of an operator, as kernels decide them; for ANALYZE with what rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import All, Condition, EquivalenceTest
+from sase.engine.expressions import lower_counted, lower_several, make_stack
+from sase.engine.kernels.expressions.checks import Checks, Tally, select, select_counted
+from sase.engine.kernels.expressions.program import Program
+from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.operators.contract import Context, Sequences
+
+
+class Checking:
+    """Tests and conditions, and the arrays that kernels read to decide them.
+
+    The conditions of a level are one program, tried in their order. With a `tally` it says which
+    of them failed.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        conditions: Sequence[list[Condition]],
+        rows: int,
+    ) -> None:
+        self._context = context
+        self._tests = frozen(np.array([context.keep_test(t) for t in tests], np.int64))
+        present = [each for each in conditions if each]
+        counted = [each for group in present for each in group]
+        layout = context.layout(counted)
+        counts = context.options.analyze
+        lowered, entries = (
+            lower_counted(present, layout) if counts else lower_several(_joined(present), layout)
+        )
+        left = iter(entries)
+        starts = [next(left) if each else NOTHING for each in conditions] if present else []
+        self._starts = frozen(np.array(starts, np.int64))
+        self._program: Program = lowered.program
+        self._stack = make_stack(lowered.depth)
+        self._rows = np.zeros(rows, np.int64)
+        self.is_empty = not (tests or present)
+        self.tally = _tally(len(tests), len(counted), rows) if counts else None
+        self._names = [context.text_of_test(test) for test in tests]
+        self._names += [context.text_of(condition) for condition in counted]
+        # The level at which each condition is decided.
+        self._levels = [level for level, each in enumerate(conditions) for _ in each]
+        context.watch(dict(lowered.arithmetic), self._stack)
+
+    @classmethod
+    def of_sequences(
+        cls, context: Context, tests: Sequence[EquivalenceTest], conditions: list[Condition]
+    ) -> Checking:
+        """All of it to be decided when the first level is reached, which is the last to be."""
+        by_level = [conditions, *([] for _ in range(context.levels - 1))] if conditions else []
+        return cls(context, tests, by_level, context.levels)
+
+    def selected(self, sequences: Sequences) -> NDArray[np.bool_]:
+        """Whether each sequence passes."""
+        keep = np.empty(sequences.shape[1], np.bool_)
+        sequences = np.ascontiguousarray(sequences)
+        if self.tally is None:
+            select(sequences, self.now(), None, keep)
+        else:
+            select_counted(sequences, self.now(), self.tally, keep)
+        return keep
+
+    def now(self) -> Checks:
+        """The arrays as they are now."""
+        context, store = self._context, self._context.store
+        columns = store.columns(context.coding.texts.tables())
+        codes = frozen(store.codes)
+        return Checks(
+            store.mask,
+            self._tests,
+            codes,
+            self._starts,
+            self._program,
+            columns,
+            self._stack,
+            self._rows,
+        )
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """How many candidates each test and each condition turned away, in the order of trying."""
+        assert self.tally is not None
+        counts = [*self.tally.disagreed.sum(axis=1).tolist(), *self.tally.failed.tolist()]
+        return by_text(zip(self._names, counts, strict=True))
+
+    @property
+    def rejected_at(self) -> list[int]:
+        """How many candidates were turned away at each level."""
+        assert self.tally is not None
+        found: list[int] = self.tally.disagreed.sum(axis=0).tolist()
+        for level, count in zip(self._levels, self.tally.failed.tolist(), strict=True):
+            found[level] += count
+        return found
+
+
+def by_text(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Counts by text: what is written twice is counted together."""
+    found: dict[str, int] = {}
+    for text, count in counted:
+        found[text] = found.get(text, 0) + count
+    return found
+
+
+def _joined(groups: Sequence[list[Condition]]) -> list[Condition]:
+    return [each[0] if len(each) == 1 else All(tuple(each)) for each in groups]
+
+
+def _tally(tests: int, conditions: int, rows: int) -> Tally:
+    return Tally(
+        np.zeros((tests, rows), np.int64), np.zeros(conditions, np.int64), np.zeros(rows, np.int64)
+    )

@@ -1,0 +1,101 @@
+"""Conditions on one event, which decide whether it is admitted at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import Condition
+from sase.engine.blocks.block import Block, Numbers
+from sase.engine.expressions import Lane, Reads, RowTest
+from sase.engine.kernels.scan.admission import choose, leave, turn_away
+from sase.engine.operators.contract import Context
+from sase.engine.operators.residual_filter import by_text
+
+
+class SimpleConditions:
+    """Conditions by component, evaluated for the events of a block that the component admits."""
+
+    def __init__(self, context: Context, conditions: Iterable[tuple[int, Condition]]) -> None:
+        self._tests = [
+            (context.bit_of(component), _test(condition, context))
+            for component, condition in conditions
+        ]
+        self._text_of = context.text_of
+        self._rejected = [0] * len(self._tests)
+        self._overflows = [
+            context.watch(test.arithmetic, test.stack) if test.arithmetic else None
+            for _, test in self._tests
+        ]
+
+    @property
+    def are_none(self) -> bool:
+        """Whether every event fulfils them."""
+        return not self._tests
+
+    @property
+    def may_overflow(self) -> bool:
+        """Whether it matters which events they are evaluated for, since arithmetic is noted."""
+        return any(each is not None for each in self._overflows)
+
+    def states(self, block: Block) -> Numbers:
+        """The states of the block's events, without the components whose conditions fail."""
+        return self.of(block, block.states)
+
+    def of(self, block: Block, states: Numbers) -> Numbers:
+        """Of states of the block's events those that the conditions leave."""
+        if not self._tests:
+            return states
+        states = states.copy()
+        for number, (bit, test) in enumerate(self._tests):
+            lanes, types = {need: block.lane(need[1]) for need in test.columns}, block.types
+            if np.bitwise_and.reduce(states, initial=-1) >> bit & 1:
+                # Whole columns are faster than all their rows.
+                rejected = turn_away(states, bit, test.truth(lanes, types))
+                place_of: Callable[[int], int] = block.positions.item
+            else:
+                rows = np.empty(len(states), np.int64)
+                rows = rows[: choose(states, bit, rows)]
+                lanes = {need: _taken(lane, rows) for need, lane in lanes.items()}
+                fails = ~test.truth(lanes, types[rows])
+                states[rows[fails]] ^= 1 << bit
+                rejected = int(np.count_nonzero(fails))
+                place_of = _place_in(block, rows)
+            self._rejected[number] += rejected
+            overflows = self._overflows[number]
+            if overflows is not None:
+                overflows.collect(place_of)
+        return states
+
+    def bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The same of states of all events of a block in bytes; nothing is counted."""
+        for bit, test in self._tests:
+            lanes = {need: block.given(need[1]) for need in test.columns}
+            given, states = states, np.empty_like(states)
+            leave(given, bit, test.truth(lanes, block.types), states)
+        return states
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """How many events each condition kept out of its component since the matcher was opened."""
+        names = (self._text_of(test.condition) for _, test in self._tests)
+        return by_text(zip(names, self._rejected, strict=True))
+
+
+def _test(condition: Condition, context: Context) -> RowTest:
+    texts, known = context.coding.texts, context.coding.types_known
+    reads = context.once(condition, lambda: Reads.of(condition))
+    strangers = context.strangers(reads.columns)
+    return RowTest(condition, known.codes, texts, strangers, known.stranger, reads=reads)
+
+
+def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:
+    return lambda row: int(block.positions[rows[row]])
+
+
+def _taken(lane: Lane, rows: Numbers) -> Lane:
+    """The attribute of some of the events."""
+    tag = lane.tag if isinstance(lane.tag, int) else lane.tag[rows]
+    return Lane(lane.values[rows], tag, None if lane.valid is None else lane.valid[rows])

@@ -1,0 +1,148 @@
+"""HAVING, RETURN and negation where matches are of any number of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import All, Column, Condition, EquivalenceTest
+from sase.engine.blocks.block import Numbers
+from sase.engine.expressions.series import Term
+from sase.engine.kernels.kleene.residual_checks import (
+    Matches,
+    evaluate_matches,
+    forbid_matches,
+    select_matches,
+)
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.contract import Context, Counters
+from sase.engine.operators.filter import Filter
+from sase.engine.operators.negation import IndexedEvents, Negating, detected
+from sase.engine.operators.series_program import SeriesProgram
+from sase.planning.nodes import Negation, NegativeComponent
+
+
+class _Asked:
+    """Terms that are asked of finished matches, and room to bind the longest of them."""
+
+    def __init__(
+        self,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+    ) -> None:
+        self.program = SeriesProgram(context, tests, terms, moments)
+        self._cells = self.program.cells(16)
+
+    def cells(self, found: Bindings) -> Numbers:
+        """Nodes for any of the matches."""
+        longest = 1 + int(found.lengths.sum(axis=0).max(initial=0))
+        if longest > len(self._cells):
+            self._cells = self.program.cells(2 * longest)
+        return self._cells
+
+
+def _arrays(found: Bindings) -> Matches:
+    return Matches(found.events, found.ends, np.ascontiguousarray(found.lengths))
+
+
+class SeriesHaving(Filter):
+    """HAVING."""
+
+    def __init__(self, having: Condition, context: Context) -> None:
+        super().__init__()
+        conditions = having.operands if isinstance(having, All) else (having,)
+        self._asked = _Asked(context, [], [Term(each) for each in conditions], 1)
+
+    def passes(self, sequences: Bindings) -> NDArray[np.bool_]:  # type: ignore[override]
+        """Whether each match satisfies it."""
+        keep = np.empty(sequences.size, np.bool_)
+        cells = self._asked.cells(sequences)
+        select_matches(self._asked.program.machine(), cells, _arrays(sequences), keep)
+        return keep
+
+    def analysis(self) -> Counters:
+        """Matches turned away."""
+        return {"rejected": {"HAVING": self._seen - self._passed}}
+
+
+class SeriesValues:
+    """The columns of RETURN."""
+
+    def __init__(self, columns: Sequence[Column], context: Context) -> None:
+        terms = [Term(column.value, moment) for moment, column in enumerate(columns)]
+        self._count = len(terms)
+        self._asked = _Asked(context, [], terms, len(terms)) if terms else None
+
+    def of(self, found: Bindings) -> tuple[Numbers, ...]:
+        """Tag and bits of each column for each match."""
+        if self._asked is None:
+            return ()
+        out = np.empty((self._count, found.size, 2), np.int64)
+        evaluate_matches(
+            self._asked.program.machine(),
+            self._asked.cells(found),
+            _arrays(found),
+            self._asked.program.stack.values,
+            out,
+        )
+        return tuple(out)
+
+
+class _Absence(IndexedEvents):
+    """The events of a negative component, and what must hold for one to forbid a match."""
+
+    def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
+        super().__init__(negation, node.window, context)
+        index = negation.component.index
+        terms = [Term(condition, judged=index) for condition in self.several]
+        self._asked = _Asked(context, self.rest, terms, 1)
+
+    def forbid(self, found: Bindings, keep: NDArray[np.bool_], *, at_end: bool) -> None:
+        """Clear `keep` for the matches that some event forbids."""
+        asked = int(np.count_nonzero(keep))
+        forbid_matches(
+            self._asked.program.machine(),
+            self._asked.cells(found),
+            _arrays(found),
+            self.arrays,
+            self.gap,
+            self.stored(),
+            at_end,
+            keep,
+        )
+        self.probed += asked
+        self.hit += asked - int(np.count_nonzero(keep))
+
+    def is_at_end(self, found: Bindings) -> NDArray[np.bool_]:
+        """Of each match whether nothing is bound behind the component."""
+        return np.asarray(found.lengths[self.gap.levels[0] + 1 :].sum(axis=0) == 0)
+
+
+class SeriesNegationState(Negating):
+    """A running negation (NG): the gap of a component depends on what a match has bound."""
+
+    def __init__(self, node: Negation, context: Context) -> None:
+        self._absences = [_Absence(negation, node, context) for negation in node.negations]
+        super().__init__(node, context, self._absences, of_series=True)
+
+    def _allowed(self, found: Bindings, *, at_end: bool) -> Bindings:
+        """The matches that no component forbids that stands at their end, or does not."""
+        keep = np.ones(found.size, np.bool_)
+        for absence in self._absences:
+            absence.forbid(found, keep, at_end=at_end)
+        return found if keep.all() else found[:, keep]
+
+    def _due(self, found: Bindings) -> Numbers:
+        """Those without an absence at their end wait for the others.
+
+        Results are in the order of detection.
+        """
+        assert self._window is not None
+        times, mask = self._store.numbers("ts"), self._store.mask
+        known = detected(times[found.first & mask], self._window)
+        waits = np.any([absence.is_at_end(found) for absence in self._absences], axis=0)
+        return np.where(waits, known, times[found.last & mask])

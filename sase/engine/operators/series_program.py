@@ -1,0 +1,333 @@
+"""Conditions and values over series as kernels read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import EquivalenceTest, Part
+from sase.engine.expressions import Lowered, lower_terms, make_stack
+from sase.engine.expressions.comparisons import NOT_PLAIN, Plain, plain
+from sase.engine.expressions.series import Fills, Term, Words, laid_out, words_read
+from sase.engine.kernels.expressions.checks import UNDECLARED
+from sase.engine.kernels.expressions.program import Program, Stack
+from sase.engine.kernels.expressions.slow_paths import ordered, rounded
+from sase.engine.kernels.jit.compiler import Place, address_of, frozen
+from sase.engine.kernels.kleene.predicates import decide, learn, put_judge
+from sase.engine.kernels.kleene.run_nodes import (
+    CHECKS,
+    COUNT,
+    EVENT_BEFORE,
+    FINISH,
+    FIRST_EVENT,
+    HEAD,
+    KNOWN_EVENT,
+    LAST_EVENT,
+    LEAST,
+    LEVEL,
+    MOMENTS,
+    MOST,
+    PLAIN,
+    ROOT,
+    SPREAD,
+    SUM,
+    TABLE_WIDTH,
+    TAKE,
+    Judge,
+    Machine,
+    Pattern,
+)
+from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.operators.contract import Context
+
+Numbers = NDArray[np.int64]
+
+
+class Machinery:
+    """What machines are made of that stays, and the place of what kernels are told by address."""
+
+    def __init__(
+        self,
+        decide: Callable[..., bool] | None,
+        learn: Callable[..., None] | None,
+        tables: Numbers,
+        lacking: NDArray[np.uint8],
+        program: Program,
+        stack: Stack,
+        *,
+        rows: int,
+        cursors: int,
+    ) -> None:
+        self._is_judged = decide is not None or learn is not None
+        self._decide = 0 if decide is None else address_of(decide)
+        self._learn = 0 if learn is None else address_of(learn)
+        self._tables, self._lacking, self._program, self._stack = tables, lacking, program, stack
+        self._rows, self._cursors = np.zeros(rows, np.int64), np.zeros(cursors, np.int64)
+        self._place = Place(put_judge)
+
+    def machine(self, context: Context) -> Machine:
+        """The arrays as they are now."""
+        store, place = context.store, 0
+        columns = store.columns(context.coding.texts.tables())
+        if self._is_judged:
+            asked = self._program, columns, self._stack, self._rows, self._cursors
+            place = self._place.of(Judge(store.mask, self._tables, self._lacking, *asked))
+        return Machine(
+            store.mask,
+            self._decide,
+            self._learn,
+            place,
+            self._tables,
+            frozen(store.codes),
+            columns.cells,
+            columns.tags,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesCode:
+    """What terms by moment become, the same whenever a plan is opened.
+
+    `ranges` says whether any condition ranges over the events of a series, `asks` whether any needs
+    a program, `moments` are those of all conditions. `gates` are the rows of plain comparisons with
+    their moments, `reads` what fills the programs with theirs.
+    """
+
+    tests: tuple[EquivalenceTest, ...]
+    attributes: tuple[str, ...]
+    tables: Numbers
+    lowered: Lowered
+    sets: NDArray[np.uint8]
+    root: Numbers
+    ranges: bool
+    asks: bool
+    learns: bool
+    moments: tuple[int, ...]
+    gates: tuple[tuple[int, int], ...]
+    reads: tuple[tuple[int, Fills], ...]
+
+    @classmethod
+    def of(
+        cls,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+        *,
+        of_runs: bool,
+    ) -> SeriesCode:
+        """The code of terms; the store keeps what it reads."""
+        ordered = sorted(terms, key=lambda term: term.moment)
+        levels = {each.index: context.level_of(each.index) for each in context.components}
+        base = context.layout([term.term for term in ordered])
+        layouts, fills, words = laid_out(ordered, levels, base, len(tests))
+        pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
+        lowered, starts = lower_terms(pairs)
+        compared = [plain(each.term.term, each) if of_runs else NOT_PLAIN for each in fills]
+        counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
+        tables = packed(
+            np.array([context.keep_test(test) for test in tests], np.int64),
+            *_changes(words, context.levels, mixes=base.mixes),
+            np.append(0, np.cumsum(counts)),
+            *conditions_of(starts, fills, compared),
+        )
+        first, numbered = int(tables[0, CHECKS]), enumerate(zip(ordered, compared, strict=True))
+        return cls(
+            tuple(tests),
+            tuple(context.store.attributes),
+            tables,
+            lowered,
+            _sets(words, context.coding.types_known.stranger + 1),
+            _initial(words, len(tests)),
+            any(each.loops for each in fills),
+            any(_asks(each, other) for each, other in zip(ordered, compared, strict=True)),
+            any(kind > COUNT for _, kind, *_ in words.changes),
+            tuple(each.moment for each in ordered),
+            tuple((term.moment, first + n) for n, (term, other) in numbered if other != NOT_PLAIN),
+            tuple((each.moment, fill) for each, fill in zip(ordered, fills, strict=True)),
+        )
+
+    def keep(self, context: Context) -> None:
+        """Have the store keep what the code reads, where the code expects it."""
+        for attribute in self.attributes:
+            context.store.keep_attribute(attribute)
+        for test in self.tests:
+            context.keep_test(test)
+
+    def gate(self, level: int) -> int:
+        """The first plain comparison that a further event of a level has to pass, as a row."""
+        return next(
+            (row for moment, row in self.gates if moment == MOMENTS * level + TAKE), NOTHING
+        )
+
+    def asked(self, row: int) -> tuple[int, str]:
+        """The orders that a plain comparison accepts, and the attribute of the new event."""
+        accepted, column = self.tables[row, PLAIN : PLAIN + 2].tolist()
+        return accepted, self.attributes[column]
+
+    def meets(self, row: int) -> Part | None:
+        """Of which event of its series a further one is compared by the same attribute, if so."""
+        _, column, source, _, other, _ = self.tables[row, PLAIN:].tolist()
+        parts = {EVENT_BEFORE: Part.PREVIOUS, KNOWN_EVENT: Part.FIRST}
+        return parts.get(source) if column == other else None
+
+    def still_read(self, moments: Container[int]) -> list[int]:
+        """The columns of nodes that the tests read, and the conditions of some moments."""
+        found = set(range(len(self.tests)))
+        for moment, fill in self.reads:
+            if moment in moments:
+                assert not fill.loops, "a condition that ranges over events reads every node"
+                found |= {word for row in fill.rows for word in words_read(row)}
+        return [HEAD + word for word in sorted(found)]
+
+
+class SeriesProgram:
+    """Terms by moment, the tests decided event by event, and what nodes know for both."""
+
+    def __init__(
+        self,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+        *,
+        of_runs: bool = False,
+    ) -> None:
+        self._context = context
+        # What is kept so far says where the rest is kept.
+        kept = tuple(context.store.attributes), tuple(key.tests for key in context.store.keys)
+        self.code = context.once(
+            (tuple(tests), tuple(terms), moments, of_runs, kept),
+            lambda: SeriesCode.of(context, tests, terms, moments, of_runs=of_runs),
+        )
+        self.code.keep(context)
+        self.stack = make_stack(self.code.lowered.depth)
+        context.watch(dict(self.code.lowered.arithmetic), self.stack)
+        self.width = len(self.code.root)
+
+    def machine(self) -> Machine:
+        """The arrays as they are now."""
+        return self._machinery.machine(self._context)
+
+    @cached_property
+    def _machinery(self) -> Machinery:
+        """What machines are made of."""
+        code, fills = self.code, [fill for _, fill in self.code.reads]
+        return Machinery(
+            decide if code.asks else None,
+            learn if code.learns else None,
+            code.tables,
+            code.sets,
+            code.lowered.program,
+            self.stack,
+            rows=max([each.size for each in fills], default=1) + 1,
+            cursors=1 + max([len(each.loops) for each in fills], default=0),
+        )
+
+    def cells(self, nodes: int) -> Numbers:
+        """Room for nodes, of which the first is the root."""
+        cells = np.zeros((nodes, self.width), np.int64)
+        cells[ROOT] = self.code.root
+        return cells
+
+
+def _initial(words: Words, tests: int) -> Numbers:
+    """What the root knows."""
+    root = np.zeros(HEAD + words.width, np.int64)
+    root[LEVEL] = NOTHING
+    root[HEAD : HEAD + tests] = UNDECLARED
+    for _, kind, word, _, _ in words.changes:
+        if kind in (FIRST_EVENT, LAST_EVENT):
+            root[HEAD + word] = NOTHING
+    return root
+
+
+def _sets(words: Words, types: int) -> NDArray[np.uint8]:
+    """Of each attribute that may be lacking the types that lack it."""
+    found = np.zeros((len(words.lacking), types), np.uint8)
+    for row, (_, _, codes) in enumerate(words.lacking):
+        found[row, sorted(codes)] = 1
+    return frozen(found)
+
+
+def pattern_of(context: Context) -> Pattern:
+    """The least and the most events of each level."""
+    components = context.components
+    return Pattern(
+        frozen(np.array([each.minimum for each in components], np.int64)),
+        frozen(
+            np.array(
+                [NOTHING if each.maximum is None else each.maximum for each in components], np.int64
+            )
+        ),
+        frozen(np.array([not each.is_single for each in components], np.int64)),
+    )
+
+
+def packed(*tables: NDArray[Any]) -> Numbers:
+    """Tables one below the other, and above all in one row where each begins."""
+    rows = [np.asarray(table, np.int64) for table in tables]
+    rows = [table.reshape(-1, 1) if table.ndim == 1 else table for table in rows]
+    found = np.zeros((1 + sum(map(len, rows)), TABLE_WIDTH), np.int64)
+    begin = 1
+    for number, table in enumerate(rows):
+        found[0, number] = begin
+        found[begin : begin + len(table), : table.shape[1]] = table
+        begin += len(table)
+    return frozen(found)
+
+
+def _asks(term: Term, compared: Plain) -> bool:
+    """Whether more than a plain comparison decides a term, as at the end of a component."""
+    return compared == NOT_PLAIN or term.moment % MOMENTS == FINISH
+
+
+class _Program(Protocol):
+    """Where the rows of a program come from, and what it ranges over."""
+
+    @property
+    def rows(self) -> Sequence[tuple[int, ...]]:
+        """Rows of where from and where to."""
+
+    @property
+    def loops(self) -> Sequence[tuple[int, ...]]:
+        """Levels, and whether the first event is exempt."""
+
+
+def conditions_of(
+    starts: Sequence[int], programs: Sequence[_Program], compared: Sequence[Plain] = ()
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Where each program begins, its loops, what fills its rows, and what is compared plainly."""
+    checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
+    compared = compared or [NOT_PLAIN] * len(programs)
+    for start, each, other in zip(starts, programs, compared, strict=True):
+        begin, first = len(loops), len(rows)
+        loops += each.loops
+        rows += each.rows
+        checks.append([start, begin, len(loops), first, len(rows), *other])
+    return (
+        np.array(checks, np.int64).reshape(-1, TABLE_WIDTH),
+        np.array(loops, np.int64).reshape(-1, 2),
+        np.array(rows, np.int64).reshape(-1, 5),
+    )
+
+
+def _changes(words: Words, levels: int, *, mixes: bool) -> tuple[Numbers, Numbers]:
+    """Where the changes of each level begin, and what binding changes.
+
+    What they call where values have a scale is compiled only if some may have.
+    """
+    called = {SUM: rounded, SPREAD: rounded, LEAST: ordered, MOST: ordered} if mixes else {}
+    changes = sorted(words.changes, key=lambda change: change[0])
+    counts = np.bincount([change[0] for change in changes], minlength=levels)[:levels]
+    rows = [
+        (*change[1:], address_of(called[change[1]]) if change[1] in called else 0)
+        for change in changes
+    ]
+    table = np.array(rows, np.int64).reshape(-1, 5)
+    return np.append(0, np.cumsum(counts)).astype(np.int64), table

@@ -1,0 +1,166 @@
+"""(SASE++) Postponed evaluation: events are remembered, and matches walked back from the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sase.engine.blocks.block import Block
+from sase.engine.kernels.kleene import candidates as of
+from sase.engine.kernels.kleene.runs import CROWDED, DONE
+from sase.engine.kernels.kleene.walk_back import advance_collapsed
+from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
+from sase.engine.operators.early_filters import EarlyProgram
+from sase.engine.operators.evaluation import Evaluation, beginnings
+from sase.planning.nodes import RunEvaluation
+
+
+class PostponedEvaluationState(Evaluation):
+    """A running evaluation under skip till any match: what it holds are events, and no runs."""
+
+    kernel = staticmethod(advance_collapsed)
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        super().__init__(node, context)
+        self._early = EarlyProgram(context, node.early)
+        levels = context.levels
+        self._bounds = of.Bounds(
+            span_of(node.window),
+            # Ranks of another partition say nothing.
+            int(self._prunes() and not node.counts_in_partitions),
+            sum(1 << level for level in beginnings(context)),
+            _ends(context),
+            int(self._binds),
+            int(bool(node.early)),
+            np.array([_before(context, level) for level in range(levels)], np.int64),
+        )
+        size = context.options.stack
+        self._collapsed = of.Collapsed(
+            np.zeros((size, of.FIELDS + 2 * levels), np.int64),
+            _unknown(16 * levels),
+            np.zeros((size, of.STEP), np.int64),
+            np.zeros((2 * size + levels, of.WAY + levels), np.int64),
+            self._program.cells(size + 1),  # the root, and the first event of a walk
+            np.zeros(of.STATE, np.int64),
+        )
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """The matches that the events of a block complete."""
+        self._seen += len(block)
+        if self.node.nothing is not None:
+            return
+        incoming = self._incoming(block, block.positions)
+        self._make_room_for_keys(self._context.coding.size(self._key))
+        machine, early = self._program.machine(), self._early.machine()
+        self._collapsed.state[of.AT] = 0
+        why = NOTHING
+        while why != DONE:
+            why = advance_collapsed(
+                machine, early, self._pattern, self._bounds, self._collapsed, incoming,
+                self._written,
+            )  # fmt: skip
+            yield from self._handed_on(why)
+            if why == CROWDED:
+                self._make_room()
+
+    def _make_room_for_keys(self, keys: int) -> None:
+        known, levels = self._collapsed.known, self._context.levels
+        more = keys * levels - len(known)
+        if more > 0:
+            known = np.concatenate([known, _unknown(max(more, len(known)))])
+            self._collapsed = self._collapsed._replace(known=known)
+
+    def _make_room(self) -> None:
+        """Twice as much of what is full."""
+        found = self._collapsed
+        state, size = found.state, len(found.cells)
+        cells, steps, ways, nodes = found.cells, found.steps, found.ways, found.nodes
+        if state[of.COUNT] - state[of.TAIL] >= size:
+            numbers = np.arange(state[of.TAIL], state[of.COUNT])
+            cells = np.zeros((2 * size, cells.shape[1]), np.int64)
+            cells[numbers & (2 * size - 1)] = found.cells[numbers & (size - 1)]
+        if state[of.DEPTH] + 2 >= len(steps):
+            steps = np.append(steps, np.zeros_like(steps), axis=0)
+        if state[of.DEPTH] + 3 >= len(nodes):
+            nodes = self._program.cells(2 * len(nodes))
+        if cells is found.cells and steps is found.steps and nodes is found.nodes:
+            ways = np.append(ways, np.zeros_like(ways), axis=0)
+        self._collapsed = found._replace(cells=cells, steps=steps, ways=ways, nodes=nodes)
+
+    def horizon(self) -> int | None:
+        """The oldest instance."""
+        found, state = self._collapsed, self._collapsed.state
+        if self._clock.is_final:
+            return None
+        if self._bounds.prunes:
+            of.forget(found, bound_of(self._clock, self._window))
+        if state[of.TAIL] == state[of.COUNT]:
+            return None
+        return int(found.cells[state[of.TAIL] & (len(found.cells) - 1), of.ROW])
+
+    def counters(self) -> Counters:
+        """Events, instances and live ones; walks, instances they looked at, and matches bound."""
+        state = self._collapsed.state
+        return {
+            "events": self._seen,
+            "instances": int(state[of.COUNT]),
+            "alive": int(state[of.COUNT] - state[of.TAIL]),
+            "walks": int(state[of.WALKS]),
+            "visited": int(state[of.VISITED]),
+            "bound": int(state[of.BOUND]),
+            "failed": int(state[of.FAILED]),
+            "matches": self._built,
+            **self._counted(sum(array.nbytes for array in self._collapsed)),
+        }
+
+    def saved(self) -> Saved:
+        """The instances and what is known of partitions; between pushes there is no walk."""
+        found = self._collapsed
+        numbers = np.arange(found.state[of.TAIL], found.state[of.COUNT])
+        return {
+            **self._known(),
+            "cells": found.cells[numbers & (len(found.cells) - 1)],
+            "known": found.known,
+            "state": found.state,
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self._know(saved)
+        kept, state = np.array(saved["cells"], np.int64), np.array(saved["state"], np.int64)
+        size = len(self._collapsed.cells)
+        while size < len(kept):
+            size *= 2
+        cells = np.zeros((size, self._collapsed.cells.shape[1]), np.int64)
+        cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
+        known = np.array(saved["known"], np.int64)
+        self._collapsed = self._collapsed._replace(cells=cells, known=known, state=state)
+
+
+def _unknown(rows: int) -> np.typing.NDArray[np.int64]:
+    """Of so many levels of partitions nothing is known."""
+    return np.tile(np.array([NOTHING, EARLIEST, EARLIEST, NOTHING], np.int64), (rows, 1))
+
+
+def _before(context: Context, level: int) -> int:
+    """The levels that may come right before one, as bits: those between may stay empty."""
+    found = 0
+    for earlier in range(level - 1, -1, -1):
+        found |= 1 << earlier
+        if context.components[earlier].minimum > 0:
+            break
+    return found
+
+
+def _ends(context: Context) -> int:
+    """The levels at which a match may end, as bits."""
+    found = 0
+    for level in range(context.levels - 1, -1, -1):
+        found |= 1 << level
+        if context.components[level].minimum > 0:
+            break
+    return found

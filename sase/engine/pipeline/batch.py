@@ -1,0 +1,246 @@
+"""How a plan runs over events that are all there is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.types import Kind
+from sase.engine.columns import Events, opened
+from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.resolve import resolve
+from sase.engine.pipeline.fused.scan import is_swept_at_once
+from sase.engine.pipeline.key_partitions import search_by_key
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
+from sase.engine.plan import EnginePlan
+from sase.engine.report import Report
+from sase.engine.results.batch import Part
+from sase.engine.results.matches import Matches, Search
+from sase.engine.sources import MOST_HELD, Files, is_path, open_files
+from sase.engine.sources.external_sort import in_order, is_sorted
+from sase.engine.sources.formats.parquet import Wanted
+from sase.engine.sources.salvage import salvaged
+from sase.engine.sources.type_inference import numbers_among, settle
+from sase.errors import DataError, PlanError
+
+Watch: TypeAlias = Callable[[int], object]
+Choose: TypeAlias = Callable[[EnginePlan, Events], EnginePlan]
+Ticks: TypeAlias = Callable[[], int]
+
+ONE_THREAD = (
+    "one thread searched: there is no window to cut by, and no attribute all events agree on"
+)
+AT_ONCE = (
+    "one thread searched: to part these events by key takes longer than to look for their matches"
+)
+NUMBERS = (Kind.INTEGER, Kind.FLOAT)
+PIECES = "one thread searched, since the events are too many to be held and come in pieces"
+SORTED = "the events were not sorted, and were sorted on disk"
+
+
+def run(
+    plan: EnginePlan,
+    events: object,
+    *,
+    threads: int | None = None,
+    most: int | None = None,
+    watch: Watch = lambda rows: None,
+    held: int = MOST_HELD,
+    choose: Choose = lambda plan, events: plan,
+    clock: Ticks | None = None,
+) -> Matches:
+    """The matches, to be searched for when they are asked for; the events are read at once.
+
+    `watch` is told, now and then, how many rows have been searched. Files that take more than so
+    many bytes to be `held` are read while matches are searched for; else `choose` may give another
+    plan of the same query when it sees the events. One thread reads a `clock`.
+    """
+    assert clock is None or threads == 1, "what several threads take side by side is no sum"
+    if threads is not None and threads < 1:
+        raise PlanError(f"threads={threads}: a run takes at least one thread")
+    if is_path(events):
+        events = _opened(plan, events, held)
+    if not isinstance(events, Files):
+        return Matches(_in_memory(plan, events, threads, watch, choose, clock), most=most)
+    names = _columns(plan, events)
+    if events.weight(names) <= held:
+        whole = _whole(plan, events, names)
+        read = whole.num_rows if isinstance(whole, Inputs) else None
+        notes = () if read is None else _not_read(events, read)
+        return Matches(_in_memory(plan, whole, threads, watch, choose, clock, notes), most=most)
+    # Within the lateness that was stated the matcher itself brings rows into order.
+    is_ordered = bool(plan.lateness) or is_sorted(events, plan.schema)
+    pieces = _as_read if is_ordered else _sorted
+    told = {PIECES: threads not in (None, 1), SORTED: not is_ordered}
+
+    def search() -> Generator[Part, None, Report]:
+        with closing(pieces(events, names, plan)) as read:  # which may have files of its own
+            report = yield from _in_pieces(plan, events, names, watch, clock, read)
+        return replace(report, notes=tuple(note for note, is_so in told.items() if is_so))
+
+    return Matches(search, most=most, in_pieces=True)
+
+
+def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
+    """Files with the types that the columns of a plan have in them, for which it was compiled."""
+    judges = plan.on_bad_row == "quarantine"
+    files = open_files(path, plan.schema.time, judges=judges)
+    settle(files, plan.named, shows_all=plan.scan.columns is None, judges=judges, most=most)
+    known = dict(plan.schema.columns or ())
+    numbers = {name for name in plan.named & known.keys() if known[name].kind in NUMBERS}
+    files.retype(numbers_among(files, numbers))
+    return files
+
+
+def held(plan: EnginePlan, events: object) -> tuple[Inputs, Events] | None:
+    """Events of any kind as the engine reads them; None of files that are too many to be held."""
+    if is_too_large(plan, events):
+        return None
+    if isinstance(events, Files):
+        events = _whole(plan, events, _columns(plan, events))
+    return Matcher(plan, streaming=False).load(events)
+
+
+def is_too_large(plan: EnginePlan, events: object) -> bool:
+    """Whether events are files that go by in pieces."""
+    return isinstance(events, Files) and events.weight(_columns(plan, events)) > MOST_HELD
+
+
+def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
+    """Some columns of files; with a quarantine for bad rows, row by row if Arrow cannot read them.
+
+    Columns that the plan does not name make no row bad either.
+    """
+    try:
+        table, parts = files.table(names, plan.named, _wanted(plan))
+    except DataError as problem:
+        is_of_a_row = problem.row is not None
+        is_named = problem.column is None or problem.column in plan.named
+        if not is_of_a_row or not files.is_text:
+            raise
+        if plan.on_bad_row == "error" and is_named:
+            raise
+        return salvaged(files, plan.schema.time)
+    return Inputs((Input(table, files=parts),))
+
+
+def _wanted(plan: EnginePlan) -> Wanted | None:
+    """What must be read; all if each event counts."""
+    if plan.schema.type is None or plan.types_wanted is None:
+        return None
+    return Wanted(plan.types_wanted, plan.schema.type, plan.named)
+
+
+def _not_read(files: Files, read: int) -> tuple[str, ...]:
+    count = (files.rows() or read) - read
+    rows = "1 row was" if count == 1 else f"{count:,} rows were"
+    return (f"{rows} not read: they hold no event of the query's types",) if count else ()
+
+
+def _in_memory(
+    plan: EnginePlan,
+    events: object,
+    threads: int | None,
+    watch: Watch,
+    choose: Choose,
+    clock: Ticks | None,
+    notes: tuple[str, ...] = (),
+) -> Search:
+    """The search of events that are read and sorted at once."""
+
+    def fresh_one() -> Matcher:
+        return Matcher(plan, streaming=False, watch=watch, clock=clock)
+
+    fresh = [fresh_one()]
+    rows = fresh[0].opened(events)
+    count = threads_that_pay(rows.num_rows) if threads is None else threads
+    inputs, loaded = fresh[0].load(rows, count)
+    chosen = choose(plan, loaded)
+    if chosen.operators != plan.operators:
+        plan = chosen
+        fresh.clear()
+    slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
+
+    def search() -> Generator[Part, None, Report]:
+        matcher = fresh.pop() if fresh else fresh_one()
+        if len(slices) > 1:
+            report = yield from search_in_threads(matcher, inputs, loaded, slices, count, watch)
+            return replace(report, notes=notes)
+        told: tuple[str, ...] = ()
+        if threads not in (None, 1) and plan.split.before is None:
+            if plan.split.by_key and not is_swept_at_once(matcher, loaded):
+                report = yield from search_by_key(matcher, inputs, loaded, threads, watch)
+                return replace(report, notes=notes)
+            told = (AT_ONCE if plan.split.by_key else ONE_THREAD,)
+        report = yield from matcher.search(inputs, loaded)
+        return replace(report, notes=(*notes, *told))
+
+    return search
+
+
+# Some rows, and their numbers where they do not come as in the input.
+_Numbered: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
+
+
+def _in_pieces(
+    plan: EnginePlan,
+    files: Files,
+    names: list[str],
+    watch: Watch,
+    clock: Ticks | None,
+    pieces: Iterator[_Numbered],
+) -> Generator[Part, None, Report]:
+    """The search of files that are read, or sorted on disk, meanwhile."""
+    matcher, aside = Matcher(plan, watch=watch, clock=clock), list[pa.Table]()
+    yield from matcher.push(files.empty(names, plan.named)).parts
+    for inputs, rows in pieces:
+        matches = matcher.push(inputs) if rows is None else _pushed(matcher, inputs, rows)
+        yield from matches.parts
+        if matches.report.bad:
+            aside.append(matches.report.quarantined)
+        if not matches.report.is_complete:
+            break
+    rest = matcher.finish()
+    yield from rest.parts
+    quarantined = pa.concat_tables(aside, promote_options="permissive") if aside else None
+    return replace(rest.report, quarantined=quarantined)
+
+
+def _pushed(matcher: Matcher, inputs: Inputs, rows: NDArray[np.int64]) -> Matches:
+    """What a push finds; an error has the number that its row has in the input."""
+    try:
+        return matcher.push_numbered(inputs, rows)
+    except DataError as problem:
+        if problem.row is None:
+            raise
+        row = int(rows[problem.row])
+        message = problem.message.replace(f"row {problem.row} (", f"row {row} (", 1)
+        raise DataError(message, row, problem.column, problem.value) from None
+
+
+def _as_read(files: Files, names: list[str], plan: EnginePlan) -> Generator[_Numbered]:
+    """Some columns of files in pieces that know where they come from."""
+    for part, table in files.batches(names, plan.named):
+        yield Inputs((Input(table, files=(part,)),)), None
+
+
+def _sorted(files: Files, names: list[str], plan: EnginePlan) -> Generator[_Numbered]:
+    """Some columns of files in stream order."""
+    for table, rows in in_order(files, names, plan):
+        yield Inputs((Input(table),)), rows
+
+
+def _columns(plan: EnginePlan, files: Files) -> list[str]:
+    """The columns that are read: those that the plan names, or all where results show them."""
+    resolve(opened(files.schema), plan.schema, plan.attributes)
+    if plan.scan.columns is None:
+        return list(files.schema.names)
+    return [name for name in files.schema.names if name in plan.named]

@@ -1,0 +1,1 @@
+"""Physical operators that do the work of several by one kernel."""

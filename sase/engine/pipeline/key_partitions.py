@@ -1,0 +1,172 @@
+"""A batch run in several threads where there is no window: each takes some of the keys.
+
+The parts are searched side by side. All matches of an event are found in one part, so the order of
+the last events is the order of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import EquivalenceTest
+from sase.binding.types import Kind
+from sase.engine.blocks.block import Block, Stretch
+from sase.engine.columns import Events
+from sase.engine.columns.input import Inputs
+from sase.engine.kernels.expressions.operations import NULL
+from sase.engine.operators.transformation import Results
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.prefetch import Pool, Search
+from sase.engine.pipeline.time_slices import without_limit
+from sase.engine.plan import EnginePlan
+from sase.engine.report import Report
+from sase.engine.results.batch import Found, Part, Shape
+
+Numbers = NDArray[np.int64]
+# The results of a part that may wait for the other parts.
+MOST_WAITING = 16
+
+
+def _codes(matcher: Matcher, events: Events, test: EquivalenceTest) -> Numbers:
+    """The codes of all events under a test, negative where they have none."""
+    coding, places = matcher._context.coding, np.arange(len(events))
+    stretch = Stretch(events, 0, len(events), 0, 0)
+    block = Block(stretch, places, places, events.ts, places, places, coding)
+    return block.codes(coding.key((test,)))
+
+
+def search_by_key(
+    whole: Matcher,
+    inputs: Inputs,
+    events: Events,
+    threads: int,
+    watch: Callable[[int], object],
+) -> Generator[Part, None, Report]:
+    """The matches of all keys, in order, of a matcher that finds nothing itself."""
+    plan = whole._plan
+    unlimited, left = without_limit(plan, by_key=True)
+    history = whole.take(inputs, events)
+    yield Found(whole.shape, history)
+    # Events without a key are in no match with others: any part will do.
+    of_part = np.maximum(_codes(whole, events, plan.split.keys[0]), 0) % threads
+    with _searching(unlimited, events, of_part, threads) as parts:
+        for results, last in _merged([_Stream(part, whole.shape) for part in parts]):
+            if left is not None:
+                results = results.between(0, left)
+                left -= len(results)
+            watch(last)
+            yield Found(whole.shape, history, (results,))
+            if left == 0:
+                break
+    for part in parts:
+        whole.merge(part.matcher, part.positions)
+    report = whole.report(is_cut=left == 0)
+    return replace(report, rows=report.rows + len(events))
+
+
+class _Part:
+    """The events of some keys, and the search of them."""
+
+    def __init__(self, plan: EnginePlan, events: Events, positions: Numbers) -> None:
+        self.matcher = Matcher(plan, streaming=False)
+        self.positions = positions
+        self._events = events.at(positions)
+        self._search: Search[Results] | None = None
+
+    def submit(self, pool: Pool) -> None:
+        """Have a thread search ahead; else whoever asks does."""
+        self._search = Search(self._find, MOST_WAITING)
+        pool.submit(self._search.run)
+
+    def found(self) -> Iterator[Results]:
+        """What is found."""
+        return self._find() if self._search is None else self._search.found()
+
+    def stop(self) -> None:
+        """Nobody wants more."""
+        if self._search is not None:
+            self._search.stop()
+
+    def _find(self) -> Iterator[Results]:
+        return self.matcher.results(self._events)
+
+
+@contextmanager
+def _searching(
+    plan: EnginePlan, events: Events, of_part: Numbers, threads: int
+) -> Iterator[list[_Part]]:
+    """A part for each thread, of which this one is the first; in the end no other is left."""
+    parts: list[_Part] = []
+    with Pool(max(threads - 1, 1)) as pool:
+        try:
+            for number in reversed(range(threads)):
+                parts.insert(0, _Part(plan, events, np.flatnonzero(of_part == number)))
+                if number:
+                    parts[0].submit(pool)
+            yield parts
+        finally:
+            for part in parts:
+                part.stop()
+
+
+class _Stream:
+    """What is found in a part, of which some is in hand: results as the whole matcher has them."""
+
+    def __init__(self, part: _Part, shape: Shape) -> None:
+        self._part, self._shape = part, shape
+        self._found = part.found()
+        # The code of each text of the part as the shape has it.
+        self._codes: Numbers = np.empty(0, np.int64)
+        self._results: Results | None = None
+        self.last: Numbers = np.empty(0, np.int64)
+
+    def advance(self) -> bool:
+        """Take the next results in hand, if there are any."""
+        found = next(self._found, None)
+        if found is None:
+            return False
+        self._results = self._told(found.moved(lambda places: self._part.positions[places]))
+        self.last = self._results.last
+        return True
+
+    def up_to(self, bound: int) -> Results:
+        """Those in hand whose last event is at a position or before it."""
+        assert self._results is not None
+        count = int(np.searchsorted(self.last, bound, "right"))
+        taken = self._results.between(0, count)
+        self._results = self._results.between(count, len(self._results))
+        self.last = self.last[count:]
+        return taken
+
+    def _told(self, results: Results) -> Results:
+        """Results with the codes that texts have in the shape."""
+        columns = zip(self._shape.columns or (), results.values, strict=True)
+        values = [
+            self._coded(each) if column.value.type.kind is Kind.STRING else each
+            for column, each in columns
+        ]
+        return replace(results, values=tuple(values))
+
+    def _coded(self, values: Numbers) -> Numbers:
+        """Tags and bits of texts."""
+        new = self._part.matcher.shape.texts.texts[len(self._codes) :]
+        self._codes = np.append(self._codes, self._shape.texts.codes(new))
+        values, known = values.copy(), values[:, 0] != NULL
+        values[known, 1] = self._codes[values[known, 1]]
+        return values
+
+
+def _merged(streams: list[_Stream]) -> Iterator[tuple[Results, int]]:
+    """All results up to the least of the last positions in hand, and that: the rest is behind."""
+    live = [stream for stream in streams if stream.advance()]
+    while live:
+        bound = min(int(stream.last[-1]) for stream in live)
+        taken = [stream.up_to(bound) for stream in live]
+        live = [stream for stream in live if len(stream.last) or stream.advance()]
+        last = np.concatenate([results.last for results in taken])
+        yield Results.merged(taken, np.argsort(last, kind="stable")), bound

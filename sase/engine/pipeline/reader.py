@@ -1,0 +1,86 @@
+"""A stream of record batches in, a stream of record batches out: each is made when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sase.engine.columns import opened
+from sase.engine.results.arrow_columns import result_type
+from sase.engine.results.batch import Found
+from sase.engine.results.matches import Matches
+from sase.engine.results.row_history import History, Piece
+from sase.errors import DataError, PlanError
+
+if TYPE_CHECKING:
+    from sase.engine.pipeline.matcher import Matcher
+
+
+def streamed(matcher: Matcher, events: object) -> pa.RecordBatchReader:
+    """The matches in the batches of a reader."""
+    reader = _reader(events)
+    schema = result_schema(matcher, reader.schema)
+    return pa.RecordBatchReader.from_batches(schema, _batches(matcher, reader, schema))
+
+
+def _reader(events: object) -> pa.RecordBatchReader:
+    if isinstance(events, pa.RecordBatchReader):
+        return events
+    if isinstance(events, pa.Table):
+        return events.to_reader()
+    if hasattr(events, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(events)
+    raise DataError(
+        f"a stream of matches is made of a pyarrow RecordBatchReader, and this is of type"
+        f" {type(events).__name__}: push its parts one by one, or make a reader of them"
+    )
+
+
+def _batches(
+    matcher: Matcher, reader: pa.RecordBatchReader, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The matches of each batch when there are some, and at the end those of the end."""
+    while (batch := _next(reader, matcher.rows)) is not None:
+        yield from _parts(matcher, matcher.push(batch), schema)
+    yield from _parts(matcher, matcher.finish(), schema)
+
+
+def _next(reader: pa.RecordBatchReader, row: int) -> pa.RecordBatch | None:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+    except pa.ArrowException as problem:
+        raise DataError(f"the events cannot be read beyond row {row}: {problem}") from problem
+
+
+def _parts(matcher: Matcher, matches: Matches, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """One batch of the matches of a push, so that none wait when the next one is read."""
+    if not len(matches):
+        return
+    table = matches.to_arrow()
+    try:
+        table = table.cast(schema)
+    except pa.ArrowInvalid as problem:
+        raise DataError(
+            f"results do not fit the types that all results of this stream have: {problem}"
+        ) from problem
+    parts = table.combine_chunks().to_batches()
+    for number, part in enumerate(parts, 1):
+        matcher._is_undelivered = number < len(parts)  # beyond what Arrow holds in one
+        yield part
+
+
+def result_schema(matcher: Matcher, given: object) -> pa.Schema:
+    """What the results of all pushes look like, before there are any; `given` are empty events."""
+    inputs = opened(given)
+    history = History((Piece.of(0, inputs, matcher._load_again(inputs)),))
+    for column in matcher.shape.columns or ():
+        if result_type(column.value, None) is None:
+            raise PlanError(
+                f"the type of the result `{column.name}` is not known before there is one, and a"
+                " stream has one for all: compile the query with the schema of the reader"
+            )
+    return Found(matcher.shape, history).table().schema

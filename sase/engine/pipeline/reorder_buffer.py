@@ -1,0 +1,292 @@
+"""Rows as they arrive, brought into the order of the stream: a stage before the matcher.
+
+A row is late if its time is below the greatest of all rows before it, less the allowed lateness,
+or below a time to which the stream was advanced: that is the `floor`. Late rows are set aside, and
+the others wait until nothing can come before them any more:
+
+    lateness 3          arrives   5  6  3  9  2  7        floor   2  3  3  6  6  6
+                        released           3  5,6   7 waits with 9;  2 is late
+
+Where no lateness is stated nothing waits: a row that is not late can go on at once. There the
+sequence numbers count as time does, so a row is also late if it has the time of an earlier one and
+a lesser number. With a lateness, be it 0, rows at the floor wait for each other, since a lesser
+number may still come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sase.engine.columns import Events, Inputs
+from sase.engine.columns.slice import joined, restored, saved, taken
+from sase.engine.pipeline.late_rows import LateRows
+
+Numbers = np.typing.NDArray[np.int64]
+LEAST = -(2**63)
+# With more pieces than these, small ones are made one.
+FEW = 8
+
+
+class Arrived(NamedTuple):
+    """Events that follow all before: the row number of the first, or of each."""
+
+    inputs: Inputs
+    events: Events
+    first: int = 0
+    rows: Numbers | None = None
+
+
+class Reorder:
+    """Sets late rows aside and holds the others back as long as they have to wait.
+
+    `load` makes events of an input of which all values are known to be good.
+    """
+
+    def __init__(
+        self, lateness: int | None, seq: str | None, load: Callable[[Inputs], Events]
+    ) -> None:
+        self._lateness, self._seq, self._load = lateness or 0, seq, load
+        self._holds = bool(lateness) or (lateness is not None and seq is not None)
+        self.arrived = 0
+        # Rows before this time are late; where none are held, also those before this order key.
+        self.floor = LEAST
+        self._greatest = (LEAST, LEAST)
+        self._waiting: list[_Piece] = []
+        self.late = LateRows()
+
+    def push(
+        self, inputs: Inputs, events: Events, arrived: int, rows: Numbers | None = None
+    ) -> list[Arrived]:
+        """What goes on now, of rows that have arrived and of those that waited.
+
+        Of the rows that `arrived` some may have been bad: then `rows` are the numbers of the good.
+        """
+        first, count = self.arrived, len(events.ts)
+        self.arrived += arrived
+        if not count:
+            return [Arrived(inputs, events, first)]
+        if events.order is not None or self._key(events, 0) < (self.floor, self._lowest):
+            late = self._late(events)
+            if late.any():
+                numbers = np.arange(first, first + count) if rows is None else rows
+                self.late.add(inputs, np.flatnonzero(late), numbers)
+                kept = np.flatnonzero(~late)
+                inputs, rows = taken(inputs, kept), numbers[kept]
+                events = self._load(inputs)
+                if not len(events):
+                    return []
+        last = self._key(events, -1)
+        if last > self._greatest:
+            self._greatest = last
+            self.floor = max(self.floor, last[0] - self._lateness, LEAST)
+        if not self._holds:
+            return [Arrived(inputs, events, first, rows)]
+        self._wait(inputs, events, np.arange(first, first + count) if rows is None else rows)
+        return list(self._released())
+
+    def passed(self, arrived: int, last: int) -> None:
+        """Rows have gone on of which none had to wait, up to a time that was not there before."""
+        self.arrived += arrived
+        self.floor, self._greatest = last, (last, LEAST)
+
+    def advance(self, to: int) -> list[Arrived]:
+        """What goes on because no row before a time is to come."""
+        self.floor = max(self.floor, to)
+        return list(self._released())
+
+    def finish(self) -> list[Arrived]:
+        """All that waits."""
+        return list(self._released(everything=True))
+
+    @property
+    def latest(self) -> int | None:
+        """The greatest time there was."""
+        return None if self._greatest[0] == LEAST else self._greatest[0]
+
+    def due(self) -> int | None:
+        """The time that the next row waits for."""
+        first = min((int(each.times[each.start]) for each in self._waiting), default=None)
+        return first if first is None or self._seq is None else first + 1
+
+    # ------------------------------------------------------------ what is late
+
+    @property
+    def _lowest(self) -> int:
+        """The least sequence number that a row at the floor may have."""
+        is_exact = not self._holds and self._greatest[0] == self.floor
+        return self._greatest[1] if is_exact else LEAST
+
+    def _key(self, events: Events, place: int) -> tuple[int, int]:
+        """The order key of an event; without sequence numbers their place is taken by the least."""
+        time = int(events.ts[place])
+        return (time, LEAST if self._seq is None else int(_seq(events, self._seq)[place]))
+
+    def _late(self, events: Events) -> np.typing.NDArray[np.bool_]:
+        """Whether each row is late, by the rows before it."""
+        ts = _as_given(events.ts, events.order)
+        greatest = np.maximum.accumulate(np.append(LEAST, ts[:-1]))
+        floor = np.where(greatest < LEAST + self._lateness, LEAST, greatest - self._lateness)
+        late: np.typing.NDArray[np.bool_] = ts < np.maximum(floor, self.floor)
+        if self._seq is not None and not self._holds:
+            ranks = np.arange(len(ts)) if events.tie is None else events.tie
+            ranks = _as_given(ranks, events.order)
+            late |= ranks < np.maximum.accumulate(np.append(0, ranks[:-1]))
+            seq = _as_given(_seq(events, self._seq), events.order)
+            late |= (ts == self.floor) & (seq < self._lowest)
+        return late
+
+    # ------------------------------------------------------------ what waits
+
+    def _wait(self, inputs: Inputs, events: Events, rows: Numbers) -> None:
+        seq = None if self._seq is None else _as_given(_seq(events, self._seq), events.order)
+        order = np.arange(len(rows)) if events.order is None else events.order
+        self._waiting.append(_Piece(inputs, rows, seq, events.ts, order))
+        while len(self._waiting) > FEW:
+            one, two = self._waiting[-2:]
+            if len(one) > 2 * len(two) or not one.is_like(two):
+                return
+            self._waiting[-2:] = [_united(one, two)]
+
+    def _released(self, *, everything: bool = False) -> Iterator[Arrived]:
+        """The rows of which it is known what comes before them, in as few inputs as may be."""
+        if not self._waiting:
+            return
+        # A lesser sequence number than those at the floor may still come.
+        side = "right" if self._seq is None else "left"
+        parts: list[tuple[_Piece, Numbers]] = []
+        for piece in self._waiting:
+            rows = piece.released(None if everything else self.floor, side)
+            if len(rows):
+                parts.append((piece, rows))
+        self._waiting = [piece.trimmed() for piece in self._waiting if len(piece)]
+        for run in _runs(parts):
+            inputs = joined([taken(piece.inputs, np.sort(rows)) for piece, rows in run])
+            numbers = np.concatenate([piece.rows[np.sort(rows)] for piece, rows in run])
+            yield Arrived(inputs, self._load(inputs), rows=numbers)
+
+    # ------------------------------------------------------------ the state
+
+    def saved(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        waiting = [piece.all_trimmed() for piece in self._waiting]
+        return {
+            "arrived": self.arrived,
+            "floor": self.floor,
+            "greatest": self._greatest,
+            "waiting": [{"inputs": saved(each.inputs), "rows": each.rows} for each in waiting],
+            "late": self.late.saved(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self.arrived, self.floor = state["arrived"], state["floor"]
+        self._greatest = tuple(state["greatest"])
+        for each in state["waiting"]:
+            inputs = restored(each["inputs"])
+            self._wait(inputs, self._load(inputs), each["rows"])
+        self.late.restore(state["late"])
+
+
+@dataclass(eq=False)
+class _Piece:
+    """Rows that arrived together.
+
+    `times` and `order` are in the order of time, and what stands before `start` is gone; the rest
+    is by row of the inputs. Rows of one time are brought into order when they are released.
+    """
+
+    inputs: Inputs
+    rows: Numbers
+    seq: Numbers | None
+    times: Numbers
+    order: Numbers
+    start: int = 0
+
+    def __len__(self) -> int:
+        return len(self.order) - self.start
+
+    def is_like(self, other: _Piece) -> bool:
+        """Whether the rows of both can stand in one table."""
+        if self is other or self.inputs.typed or other.inputs.typed:
+            return self is other
+        return self.inputs.columns == other.inputs.columns
+
+    def released(self, floor: int | None, side: Any) -> Numbers:
+        """The rows up to a time, which no longer wait."""
+        begin, end = self.start, len(self.order)
+        if floor is not None:
+            end = int(np.searchsorted(self.times, floor, side=side))
+        self.start = max(begin, end)
+        return self.order[begin : self.start]
+
+    def trimmed(self) -> _Piece:
+        """Without the rows that are gone, if they are many."""
+        return self.all_trimmed() if self.start > len(self) else self
+
+    def all_trimmed(self) -> _Piece:
+        """Without the rows that are gone."""
+        if not self.start:
+            return self
+        left = self.order[self.start :]
+        kept = np.sort(left)
+        return _Piece(
+            taken(self.inputs, kept),
+            self.rows[kept],
+            None if self.seq is None else self.seq[kept],
+            self.times[self.start :],
+            np.searchsorted(kept, left),
+        )
+
+
+def _united(one: _Piece, two: _Piece) -> _Piece:
+    """The rows of two pieces, the second of which arrived later."""
+    one, two = one.all_trimmed(), two.all_trimmed()
+    times = np.append(one.times, two.times)
+    order = np.append(one.order, two.order + len(one))
+    seq = None if one.seq is None or two.seq is None else np.append(one.seq, two.seq)
+    ranks = np.argsort(times, kind="stable")
+    inputs = joined([one.inputs, two.inputs], tidy=True)
+    return _Piece(inputs, np.append(one.rows, two.rows), seq, times[ranks], order[ranks])
+
+
+def _runs(parts: list[tuple[_Piece, Numbers]]) -> Iterator[list[tuple[_Piece, Numbers]]]:
+    """The rows that are released in stream order, cut where the columns of the inputs change."""
+    if not parts or all(piece.is_like(parts[0][0]) for piece, _ in parts):
+        yield from [parts] if parts else []
+        return
+    kinds = [
+        next(n for n, (other, _) in enumerate(parts) if piece.is_like(other)) for piece, _ in parts
+    ]
+    every = [
+        (piece.times[piece.start - len(rows) : piece.start], piece.rows[rows], number)
+        for number, (piece, rows) in enumerate(parts)
+    ]
+    seqs = [rows if piece.seq is None else piece.seq[rows] for piece, rows in parts]
+    of_part = np.concatenate([np.full(len(rows), number) for _, rows, number in every])
+    local = np.concatenate([rows for _, rows in parts])
+    keys = [np.concatenate([rows for _, rows, _ in every])]
+    if parts[0][0].seq is not None:
+        keys.append(np.concatenate(seqs))
+    keys.append(np.concatenate([times for times, _, _ in every]))
+    order = np.lexsort(keys)
+    changes = np.flatnonzero(np.diff(np.array(kinds)[of_part[order]])) + 1
+    for run in np.split(order, changes):
+        chosen = [(piece, local[run[of_part[run] == n]]) for n, (piece, _) in enumerate(parts)]
+        yield [(piece, rows) for piece, rows in chosen if len(rows)]
+
+
+def _seq(events: Events, name: str) -> Numbers:
+    return events.columns[name].values
+
+
+def _as_given(values: Numbers, order: Numbers | None) -> Numbers:
+    """Values by row of the input, which are given in stream order."""
+    if order is None:
+        return values
+    found = np.empty_like(values)
+    found[order] = values
+    return found

@@ -1,0 +1,87 @@
+"""What a search notes on its way, for the warnings of its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sase.engine.blocks.block import Numbers
+from sase.engine.columns import Events
+from sase.engine.operators.contract import Overflows
+from sase.engine.plan import EnginePlan
+from sase.engine.results.row_history import History
+from sase.nearest import did_you_mean
+
+# So many events are looked at first.
+FEW = 1 << 12
+
+
+class Notes:
+    """Types of the query that have not occurred, and rows in which arithmetic left int64."""
+
+    def __init__(self, plan: EnginePlan, overflows: list[Overflows]) -> None:
+        self._plan, self._overflows = plan, overflows
+        components = (*plan.positives, *plan.negatives)
+        self.unseen = {name for component in components for name in component.types or ()}
+        self._known_names: tuple[str, ...] = ()
+        # By the position of an event its row: when it is asked for the input may be gone.
+        self._rows: dict[int, int] = {}
+
+    def note_types(self, events: Events, rows: slice | Numbers) -> None:
+        """Which of the query's types have occurred in some of the events."""
+        self._known_names = names = events.type_names
+        types = events.types[rows]
+        for some in (types[:FEW], types[FEW:]):  # most occur soon, and the others need not be read
+            sought = [code for code, name in enumerate(names) if name in self.unseen]
+            self.unseen -= {names[code] for code in sought if (some == code).any()}
+
+    def note_rows(self, history: History) -> None:
+        """The rows of the examples, as long as their input is there."""
+        for position in self._examples:
+            if position not in self._rows:
+                (row,) = history.rows(np.array([position]))
+                self._rows[position] = int(row)
+
+    def merge(self, other: Notes, history: History, positions: Numbers | None) -> None:
+        """Take over what another search noted of events that have these positions, or their own."""
+        self.unseen &= other.unseen
+        self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
+        for mine, others in zip(self._overflows, other._overflows, strict=True):
+            mine.add(others, positions)
+        self.note_rows(history)
+
+    def warnings(self, *, of_types: bool) -> Iterator[str]:
+        """What the user should know; that a type never occurred is known at the end."""
+        for name in sorted(self.unseen) if of_types else ():
+            # A bad row may have had the name itself.
+            known = [each for each in self._known_names if each not in self.unseen]
+            hint = did_you_mean(name, known)
+            yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
+        for overflows in self._overflows:
+            for operation, (count, position) in overflows.counts.items():
+                yield (
+                    f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
+                    f" times and was NULL there, for example in row {self._rows[position]}"
+                )
+
+    @property
+    def _examples(self) -> Iterable[int]:
+        return [position for each in self._overflows for _, position in each.counts.values()]
+
+    def saved(self) -> dict[str, Any]:
+        """The state as plain values."""
+        return {
+            "unseen": sorted(self.unseen),
+            "known_names": self._known_names,
+            "rows": list(self._rows.items()),
+            "overflows": [each.saved() for each in self._overflows],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state that was saved."""
+        self.unseen, self._known_names = set(state["unseen"]), tuple(state["known_names"])
+        self._rows = {position: row for position, row in state["rows"]}
+        for overflows, counted in zip(self._overflows, state["overflows"], strict=True):
+            overflows.restore(counted)

@@ -1,0 +1,1 @@
+"""Matches as tables, frames, text and files."""

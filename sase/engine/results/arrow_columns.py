@@ -1,0 +1,196 @@
+"""Values of programs and times as Arrow has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.bound import Constant, Expression, Operation
+from sase.binding.types import DataType, Kind
+from sase.engine.expressions import Interner
+from sase.engine.expressions.constants import RESOLUTIONS, constant
+from sase.engine.expressions.lowering import CHOICES
+from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
+from sase.errors import DataError
+
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+SECONDS_OF_A_DAY = 86400
+INT32 = np.iinfo(np.int32)
+UNITS = {digits: unit for unit, digits in RESOLUTIONS.items() if unit != "d"}
+# The digits of a decimal in a result.
+DIGITS = 38
+_SIMPLE = {
+    Kind.BOOLEAN: pa.bool_(), Kind.INTEGER: pa.int64(), Kind.FLOAT: pa.float64(),
+    Kind.STRING: pa.string(), Kind.NULL: pa.null(),
+}  # fmt: skip
+
+
+def time_array(times: Numbers, data_type: DataType, given: pa.DataType | None) -> pa.Array:
+    """Timestamps in raw units as the column of times has them."""
+    if data_type.kind is not Kind.TIMESTAMP:
+        return pa.array(times)
+    if data_type.resolution == "d":  # which saturates where it ends
+        days = np.clip(times, INT32.min, INT32.max)
+        return pa.array(days.astype(np.int32), pa.date32())
+    zone = given.tz if given is not None and is_zoned(given) else None
+    return pa.array(times).cast(pa.timestamp(data_type.resolution, zone))
+
+
+def is_zoned(kind: pa.DataType) -> bool:
+    """Whether times of this type have a time zone."""
+    return pa.types.is_timestamp(kind) and kind.tz is not None
+
+
+# ---------------------------------------------------------------- columns of RETURN
+
+
+def result_type(value: Expression, zone: str | None) -> pa.DataType | None:
+    """The type of a column of RETURN, whatever values it has; None where only these tell."""
+    match value.type.kind:
+        case Kind.DECIMAL | Kind.FLOAT if (scale := _scale(value)) is not None:
+            return pa.decimal128(DIGITS, scale)
+        case Kind.BOOLEAN | Kind.INTEGER | Kind.FLOAT | Kind.STRING | Kind.NULL:
+            return _SIMPLE[value.type.kind]
+        case Kind.INTERVAL if (unit := _unit(value)) is not None:
+            return pa.duration(unit)
+        case Kind.TIMESTAMP if (unit := _unit(value)) is not None:
+            return pa.date32() if _is_date(value) else pa.timestamp(unit, zone)
+    return None
+
+
+def arrow_column(
+    values: NDArray[np.int64], value: Expression, texts: Interner, zone: str | None
+) -> pa.Array:
+    """A column of values: tags and bits. Timestamps get the time zone."""
+    tags, bits = values[:, 0], values[:, 1]
+    missing, kind = tags == NULL, result_type(value, zone)
+    if kind is None:
+        return _by_values(tags, bits, missing)
+    if pa.types.is_null(kind):
+        return pa.nulls(len(values))
+    if pa.types.is_boolean(kind):
+        return pa.array(bits != 0, mask=missing)
+    if pa.types.is_string(kind):
+        return _strings(bits, missing, texts)
+    if pa.types.is_decimal(kind):
+        return _decimals(tags, bits, missing, kind)
+    if pa.types.is_floating(kind):
+        return pa.array(_floats(tags, bits), mask=missing)
+    if pa.types.is_integer(kind):
+        assert (missing | (tags == INTEGER)).all(), "an integer is one whatever its value"
+        return pa.array(bits, mask=missing)
+    return _times(tags, bits, missing, kind)
+
+
+def _scale(value: Expression) -> int | None:
+    """The scale of a decimal or an integer, also one that is chosen among such, if it is known."""
+    if isinstance(value, Operation) and value.name in CHOICES:
+        scales = [_scale(each) for each in value.operands if each.type.kind is not Kind.NULL]
+        known = [each for each in scales if each is not None]
+        return max(known, default=0) if len(known) == len(scales) else None
+    return 0 if value.type.kind is Kind.INTEGER else value.type.scale
+
+
+def _unit(value: Expression) -> str | None:
+    """The coarsest unit that holds all times that a value may be, if it is known."""
+    digits = [_digits(leaf) for leaf in _leaves(value)]
+    known = [each for each in digits if each is not None]
+    if len(known) < len(digits):
+        return None
+    return next(unit for least, unit in UNITS.items() if least >= max(known, default=0))
+
+
+def _leaves(value: Expression) -> Iterator[Expression]:
+    """What a value is made of."""
+    if isinstance(value, Operation):
+        for operand in value.operands:
+            yield from _leaves(operand)
+    elif value.type.kind is not Kind.NULL:
+        yield value
+
+
+def _digits(leaf: Expression) -> int | None:
+    """How many digits behind the point of a second a time has."""
+    if isinstance(leaf, Constant) and isinstance(leaf.value, int):
+        return constant(leaf, Interner())[0] - EXACT
+    return None if leaf.type.resolution is None else RESOLUTIONS[leaf.type.resolution]
+
+
+def _is_date(value: Expression) -> bool:
+    """Whether a time is always a date: of dates, and of days that are added to them."""
+    if isinstance(value, Operation):
+        dates = [each for each in value.operands if _is_date(each)]
+        return bool(dates) and all(each in dates or _is_of_days(each) for each in value.operands)
+    return value.type.kind is Kind.TIMESTAMP and value.type.resolution == "d"
+
+
+def _is_of_days(value: Expression) -> bool:
+    """Whether it is a literal of whole days, or NULL."""
+    if not isinstance(value, Constant) or not isinstance(value.value, int | None):
+        return False
+    return value.value is None or value.value % (SECONDS_OF_A_DAY * 10**9) == 0
+
+
+def _strings(bits: Numbers, missing: Flags, texts: Interner) -> pa.Array:
+    used, places = np.unique(np.where(missing, -1, bits), return_inverse=True)
+    found = pa.array([None if code < 0 else texts.texts[code] for code in used], pa.string())
+    return found.take(pa.array(places))
+
+
+def _times(tags: Numbers, bits: Numbers, missing: Flags, kind: pa.DataType) -> pa.Array:
+    """Times in one unit, which is no coarser than that of any."""
+    finest = 0 if pa.types.is_date(kind) else RESOLUTIONS[kind.unit]
+    factors = 10 ** np.where(missing, 0, finest - (tags - EXACT))
+    counts = np.where(missing, 0, bits) * factors
+    leaves = (counts // factors != np.where(missing, 0, bits)).any()
+    if pa.types.is_date(kind):
+        counts //= SECONDS_OF_A_DAY
+        leaves |= (counts < INT32.min).any() or (counts > INT32.max).any()
+    if leaves:
+        raise DataError(f"a time that is returned leaves the range of {kind}")
+    if pa.types.is_date(kind):
+        return pa.array(counts.astype(np.int32), kind, mask=missing)
+    return pa.array(counts, mask=missing).cast(kind)
+
+
+def _decimals(tags: Numbers, bits: Numbers, missing: Flags, kind: pa.DataType) -> pa.Array:
+    """Decimals of one scale, exactly."""
+    if (missing | (tags == EXACT + kind.scale)).all():
+        words = np.stack([bits, bits >> 63], axis=1)
+        valid = None if not missing.any() else pa.array(~missing).buffers()[1]
+        return pa.Array.from_buffers(kind, len(bits), [valid, pa.py_buffer(words)])
+    return pa.array(_numbers(tags, bits), kind)
+
+
+def _numbers(tags: Numbers, bits: Numbers) -> list[Decimal | float | None]:
+    return [_number(*each) for each in zip(tags.tolist(), bits.tolist(), strict=True)]
+
+
+def _number(tag: int, number: int) -> Decimal | float | None:
+    if tag == NULL:
+        return None
+    if tag == FLOAT:
+        return float(np.int64(number).view(np.float64))
+    return Decimal(number).scaleb(-max(tag - EXACT, 0))
+
+
+def _floats(tags: Numbers, bits: Numbers) -> NDArray[np.float64]:
+    """The nearest floats."""
+    found = np.where(tags == FLOAT, bits.view(np.float64), bits.astype(np.float64))
+    for place in np.flatnonzero(tags > EXACT):
+        found[place] = _number(int(tags[place]), int(bits[place]))
+    return found
+
+
+def _by_values(tags: Numbers, bits: Numbers, missing: Flags) -> pa.Array:
+    """Numbers of which nothing is known before: floats where some are, decimals, or integers."""
+    if (tags == FLOAT).any():
+        return pa.array(_floats(tags, bits), mask=missing)
+    if (tags >= EXACT).any():
+        return pa.array(_numbers(tags, bits))
+    return pa.nulls(len(tags)) if missing.all() else pa.array(bits, mask=missing)

@@ -1,0 +1,318 @@
+"""What a matcher has found in a piece of the stream: row numbers, and the results made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sase.binding import Schema
+from sase.binding.bound import BoundComponent, BoundWindow, Column, Expression
+from sase.binding.types import UNKNOWN
+from sase.engine.columns.data_types import data_type
+from sase.engine.expressions import Interner, columns_needed
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.negation import detected
+from sase.engine.operators.transformation import Results
+from sase.engine.plan import EnginePlan
+from sase.engine.results.arrow_columns import arrow_column, is_zoned, time_array
+from sase.engine.results.list_columns import event_column, row_column
+from sase.engine.results.row_history import History
+from sase.errors import BudgetError
+from sase.planning.agreement import Known, Unsaid
+
+Numbers = NDArray[np.int64]
+# The matches that results are made of at once.
+PIECE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What results look like: the components or the columns of RETURN; when they are known."""
+
+    components: tuple[BoundComponent, ...]
+    columns: tuple[Column, ...] | None
+    type_name: str | None
+    postponed: BoundWindow | None
+    ends: tuple[int, ...]
+    has_series: bool
+    schema: Schema
+    texts: Interner
+    # Whether the matches can also be had as a set that lists none of them.
+    compresses: bool
+    # What the query leaves to events to say.
+    unsaid: Unsaid
+
+    @classmethod
+    def of(cls, plan: EnginePlan, texts: Interner) -> Shape:
+        """What a plan gives; strings are codes into `texts`."""
+        returned = plan.returned
+        return cls(
+            plan.positives,
+            returned.columns,
+            returned.type_name,
+            plan.postponed,
+            plan.ends,
+            plan.has_series,
+            plan.schema,
+            texts,
+            plan.compresses,
+            plan.unsaid,
+        )
+
+    def knowing(self, known: Known) -> Shape:
+        """The same where this is known of the columns of events."""
+        if self.columns is None or not self.unsaid.is_any:
+            return self
+        columns = self.unsaid.columns(known)
+        return self if columns == self.columns else replace(self, columns=columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Results, and the input whose events they are made of: nothing is gathered until asked for."""
+
+    shape: Shape
+    history: History
+    results: tuple[Results, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.results))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the positive components."""
+        return [component.variable for component in self.shape.components]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the matches take before anything is made of them."""
+        return sum(each.nbytes for each in self.results)
+
+    def pieces(self) -> Iterator[Found]:
+        """The same in pieces of a bounded size, none of them small without need."""
+        some: list[Results] = []
+        for each in self.results:
+            if some and sum(map(len, some)) + len(each) > PIECE:
+                yield replace(self, results=tuple(some))
+                some = []
+            some.append(each)
+        yield replace(self, results=tuple(some))
+
+    def between(self, start: int, end: int) -> Found:
+        """The matches from one place to another."""
+        found, begin = [], 0
+        for results in self.results:
+            if begin < end and begin + len(results) > start:
+                found.append(results.between(max(start - begin, 0), end - begin))
+            begin += len(results)
+        return replace(self, results=tuple(found))
+
+    @property
+    def positions(self) -> Numbers | Bindings:
+        """The positions of all events."""
+        levels = len(self.shape.components)
+        if self.shape.has_series:
+            return Bindings.joined([each.bindings for each in self.results], levels)
+        empty = np.empty((levels, 0), np.int64)
+        return np.concatenate([empty, *(each.matrix for each in self.results)], axis=1)
+
+    def rows(self) -> pa.Table:
+        """The input row of every event, a column for each positive component."""
+        levels = enumerate(self.shape.components)
+        if self.shape.has_series:
+            found = [each.bindings.mapped(self.history.rows) for each in self.results]
+            columns = [row_column(found, *each) for each in levels]
+        else:
+            columns = [
+                pa.chunked_array(
+                    [pa.array(self.history.rows(each.matrix[level])) for each in self.results],
+                    pa.int64(),
+                )
+                for level, _ in levels
+            ]
+        return pa.table(columns, self.names)
+
+    def table(self) -> pa.Table:
+        """The structs or the columns of RETURN, and the times."""
+        positions = self.positions
+        columns = self._structs(positions) if self.shape.columns is None else self._returned()
+        return pa.table({**columns, **self._times(positions)})
+
+    def moments(self, positions: Numbers | Bindings) -> tuple[Numbers, Numbers, Numbers]:
+        """When each match begins, ends, and is known, in raw units."""
+        results = Results(positions)
+        first, last = self.history.times(results.first), self.history.times(results.last)
+        postponed = self.shape.postponed
+        if postponed is None:
+            return first, last, last
+        known = detected(first, postponed)
+        if isinstance(positions, Bindings):
+            lengths = positions.lengths
+            is_end = [lengths[after + 1 :].sum(axis=0) == 0 for after in self.shape.ends]
+            known = np.where(np.any(is_end, axis=0), known, last)
+        return first, last, known
+
+    def _times(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
+        """The same as results show it."""
+        schema = self.shape.schema
+        given = self.history.type_of(schema.time, None)
+        known = schema.time_type
+        if known == UNKNOWN and given is not None:
+            known = data_type(given)
+        names = ("ts_start", "ts_end", "detected_at")
+        return {
+            name: time_array(times, known, given)
+            for name, times in zip(names, self.moments(positions), strict=True)
+        }
+
+    def _returned(self) -> dict[str, pa.Array]:
+        """The columns of RETURN."""
+        assert self.shape.columns is not None
+        found = {}
+        for number, column in enumerate(self.shape.columns):
+            parts = [results.values[number] for results in self.results]
+            values = np.concatenate([np.empty((0, 2), np.int64), *parts])
+            zone = self._zone(column.value)
+            found[column.name] = arrow_column(values, column.value, self.shape.texts, zone)
+        return found
+
+    def _zone(self, value: Expression) -> str | None:
+        """The time zone of the first attribute that has one."""
+        kinds = (self.history.type_of(name, None) for _, name in columns_needed([value]))
+        return next((kind.tz for kind in kinds if kind is not None and is_zoned(kind)), None)
+
+    def _structs(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
+        """All attributes of the events, under their variables."""
+        if isinstance(positions, Bindings):
+            return {
+                component.variable: event_column(
+                    positions, level, component, partial(self.events_of, component)
+                )
+                for level, component in enumerate(self.shape.components)
+            }
+        return {
+            component.variable: self.events_of(component, positions[level])
+            for level, component in enumerate(self.shape.components)
+        }
+
+    def events_of(self, component: BoundComponent, positions: Numbers) -> pa.StructArray:
+        """Events of a component by position, with all attributes of its types."""
+        names = [
+            name for name in self.history.names(component.types) if self._shows(component, name)
+        ]
+        values = [self.attribute(component, name, positions) for name in names]
+        if not names:
+            return pa.array([{}] * len(positions), pa.struct([]))
+        return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
+
+    def _shows(self, component: BoundComponent, name: str) -> bool:
+        """Whether some type that the component admits declares an attribute."""
+        return bool(self._declaring(component, name) or component.types is None)
+
+    def _declaring(self, component: BoundComponent, name: str) -> frozenset[str]:
+        schema = self.shape.schema
+        found = []
+        for type_name in component.types or schema.type_names or ():
+            declared = schema.attributes(type_name)
+            if declared is None or name in declared:
+                found.append(type_name)
+        return frozenset(found)
+
+    def attribute(
+        self, component: BoundComponent, name: str, positions: Numbers
+    ) -> pa.ChunkedArray:
+        """An attribute of events by position, NULL where their type does not declare it."""
+        places = self.history.places(positions)
+        values = self.history.column(name, places, component.types)
+        declaring = self._declaring(component, name)
+        admitted = component.types or self.shape.schema.type_names
+        if admitted is None or declaring == frozenset(admitted):
+            return values
+        is_declared = self.history.is_type(positions, declaring)
+        return pc.if_else(pa.array(is_declared), values, pa.nulls(len(places), values.type))
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Results that are made, and need their input no more."""
+
+    shape: Shape
+    names: list[str]
+    made: pa.Table
+    from_rows: pa.Table
+
+    @classmethod
+    def of(cls, found: Found) -> Made:
+        """Make them now."""
+        return cls(found.shape, found.names, found.table(), found.rows())
+
+    def __len__(self) -> int:
+        return int(self.made.num_rows)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the results take."""
+        return int(self.made.nbytes + self.from_rows.nbytes)
+
+    def pieces(self) -> Iterator[Made]:
+        """The same in one piece."""
+        return iter([self])
+
+    def between(self, start: int, end: int) -> Made:
+        """The matches from one place to another."""
+        made, rows = (each.slice(start, end - start) for each in (self.made, self.from_rows))
+        return replace(self, made=made, from_rows=rows)
+
+    def rows(self) -> pa.Table:
+        """The input rows."""
+        return self.from_rows
+
+    def table(self) -> pa.Table:
+        """The results."""
+        return self.made
+
+
+Part: TypeAlias = Found | Made
+
+
+def gathered(parts: Iterable[Part], most: int | None = None) -> Iterator[Part]:
+    """Parts of the same input as one, as long as it has no more than so many matches.
+
+    What is found before there are too many comes all the same, before the error.
+    """
+    count = number = 0
+    problems: list[BudgetError] = []
+
+    def allowed() -> Iterator[Part]:
+        try:
+            yield from parts
+        except BudgetError as problem:
+            problems.append(problem)
+
+    def key(part: Part) -> tuple[int, int, int]:
+        nonlocal count, number
+        count += len(part)
+        if most is not None and count > most:
+            count, number = len(part), number + 1
+        return number, *_input_of(part)
+
+    for _, group in groupby(allowed(), key=key):
+        first, *rest = group
+        if isinstance(first, Found):
+            of_rest = (each for part in rest if isinstance(part, Found) for each in part.results)
+            first = replace(first, results=(*first.results, *of_rest))
+        yield first
+    for problem in problems:
+        raise problem
+
+
+def _input_of(part: Part) -> tuple[int, int]:
+    return id(part.shape), id(part.history) if isinstance(part, Found) else id(part)

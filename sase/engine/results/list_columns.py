@@ -1,0 +1,63 @@
+"""Columns of results whose components bind any number of events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.bound import BoundComponent
+from sase.engine.operators.bindings import Bindings
+from sase.errors import BudgetError
+
+Numbers = NDArray[np.int64]
+# What the offsets of Arrow's lists can count.
+MOST_EVENTS = 2**31 - 1
+
+
+def row_column(parts: Sequence[Bindings], level: int, component: BoundComponent) -> pa.ChunkedArray:
+    """The rows that a component binds: one, one or none, or a list."""
+    number = pa.int64()
+    kind = pa.list_(number) if component.is_series else number
+    return pa.chunked_array([_rows(part, level, component) for part in parts], kind)
+
+
+def _rows(part: Bindings, level: int, component: BoundComponent) -> pa.Array:
+    if component.is_series:
+        events, ends = part.of_level(level)
+        return pa.ListArray.from_arrays(_offsets(ends, len(events)), pa.array(events, pa.int64()))
+    events, known = part.one_of_level(level)
+    return pa.array(events, pa.int64(), mask=None if known.all() else ~known)
+
+
+def event_column(
+    positions: Bindings,
+    level: int,
+    component: BoundComponent,
+    struct: Callable[[Numbers], pa.Array],
+) -> pa.Array:
+    """The events that a component binds, as `struct` makes them of positions."""
+    if component.is_series:
+        events, ends = positions.of_level(level)
+        return pa.ListArray.from_arrays(_offsets(ends, len(events)), struct(events))
+    events, known = positions.one_of_level(level)
+    if known.all():
+        return struct(events)
+    # Only those that there are, since where there is none the column may not be of the type.
+    places = np.where(known, np.cumsum(known) - 1, 0)
+    return struct(events[known]).take(pa.array(places, mask=~known))
+
+
+def _offsets(ends: Numbers, events: int) -> pa.Array:
+    """Where each list begins, and the last one ends, of so many events."""
+    if events > MOST_EVENTS:
+        raise BudgetError(
+            f"these matches hold {events:,} events of one component, more than the"
+            f" {MOST_EVENTS:,} that a table has room for: read them one batch after the other with"
+            " to_reader(), or name in RETURN what is needed of them"
+        )
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends
+    return pa.array(offsets)

@@ -1,0 +1,261 @@
+"""Matches: found when they are asked for; row numbers at once, everything else when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from sase.binding import Schema
+from sase.engine.report import Report
+from sase.engine.resources import LEAST, available_memory
+from sase.engine.results.batch import PIECE, Found, Made, Part, gathered
+from sase.errors import BudgetError
+
+SHOWN = 10
+# Finds part after part in the order of results, at least one though it be empty; then the report.
+Search: TypeAlias = Callable[[], Generator[Part, None, Report]]
+
+
+class Matches(Sequence[dict[str, Any]]):
+    """The matches of a query, in order; they are searched for when they are first asked for.
+
+    `rows` are row numbers of the input; `to_arrow` and its kin the results themselves: a struct for
+    each variable or the columns of RETURN, `ts_start`, `ts_end` and `detected_at`. `to_reader`
+    gives the same batch by batch, and holds none of them.
+    """
+
+    def __init__(self, search: Search, *, most: int | None = None, in_pieces: bool = False) -> None:
+        # Where the events go by in pieces, nothing that is held may keep hold of one.
+        self.search, self._most, self._in_pieces = search, most, in_pieces
+        self._parts: list[Part] | None = None
+        self._last_report: Report | None = None
+        # No cached properties: for these Python 3.11 has one lock, under which all would search.
+        self._rows: pa.Table | None = None
+        self._table: pa.Table | None = None
+
+    @classmethod
+    def of(cls, parts: Iterable[Part], report: Report) -> Matches:
+        """Matches that are found already."""
+
+        def known() -> Generator[Part, None, Report]:
+            yield from parts
+            return report
+
+        matches = cls(known)
+        matches._parts, matches._last_report = list(parts), report
+        return matches
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self.to_arrow()[index].to_pylist()
+        place = range(len(self))[index]
+        return self._between(place, place + 1).to_arrow().to_pylist()[0]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for batch in self.to_batches()[1]:
+            yield from batch.to_pylist()
+
+    @property
+    def report(self) -> Report:
+        """What there is to say of the run beside its matches; they are searched for, if need be."""
+        if self._last_report is None:
+            assert self.parts
+        assert self._last_report is not None
+        return self._last_report
+
+    @property
+    def schema(self) -> Schema:
+        """What was known of the events."""
+        return self.parts[0].shape.schema
+
+    @property
+    def type_name(self) -> str | None:
+        """The type of the results as events, if RETURN names one."""
+        return self.parts[0].shape.type_name
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the positive components."""
+        return self.parts[0].names
+
+    @property
+    def rows(self) -> pa.Table:
+        """The input row of every event, a column for each positive component."""
+        if self._rows is None:
+            self._rows = pa.concat_tables([part.rows() for part in self.parts])
+        return self._rows
+
+    def to_arrow(self) -> pa.Table:
+        """The results as a table."""
+        if self._table is None:
+            tables = [part.table() for part in self.parts]
+            self._table = tables[0] if len(tables) == 1 else concatenated(tables)
+        return self._table
+
+    def to_pandas(self) -> Any:
+        """The results as a data frame of pandas."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The results as a data frame of polars."""
+        import polars  # type: ignore[import-not-found, unused-ignore]
+
+        return polars.from_arrow(self.to_arrow())
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The results as dicts."""
+        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        return rows
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The results batch by batch, each made when it is read and then forgotten.
+
+        If nothing was asked for before, they are searched for while this is read.
+        """
+        return pa.RecordBatchReader.from_batches(*self.to_batches())
+
+    def to_batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The same as Python iterates: the schema, and the batches."""
+        parts = iter(self._parts or gathered(self._found(self._most), PIECE))
+        first = next(parts)
+        schema = first.between(0, 0).table().schema
+        return schema, (
+            batch
+            for part in chain([first], parts)
+            for piece in part.pieces()
+            for batch in _as(piece.table(), schema).to_batches()
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def head(self, count: int = SHOWN) -> Matches:
+        """The first matches."""
+        return self._between(0, count)
+
+    def first(self, count: int, watch: Callable[[int], object]) -> Matches:
+        """The first matches, while all are counted, none held, and `watch` told the count."""
+        first = list[Part]()
+        for seen in self.counted(count, first):
+            watch(seen)
+        return Matches.of(first, self.report)
+
+    def counted(self, count: int, first: list[Part]) -> Iterator[int]:
+        """How many are found so far, none held but the `first`, which grow in the list."""
+        seen = 0
+        for part in self._found(self._most) if self._parts is None else self._parts:
+            if seen < count:
+                first.append(_made(part.between(0, count - seen)))
+            seen += len(part)
+            yield seen
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether they have been searched for, to the end."""
+        return self._last_report is not None
+
+    def found(self) -> Iterator[Part]:
+        """What is found, part by part, whatever its number; nothing is held here."""
+        return iter(self._parts) if self._parts is not None else self._found(None)
+
+    def hold(self, parts: Iterable[Part]) -> None:
+        """These are all parts of them, so that they need not be searched for again."""
+        self._parts = list(parts)
+
+    def __repr__(self) -> str:
+        from sase.engine.results.repr import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from sase.engine.results.repr import as_html
+
+        return as_html(self)
+
+    # ------------------------------------------------------------ the search
+
+    @property
+    def parts(self) -> list[Part]:
+        """All that is found, which is searched for once."""
+        if self._parts is None:
+            found = self._found(-1 if self._most is None else self._most)
+            self._parts = list(map(_made, found) if self._in_pieces else gathered(found))
+        return self._parts
+
+    def _found(self, most: int | None) -> Iterator[Part]:
+        """The parts one after the other; at most so many matches, −1 for what memory can hold."""
+        count, held, allowed, within = 0, 0, 0, ""
+        search = self.search()
+        while True:
+            try:
+                part = next(search)
+            except StopIteration as end:
+                self._last_report = end.value
+                return
+            size = part.nbytes
+            if most == -1 and held + size > LEAST // 2:
+                # Half of what there was before anything was held.
+                allowed = allowed or (available_memory() + held) // 2
+                if held + size > allowed:
+                    most = count + len(part) * (allowed - held) // size
+            held += size
+            if most is not None and most != -1:
+                left = most - count
+                if 0 < left <= len(part):
+                    within = _rows_of(part.between(left - 1, left))
+                if len(part) > left:
+                    yield part.between(0, left)
+                    raise BudgetError(_too_many(most, within, self._most is not None, part))
+            count += len(part)
+            yield part
+
+    def _between(self, start: int, end: int) -> Matches:
+        """The matches from one place to another."""
+        found, begin = [], 0
+        for part in self.parts:
+            found.append(part.between(max(start - begin, 0), max(end - begin, 0)))
+            begin += len(part)
+        return Matches.of(found, self.report)
+
+
+def _made(part: Part) -> Part:
+    return Made.of(part) if isinstance(part, Found) else part
+
+
+def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables of the same columns as one; where their types differ, a wider one."""
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    return table if table.schema.equals(schema) else table.cast(schema)
+
+
+def _rows_of(match: Part) -> str:
+    """The input rows of the first and the last event of one match, in words."""
+    (events,) = match.rows().to_pylist()
+    series = (each if isinstance(each, list) else [each] for each in events.values())
+    first, *rest = (row for rows in series for row in rows if row is not None)
+    return f"is input row {first:,}" if not rest else (
+        f"begins with input row {first:,} and ends with row {rest[-1]:,}"
+    )  # fmt: skip
+
+
+def _too_many(most: int, within: str, is_asked_for: bool, part: Part) -> str:
+    what = f"there are more than {most:,} matches, "
+    what += "which is max_matches" if is_asked_for else "which is what memory can hold"
+    if within:
+        what += f"; match {most:,} {within}"
+    batches = "a greater max_matches" if is_asked_for else "to_reader()"
+    ways = ["narrow the query", "set LIMIT", f"read them one batch after the other with {batches}"]
+    if part.shape.compresses:
+        ways.append(
+            'count and sample them without a list with output="compressed" (--output compressed)'
+        )
+    return f"{what}: {', '.join(ways[:-1])}, or {ways[-1]}"

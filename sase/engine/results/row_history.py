@@ -1,0 +1,267 @@
+"""The input as it was given, by position in the stream: what results show of their events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.engine.columns import Events, Inputs
+from sase.engine.columns.batch_decoder import Unread
+from sase.engine.columns.gather import alike, gathered, takeable
+from sase.engine.columns.slice import restored as inputs_restored
+from sase.engine.columns.slice import saved as inputs_saved
+from sase.engine.columns.slice import taken, united
+
+Numbers = NDArray[np.int64]
+# With more pieces than these, so many that follow each other are made one, of at most so many rows.
+MANY, RUN, MOST = 64, 16, 1 << 20
+
+
+class Piece:
+    """Events that came together, from a position of the stream on, and the tables they came in.
+
+    `read` gives both, and is called when they are asked for. `rows` are the numbers of the rows of
+    the tables, where it is not a position for each. Where bad ones were taken out of a batch there
+    are more rows than events. `level` is how often it was made of smaller ones, None where that
+    cannot be.
+    """
+
+    def __init__(
+        self,
+        begin: int,
+        count: int,
+        read: Callable[[], tuple[Inputs, Events]],
+        rows: Numbers | None = None,
+        level: int | None = 0,
+    ) -> None:
+        self.begin, self.end = begin, begin + count
+        self.read, self.rows, self.level = read, rows, level
+
+    @classmethod
+    def of(
+        cls,
+        begin: int,
+        inputs: Inputs,
+        events: Events,
+        rows: Numbers | None = None,
+        level: int | None = 0,
+    ) -> Piece:
+        """One of which both are there."""
+        return cls(begin, len(events), lambda: (inputs, events), rows, level)
+
+    def __len__(self) -> int:
+        return self.end - self.begin
+
+    @property
+    def inputs(self) -> Inputs:
+        """The tables."""
+        return self._both[0]
+
+    @property
+    def events(self) -> Events:
+        """The events."""
+        return self._both[1]
+
+    @cached_property
+    def _both(self) -> tuple[Inputs, Events]:
+        return self.read()
+
+    def apart(self) -> Piece:
+        """The same, not to be made one with others."""
+        return Piece(self.begin, len(self), lambda: self._both, self.rows, None)
+
+    def emptied(self) -> Piece:
+        """Without events, after the last of them."""
+        return Piece.of(self.end, self.inputs.emptied(), self.events.between(0, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Pieces in stream order; results keep those that they were made from."""
+
+    pieces: tuple[Piece, ...] = ()
+    _columns: dict[object, list[pa.Array]] = field(default_factory=dict)
+
+    def with_piece(self, piece: Piece) -> History:
+        """And what came next."""
+        pieces = (*self.pieces, piece)
+        return History(pieces if len(pieces) <= MANY else _fewer(pieces))
+
+    def since(self, position: int) -> History:
+        """Without the pieces that end before a position; the last one leaves its columns."""
+        if not self.pieces or self.pieces[0].end > position:
+            return self
+        left = tuple(piece for piece in self.pieces if piece.end > position)
+        return History(left or (self.pieces[-1].emptied(),))
+
+    def saved(self, oldest: int) -> list[dict[str, Any]]:
+        """What results may still show, from a position on; of the rest nothing is left."""
+        return [_saved(piece, max(oldest, piece.begin)) for piece in self.since(oldest).pieces]
+
+    def rows(self, positions: Numbers) -> Numbers:
+        """The row of the input, counted from the first, of events by position."""
+        places = self.places(positions)
+        if all(piece.rows is None for piece in self.pieces):
+            return places
+        found = places.copy()
+        for piece, at in self._shared(positions):
+            if piece.rows is not None:
+                found[at] = piece.rows[places[at] - piece.begin]
+        return found
+
+    def places(self, positions: Numbers) -> Numbers:
+        """Where events stand in the tables of all pieces, by position; `column` takes these."""
+        if all(piece.events.order is None for piece in self.pieces):
+            return positions
+        found = np.empty(len(positions), np.int64)
+        for piece, at in self._shared(positions):
+            order = piece.events.order
+            local = positions[at] - piece.begin
+            found[at] = piece.begin + (local if order is None else order[local])
+        return found
+
+    def times(self, positions: Numbers) -> Numbers:
+        """The timestamps of events by position."""
+        if len(self.pieces) == 1:
+            return self.pieces[0].events.ts[positions - self.pieces[0].begin]
+        found = np.empty(len(positions), np.int64)
+        for piece, at in self._shared(positions):
+            found[at] = piece.events.ts[positions[at] - piece.begin]
+        return found
+
+    def is_type(self, positions: Numbers, wanted: frozenset[str]) -> NDArray[np.bool_]:
+        """Whether the type of each event is among some."""
+        found = np.zeros(len(positions), np.bool_)
+        for piece, at in self._shared(positions):
+            events = piece.events
+            among = np.array([*(name in wanted for name in events.type_names), False])
+            found[at] = among[events.types[positions[at] - piece.begin]]
+        return found
+
+    def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
+        """A column at some places; NULL in the tables of other types, and in those without it."""
+        begin = self.pieces[0].begin if self.pieces else 0
+        return gathered(self._chunks(name, types), places - begin)
+
+    def _chunks(self, name: str, types: Collection[str] | None) -> list[pa.Array]:
+        """The chunks of a column through all pieces."""
+        is_typed = any(piece.inputs.typed for piece in self.pieces)
+        key = name, frozenset(types) if is_typed and types is not None else None
+        if key not in self._columns:
+            inputs = [piece.inputs for piece in self.pieces]
+            found = [chunk for each in inputs for chunk in _chunks(each, name, types)]
+            self._columns[key] = alike(found) or [pa.nulls(0)]
+        return self._columns[key]
+
+    def type_of(self, name: str, types: Collection[str] | None) -> pa.DataType | None:
+        """The type of a column where it is first found."""
+        for piece in self.pieces:
+            for table in piece.inputs.tables:
+                index = table.source.schema.get_field_index(name)
+                if index >= 0 and (types is None or table.type_name in (None, *types)):
+                    return table.source.schema.field(index).type
+        return None
+
+    def names(self, types: Collection[str] | None) -> list[str]:
+        """The names of all columns, in the order of the tables."""
+        return list(
+            dict.fromkeys(
+                name
+                for piece in self.pieces
+                for table in piece.inputs.tables
+                if types is None or table.type_name in (None, *types)
+                for name in table.source.schema.names
+            )
+        )
+
+    def _shared(self, positions: Numbers) -> list[tuple[Piece, Numbers]]:
+        """Every piece that has some of the positions, with the places of those."""
+        begins = np.array([piece.begin for piece in self.pieces])
+        which = np.searchsorted(begins, positions, "right") - 1
+        return [(self.pieces[n], np.flatnonzero(which == n)) for n in np.unique(which).tolist()]
+
+
+# ---------------------------------------------------------------- small pieces
+
+
+def _fewer(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The same with some small pieces as one, if they can be.
+
+    Else every push of a long window would take as long as all of its pieces are many. Only those
+    of one level are united, so that each row is copied a few times, however many there are.
+    """
+    begin = 0
+    for level, some in groupby(pieces, key=lambda piece: piece.level):
+        same = tuple(some)
+        if level is not None and len(same) >= RUN:
+            return (*pieces[:begin], *_united(same[:RUN], level + 1), *pieces[begin + RUN :])
+        begin += len(same)
+    return pieces
+
+
+def _united(run: tuple[Piece, ...], level: int) -> list[Piece]:
+    """Pieces as one, or as they are if they must stay apart."""
+    begin, count = run[0].begin, sum(len(piece) for piece in run)
+    unread = Unread.joined([piece.read for piece in run]) if count <= MOST else None
+    if unread is not None:
+        return [Piece(begin, count, unread, level=level)]
+    whole = united([piece.inputs for piece in run]) if count <= MOST else None
+    if whole is None or whole.num_rows != count:
+        return [piece.apart() for piece in run]
+    rows = order = None
+    if any(piece.rows is not None for piece in run):
+        rows = np.concatenate([_numbers(piece, piece.rows, piece.begin) for piece in run])
+    if any(piece.events.order is not None for piece in run):
+        order = np.concatenate([
+            _numbers(piece, piece.events.order, 0) + (piece.begin - begin) for piece in run
+        ])  # fmt: skip
+    events = Events.joined([piece.events for piece in run], order)
+    return [Piece.of(begin, whole, events, rows, level)]
+
+
+def _numbers(piece: Piece, given: Numbers | None, first: int) -> Numbers:
+    """The numbers that are given of a piece, or those from the first on."""
+    return np.arange(first, first + len(piece)) if given is None else given
+
+
+def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> History:
+    """The history that was saved; `load` makes events of inputs that are good."""
+    pieces = []
+    for state in saved:
+        inputs = inputs_restored(state["inputs"])
+        pieces.append(Piece.of(state["begin"], inputs, load(inputs), state["rows"]))
+    return History(tuple(pieces))
+
+
+def _saved(piece: Piece, begin: int) -> dict[str, Any]:
+    """A piece from a position on: loaded again its events come into the order that they have."""
+    order = piece.events.order
+    left = np.arange(len(piece)) if order is None else order
+    kept = np.sort(left[begin - piece.begin :])
+    rows = kept + piece.begin if piece.rows is None else piece.rows[kept]
+    is_counted = order is None and piece.rows is None
+    return {
+        "begin": begin,
+        "inputs": inputs_saved(taken(piece.inputs, kept)),
+        "rows": None if is_counted else rows,
+    }
+
+
+def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterator[pa.Array]:
+    """A column through the tables of an input."""
+    for table in inputs.tables:
+        source = table.source
+        index = source.schema.get_field_index(name)
+        if index < 0 or (types is not None and table.type_name not in (None, *types)):
+            yield pa.nulls(source.num_rows)
+            continue
+        column = source.column(index)
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        yield from map(takeable, chunks)

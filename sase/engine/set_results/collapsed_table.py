@@ -1,0 +1,116 @@
+"""The collapsed form of all matches as a table: a row for each final event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding.bound import BoundComponent
+from sase.digits import digits
+from sase.engine.resources import available_memory
+from sase.engine.results.arrow_columns import time_array
+from sase.engine.results.batch import Found
+from sase.errors import BudgetError
+
+Numbers = NDArray[np.int64]
+# What a list of rows and of events takes for each entry, at the least.
+ENTRY = 64
+LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """For each final event the positions that its matches hold in one component."""
+
+    positions: Numbers
+    sizes: Numbers
+
+    @property
+    def offsets(self) -> pa.Array:
+        """Where each list begins, and the end."""
+        return pa.array(np.append(0, np.cumsum(self.sizes)).astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The final events by position, how many matches end there, and by component what they hold."""
+
+    positions: Numbers
+    counts: Sequence[int]
+    lists: tuple[Lists, ...]
+
+
+def check_size(entries: int) -> None:
+    """Refuse lists that memory cannot hold."""
+    if entries > min(available_memory() // 2 // ENTRY, 2**31 - 1):
+        raise BudgetError(
+            f"the collapsed form would list more than {entries:,} events: a shorter window makes"
+            " it smaller; count(), sample() and aggregate() do without it"
+        )
+
+
+def collapsed_table(ends: Ends, found: Found, keys: Sequence[str]) -> pa.Table:
+    """When matches end, the key that they agree on, how many there are, and who takes part."""
+    columns = {**_head(ends, found, keys), "count": count_column(ends.counts)}
+    rows = [_list(each, pa.array(found.history.rows(each.positions))) for each in ends.lists]
+    columns["rows"] = pa.StructArray.from_arrays(rows, found.names)
+    if found.shape.columns is None:
+        columns["events"] = _events(ends, found)
+    return pa.table(columns)
+
+
+def collapsed_events(ends: Ends, found: Found, keys: Sequence[str]) -> pa.Table:
+    """The same of events whose rows have no numbers: all columns that were read are shown.
+
+    Its columns are known before there is a count, so counts are text.
+    """
+    count = pa.array([digits(each) for each in ends.counts], pa.string())
+    return pa.table({**_head(ends, found, keys), "count": count, "events": _events(ends, found)})
+
+
+def _head(ends: Ends, found: Found, keys: Sequence[str]) -> dict[str, pa.Array]:
+    """When matches end, and the key."""
+    columns = {"ts_end": _times(ends.positions, found)}
+    if keys:
+        last = _anything(found)
+        values = [found.attribute(last, name, ends.positions) for name in keys]
+        columns["key"] = pa.StructArray.from_arrays(
+            [value.combine_chunks() for value in values], list(keys)
+        )
+    return columns
+
+
+def _events(ends: Ends, found: Found) -> pa.StructArray:
+    """The events themselves, by component."""
+    events = [
+        _list(each, found.events_of(component, each.positions))
+        for each, component in zip(ends.lists, found.shape.components, strict=True)
+    ]
+    return pa.StructArray.from_arrays(events, found.names)
+
+
+def count_column(counts: Sequence[int]) -> pa.Array:
+    """Counts as int64; where one is larger, all as text."""
+    if max(counts, default=0) <= LARGEST:
+        return pa.array(counts, pa.int64())
+    return pa.array([digits(each) for each in counts], pa.string())
+
+
+def _times(positions: Numbers, found: Found) -> pa.Array:
+    schema = found.shape.schema
+    given = found.history.type_of(schema.time, None)
+    return time_array(found.history.times(positions), schema.time_type, given)
+
+
+def _anything(found: Found) -> BoundComponent:
+    """A component that events of every type may be of."""
+    first = found.shape.components[0]
+    return BoundComponent(first.index, first.variable, first.named, None)
+
+
+def _list(lists: Lists, values: pa.Array) -> pa.Array:
+    return pa.ListArray.from_arrays(lists.offsets, values)

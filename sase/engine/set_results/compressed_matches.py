@@ -1,0 +1,227 @@
+"""All matches as a set that is counted, sampled and walked, whether or not they could be listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from sase.binding.bound import BoundComponent
+from sase.engine.match_graph.aggregates import Function, Number
+from sase.engine.match_graph.estimate import Estimate
+from sase.engine.report import Report
+from sase.engine.results.batch import Found, Part
+from sase.engine.results.matches import Matches
+from sase.engine.set_results.collapsed_table import Ends, collapsed_table
+from sase.errors import PlanError
+from sase.nearest import did_you_mean
+
+# Matches that are looked at one by one before that is refused.
+BUDGET = 100_000_000
+FUNCTIONS = ("count", "sum", "min", "max", "avg")
+
+
+class Source(Protocol):
+    """What knows the matches: a graph of their events, or a search that finds them one by one."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why they are not counted as paths; empty if they are."""
+
+    @property
+    def report(self) -> Report:
+        """What there is to say of the run."""
+
+    @property
+    def nothing(self) -> Found:
+        """No match, of all events."""
+
+    def count(self, most: int) -> int:
+        """The exact number."""
+
+    def estimate(self, samples: int, seed: int) -> Estimate:
+        """The number with bounds, by samples."""
+
+    def sample(self, number: int, seed: int, most: int) -> Iterator[Found]:
+        """Independent matches, each equally likely."""
+
+    def first(self, number: int) -> Iterator[Found]:
+        """The first ones in order."""
+
+    def parts(self) -> Iterator[Found]:
+        """All in order, at least one part though it be empty."""
+
+    def ends(self, most: int) -> Ends:
+        """The collapsed form."""
+
+    def aggregate(
+        self, function: Function, level: int, name: str | None, most: int
+    ) -> Number | None:
+        """An aggregate over the events of a component."""
+
+
+class CompressedMatches:
+    """All matches of a query in the defined order, as a set: it may be too large to be listed.
+
+    Under skip till any match it is a graph of the events as long as what the query asks of several
+    events at once is asked of neighbours in a match, or of the length of a series
+    (`counts_paths`): then nothing that is said here looks at single matches. Else they are
+    found one by one whenever something is asked, and held only if they are few; `reasons` say why.
+    Methods that would look at more than `budget` of them refuse.
+    """
+
+    def __init__(
+        self,
+        open_source: Callable[[], Source],
+        narrowed: Callable[[str], CompressedMatches],
+        *,
+        keys: tuple[str, ...] = (),
+        most: int | None = None,
+    ) -> None:
+        self._open, self._narrowed, self._keys = open_source, narrowed, keys
+        self._most = most
+
+    @cached_property
+    def _source(self) -> Source:
+        """The events are searched when something is first asked."""
+        return self._open()
+
+    @property
+    def counts_paths(self) -> bool:
+        """Whether counts are exact without looking at single matches."""
+        return not self.reasons
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What of the query makes it necessary to look at single matches, if anything does."""
+        return self._source.reasons
+
+    @property
+    def report(self) -> Report:
+        """What there is to say of the run; its notes have the `reasons`."""
+        report = self._source.report
+        return replace(report, notes=(*report.notes, *notes(self.reasons)))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the positive components."""
+        return self._source.nothing.names
+
+    def count(self, budget: int | None = None) -> int:
+        """The exact number of matches, of any size."""
+        return self._source.count(self._budget(budget))
+
+    def estimate(self, samples: int = 1_000, seed: int = 0) -> Estimate:
+        """About how many matches there are, with bounds that hold with a confidence of 95 %.
+
+        That is exact where they can be counted. Where HAVING or `where` asks of whole matches what
+        cannot be counted with, it is by the share of samples that pass; else it is refused.
+        """
+        if samples < 1:
+            raise PlanError(f"{samples}: an estimate takes at least one sample")
+        return self._source.estimate(samples, seed)
+
+    def sample(self, number: int, seed: int = 0, budget: int | None = None) -> Matches:
+        """Independent matches, each equally likely, so that one may come twice."""
+        _check_number(number)
+        return self._matches(self._source.sample(number, seed, self._budget(budget)))
+
+    def first(self, number: int) -> Matches:
+        """The first ones in order."""
+        _check_number(number)
+        return self._matches(self._source.first(number))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The matches in order as dicts, made as they are asked for."""
+        for part in self._source.parts():
+            yield from part.table().to_pylist()
+
+    def aggregate(self, function: str, of: str, budget: int | None = None) -> Number | None:
+        """An aggregate over the events of a component in all matches together.
+
+        `function` is count, sum, min, max or avg, and `of` an attribute such as "a[].price", or the
+        component alone for `count`. An event counts once for each match that holds it.
+        """
+        if function not in FUNCTIONS:
+            hint = did_you_mean(function, FUNCTIONS) or (f"there are {', '.join(FUNCTIONS)}",)
+            raise PlanError(f"there is no aggregate `{function}` of all matches; {hint[0]}")
+        level, name = self._parsed(of)
+        if name is None and function != "count":
+            raise PlanError(f"{function} is of an attribute, such as {of}.price")
+        return self._source.aggregate(function, level, name, self._budget(budget))  # type: ignore[arg-type]
+
+    def where(self, condition: str) -> CompressedMatches:
+        """Those that satisfy a condition on whole matches, by the rules of HAVING."""
+        return self._narrowed(condition)
+
+    def to_arrow(self, budget: int | None = None) -> pa.Table:
+        """The collapsed form: a row for each event that matches end at, in stream order.
+
+        `ts_end`; `key` with the attributes of equivalence tests, if there are any, as that event
+        has them; `count` (int64, or all as text where one is larger); `rows` with a list for each
+        component of the input rows that some of these matches hold; and without RETURN `events`.
+        """
+        ends = self._source.ends(self._budget(budget))
+        return collapsed_table(ends, self._source.nothing, self._keys)
+
+    def expand(self) -> Matches:
+        """The matches one by one, as `output="all"` gives them."""
+
+        def search() -> Generator[Part, None, Report]:
+            yield from self._source.parts()
+            return self._source.report
+
+        return Matches(search, most=self._most)
+
+    def __repr__(self) -> str:
+        how = "counted as paths" if self.counts_paths else "looked at one by one"
+        return f"<compressed matches of {', '.join(self.names)}, {how}>"
+
+    # ------------------------------------------------------------ parts of that
+
+    def _matches(self, parts: Iterator[Found]) -> Matches:
+        found = list(parts) or [self._source.nothing]
+        return Matches.of(found, Report())
+
+    def _budget(self, given: int | None) -> int:
+        return next((each for each in (given, self._most) if each is not None), BUDGET)
+
+    def _parsed(self, of: str) -> tuple[int, str | None]:
+        """The level and the attribute that are meant."""
+        variable, dot, name = of.partition(".")
+        variable = variable.strip().removesuffix("[]")
+        if variable not in self.names:
+            hint = did_you_mean(variable, self.names) or (f"there are {', '.join(self.names)}",)
+            raise PlanError(f"{of}: the pattern has no positive variable `{variable}`; {hint[0]}")
+        level = self.names.index(variable)
+        if not dot:
+            return level, None
+        self._check_attribute(self._source.nothing.shape.components[level], name)
+        return level, name
+
+    def _check_attribute(self, component: BoundComponent, name: str) -> None:
+        history = self._source.nothing.history
+        kind = history.type_of(name, component.types)
+        if kind is None:
+            known = history.names(component.types)
+            hint = did_you_mean(name, known) or (f"there are {', '.join(known)}",)
+            raise PlanError(f"{component.variable}.{name}: no event has this attribute; {hint[0]}")
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise PlanError(
+                f"{component.variable}.{name} is of type {kind}: an aggregate over all matches is"
+                " of integers or floats"
+            )
+
+
+def notes(reasons: tuple[str, ...]) -> Iterator[str]:
+    """The reasons in words, if there are any."""
+    if reasons:
+        yield f"the matches are looked at one by one, since {'; '.join(reasons)}"
+
+
+def _check_number(number: int) -> None:
+    if number < 0:
+        raise PlanError(f"{number}: a number of matches is not negative")

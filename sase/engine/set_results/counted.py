@@ -1,0 +1,209 @@
+"""All matches as a graph of events: counted, sampled and walked, and never listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import numpy as np
+
+from sase.engine.columns import Events
+from sase.engine.columns.input import Inputs
+from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
+from sase.engine.match_graph.aggregates import Function, Number
+from sase.engine.match_graph.estimate import Estimate, estimated, exactly
+from sase.engine.operators.match_set_evaluation import CollapsedEvaluationState, Collected
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.plan import EnginePlan
+from sase.engine.report import Report
+from sase.engine.results.batch import Found
+from sase.engine.set_results.collapsed_table import Ends, Lists, Numbers, check_size
+
+# Matches of which results are made at once: one at first, so that the first comes soon.
+LARGEST_PIECE = 4096
+# Events that a piece of the collapsed form lists, or a few more.
+ENTRIES = 1 << 16
+
+
+class _Collector(Matcher):
+    """A matcher that finds no match: what it has collected is asked for at the end."""
+
+    def collected(self) -> Collected:
+        """The match set of all events that were searched."""
+        evaluation = self._operators[0]
+        assert isinstance(evaluation, CollapsedEvaluationState)
+        return evaluation.collected()
+
+    def found(self, collected: Collected, matches: list[Binding]) -> Found:
+        """Some matches as the results that the plan makes of them."""
+        results = self._top.result(collected.bindings(matches))
+        return Found(self.shape, self._history, (results,))
+
+    @property
+    def filters(self) -> bool:
+        """Whether HAVING asks of whole matches what cannot be counted with."""
+        return bool(self._top.filters)
+
+    def passing(self, collected: Collected, matches: list[Binding]) -> int:
+        """How many of some matches HAVING accepts."""
+        return int(self._top.accepted(collected.bindings(matches)).sum())
+
+    def nothing(self) -> Found:
+        """No match, of all events."""
+        return Found(self.shape, self._history)
+
+    def told(self) -> Report:
+        """The report; also where arithmetic of conditions on neighbours left int64."""
+        store = self._context.store
+        for overflows in self._context.overflows:
+            overflows.collect(lambda place: int(store.numbers("position")[place]))
+        if self._context.overflows:
+            self._notes.note_rows(self._history)
+        return self.report()
+
+
+class Counted:
+    """The matches of a plan whose evaluation is collapsed and whose matches are all paths.
+
+    Where HAVING asks more of them, only `estimate` knows of it.
+    """
+
+    reasons: tuple[str, ...] = ()
+
+    def __init__(self, plan: EnginePlan, inputs: Inputs, events: Events) -> None:
+        self._matcher = _Collector(plan, streaming=False)
+        self._matcher.take(inputs, events)
+        for _ in self._matcher.results(events):
+            raise AssertionError("a collapsed evaluation lists no match")
+        self._collected = self._matcher.collected()
+
+    @property
+    def set(self) -> MatchSet:
+        """The graph."""
+        return self._collected.matches
+
+    @property
+    def report(self) -> Report:
+        """What there is to say of the run."""
+        return self._matcher.told()
+
+    @property
+    def nothing(self) -> Found:
+        """No match, of all events."""
+        return self._matcher.nothing()
+
+    def count(self, most: int) -> int:
+        """The exact number; `most` is for those that must be looked at one by one."""
+        return self.set.count()
+
+    def estimate(self, samples: int, seed: int) -> Estimate:
+        """The number of matches, by the share of samples that HAVING accepts, if there is one."""
+        total = self.count(0)
+        if not total or not self._matcher.filters:
+            return exactly(total)
+        tried = self.set.sample(samples, seed)
+        return estimated(total, samples, self._matcher.passing(self._collected, tried))
+
+    def sample(self, number: int, seed: int, most: int) -> Iterator[Found]:
+        """Independent matches."""
+        return iter([self._found(self.set.sample(number, seed))])
+
+    def first(self, number: int) -> Iterator[Found]:
+        """The first ones in order."""
+        return iter([self._found(self.set.first(number))])
+
+    def parts(self) -> Iterator[Found]:
+        """All in order, made as they are asked for."""
+        matches, size = iter(self.set), 1
+        yield self.nothing
+        while some := list(islice(matches, size)):
+            yield self._found(some)
+            size = min(2 * size, LARGEST_PIECE)
+
+    def ends(self, most: int) -> Ends:
+        """The collapsed form."""
+        pieces = list(self.ends_within(None, check_size))
+        return pieces[0] if len(pieces) == 1 else _as_one(pieces, self._collected.levels)
+
+    def ends_within(
+        self, within: range | None, check: Callable[[int], object] = lambda entries: None
+    ) -> Iterator[Ends]:
+        """The collapsed form of final events at some positions, in pieces that are not large.
+
+        `check` is told, end by end, how many events are listed so far.
+        """
+        piece, entries = _Piece(self._collected), 0
+        ends = (e for e in self.set.counts_by_end() if within is None or e.position in within)
+        for end, held in zip(ends, self.set.collapsed(within=within), strict=True):
+            before = piece.entries
+            piece.add(end, held)
+            entries += piece.entries - before
+            check(entries)
+            if piece.entries >= ENTRIES:
+                yield piece.ends()
+                piece = _Piece(self._collected)
+        if piece.entries:
+            yield piece.ends()
+
+    def count_within(self, within: range) -> int:
+        """How many matches have their final event at some positions."""
+        return sum(end.count for end in self.set.counts_by_end() if end.position in within)
+
+    def aggregate(
+        self, function: Function, level: int, name: str | None, most: int
+    ) -> Number | None:
+        """An aggregate over the events of a component in all matches together."""
+        component, found = self.nothing.shape.components[level], self.nothing
+        of_each = (
+            [1] * len(positions)
+            if name is None
+            else found.attribute(component, name, positions).to_pylist()
+            for positions in self._collected.positions
+        )
+        return self.set.aggregate(function, level, list(of_each))
+
+    def _found(self, matches: list[Binding]) -> Found:
+        return self._matcher.found(self._collected, matches)
+
+
+class _Piece:
+    """Some final events, as they are added."""
+
+    def __init__(self, found: Collected) -> None:
+        self._found, self.entries = found, 0
+        self._positions, self._counts = list[int](), list[int]()
+        self._lists: list[list[Numbers]] = [[] for _ in range(found.levels)]
+
+    def add(self, end: EndCount, held: EndLists) -> None:
+        """A final event with what its matches hold."""
+        self._positions.append(end.position)
+        self._counts.append(end.count)
+        positions = self._found.positions[held.partition]
+        for level, places in zip(self._lists, held.places, strict=True):
+            level.append(positions[places])
+            self.entries += len(places)
+
+    def ends(self) -> Ends:
+        """All of them."""
+        lists = tuple(map(_joined, self._lists))
+        return Ends(np.array(self._positions, np.int64), self._counts, lists)
+
+
+def _as_one(pieces: list[Ends], levels: int) -> Ends:
+    none = [np.empty(0, np.int64)]
+    return Ends(
+        np.concatenate([*none, *(each.positions for each in pieces)]),
+        [count for each in pieces for count in each.counts],
+        tuple(
+            Lists(
+                np.concatenate([*none, *(each.lists[level].positions for each in pieces)]),
+                np.concatenate([*none, *(each.lists[level].sizes for each in pieces)]),
+            )
+            for level in range(levels)
+        ),
+    )
+
+
+def _joined(places: list[Numbers]) -> Lists:
+    sizes = np.array([len(each) for each in places], np.int64)
+    return Lists(np.concatenate([np.empty(0, np.int64), *places]), sizes)

@@ -1,0 +1,230 @@
+"""Matches that depend on more than neighbours: found one by one, and held only if they are few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from random import Random
+from typing import TypeVar
+
+import numpy as np
+
+from sase.digits import digits
+from sase.engine.match_graph.aggregates import Function, Number, listed, plain
+from sase.engine.match_graph.estimate import Estimate
+from sase.engine.operators.bindings import as_bindings, begins_of
+from sase.engine.operators.transformation import Results
+from sase.engine.report import Report
+from sase.engine.results.batch import Found, Part
+from sase.engine.results.matches import Matches
+from sase.engine.set_results.collapsed_table import Ends, Lists, Numbers, check_size
+from sase.engine.set_results.counted import Counted
+from sase.errors import BudgetError, PlanError, SaseError
+
+P = TypeVar("P", bound=Part)
+# Matches that are held, so that they are searched for once.
+HELD = 1_000_000
+# To look at more takes hours, also where any number is allowed.
+HOPELESS = 10**11
+# Pairs that may wait to be sorted.
+MANY = 1 << 18
+
+
+class Listed:
+    """The matches of a plan that is searched anew for each question, unless they can be held.
+
+    Where HAVING alone keeps them from being counted, those that it is asked of are `among`, and
+    all of these have to be looked at.
+    """
+
+    def __init__(
+        self,
+        matches: Matches,
+        reasons: tuple[str, ...],
+        *,
+        holds: bool,
+        among: Counted | None = None,
+    ) -> None:
+        self._matches, self.reasons, self._holds = matches, reasons, holds
+        self._among = among
+
+    @property
+    def report(self) -> Report:
+        """What there is to say of the run."""
+        if self._matches.is_searched:
+            return self._matches.report
+        for _ in self._search():
+            pass
+        return self._matches.report
+
+    @cached_property
+    def nothing(self) -> Found:
+        """No match, of all events."""
+        return replace(next(self._parts()), results=())
+
+    def count(self, most: int) -> int:
+        """The number of all, counted as they are found."""
+        return sum(map(len, self._affordable(self._search(), most)))
+
+    def estimate(self, samples: int, seed: int) -> Estimate:
+        """The number, with bounds, by samples of the matches that HAVING is asked of."""
+        if self._among is None:
+            raise PlanError(
+                f"the number of matches cannot be estimated, since {self.reasons[0]}:  count()"
+                " looks at them one by one"
+            )
+        return self._among.estimate(samples, seed)
+
+    def sample(self, number: int, seed: int, most: int) -> Iterator[Found]:
+        """Independent matches, each equally likely: chosen by rank, then found in one more pass."""
+        total = self.count(most)
+        if number and not total:
+            raise SaseError("there is no match to sample")
+        random = Random(seed)
+        ranks = np.array([random.randrange(total) for _ in range(number)], np.int64)
+        order = np.argsort(ranks, kind="stable")
+        chosen, begin = list[Found](), 0
+        for part in self._parts():
+            for results in part.results:
+                low, high = np.searchsorted(ranks[order], [begin, begin + len(results)])
+                places = ranks[order[low:high]] - begin
+                if len(places):
+                    chosen.append(replace(part, results=(results.at(places),)))
+                begin += len(results)
+        every = tuple(each for part in chosen for each in part.results)
+        found = replace(self.nothing, results=every)
+        if not every:
+            return iter([found])
+        values = (np.concatenate(each) for each in zip(*(r.values for r in every), strict=True))
+        drawn = Results(found.positions, tuple(values)).at(np.argsort(order, kind="stable"))
+        return iter([replace(found, results=(drawn,))])
+
+    def first(self, number: int) -> Iterator[Found]:
+        """The first ones in order."""
+        for part in self._parts():
+            yield part.between(0, number)
+            number -= len(part)
+            if number <= 0:
+                return
+
+    def parts(self) -> Iterator[Found]:
+        """All in order, as they are found."""
+        return self._parts()
+
+    def ends(self, most: int) -> Ends:
+        """The collapsed form."""
+        gathered = Gathered(len(self.nothing.shape.components))
+        for part in self._affordable(self._parts(), most):
+            gathered.add(part)
+            check_size(len(gathered))
+        return gathered.ends()
+
+    def aggregate(
+        self, function: Function, level: int, name: str | None, most: int
+    ) -> Number | None:
+        """An aggregate over the events of a component in all matches together."""
+        return listed(function, self._values(level, name, most))
+
+    def _values(self, level: int, name: str | None, most: int) -> Iterator[Number | None]:
+        component = self.nothing.shape.components[level]
+        for part in self._affordable(self._parts(), most):
+            for results in part.results:
+                positions, _ = as_bindings(results.positions).of_level(level)
+                if name is None:
+                    yield from [1] * len(positions)
+                else:
+                    yield from plain(part.attribute(component, name, positions).to_pylist())
+
+    # ------------------------------------------------------------ the search
+
+    def _affordable(self, parts: Iterator[P], most: int) -> Iterator[P]:
+        """The parts, if they do not have more matches than may be looked at."""
+        asked = 0 if self._among is None else self._among.count(0)
+        if asked > min(most, HOPELESS):
+            raise BudgetError(
+                f"{digits(asked)} matches would have to be looked at one by one, more than"
+                f" {min(most, HOPELESS):,}, since {self.reasons[0]}: narrow the query, or have"
+                ' estimate() of the set, output="compressed", say about how many there are'
+            )
+        seen = 0
+        for part in parts:
+            seen += len(part)
+            if seen > most:
+                raise BudgetError(
+                    f"more than {most:,} matches would have to be looked at one by one, since not"
+                    f" all of the query can be counted with: {self.reasons[0]}; narrow the query,"
+                    " or allow more with budget= or max_matches="
+                )
+            yield part
+
+    def _parts(self) -> Iterator[Found]:
+        for part in self._search():
+            assert isinstance(part, Found), "of events that are held nothing else is found"
+            yield part
+
+    def _search(self) -> Iterator[Part]:
+        held, count = list[Part](), 0
+        for part in self._matches.found():
+            count += len(part)
+            if self._holds and count <= HELD:
+                held.append(part)
+            yield part
+        if self._holds and count <= HELD:
+            self._matches.hold(held)
+
+
+class Gathered:
+    """The collapsed form of matches that are looked at one by one."""
+
+    def __init__(self, levels: int) -> None:
+        self._pairs = [_Pairs() for _ in range(levels)]
+        self._counts: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        """How many events the lists have, about."""
+        return sum(map(len, self._pairs))
+
+    def add(self, part: Found) -> None:
+        """More matches."""
+        counts = self._counts
+        for results in part.results:
+            found = as_bindings(results.positions)
+            for last, number in zip(*np.unique(found.last, return_counts=True), strict=True):
+                counts[int(last)] = counts.get(int(last), 0) + int(number)
+            for level, known in enumerate(self._pairs):
+                events, ends = found.of_level(level)
+                known.add(np.repeat(found.last, ends - begins_of(ends)), events)
+
+    def ends(self) -> Ends:
+        """All final events, in order."""
+        ends = np.array(sorted(self._counts), np.int64)
+        by_end = [self._counts[end] for end in ends.tolist()]
+        return Ends(ends, by_end, tuple(known.lists(ends) for known in self._pairs))
+
+
+class _Pairs:
+    """Final events with the events that their matches hold, each pair once."""
+
+    def __init__(self) -> None:
+        self._pairs = np.empty((2, 0), np.int64)
+        self._new: list[Numbers] = []
+
+    def __len__(self) -> int:
+        return self._pairs.shape[1]
+
+    def add(self, lasts: Numbers, events: Numbers) -> None:
+        """More pairs."""
+        self._new.append(np.stack([lasts, events]))
+        if sum(each.shape[1] for each in self._new) > MANY + len(self):
+            self._merge()
+
+    def _merge(self) -> None:
+        self._pairs = np.unique(np.concatenate([self._pairs, *self._new], axis=1), axis=1)
+        self._new = []
+
+    def lists(self, ends: Numbers) -> Lists:
+        """The events of each final event."""
+        self._merge()
+        cuts = np.searchsorted(self._pairs[0], np.append(ends, np.iinfo(np.int64).max))
+        return Lists(self._pairs[1], np.diff(cuts))

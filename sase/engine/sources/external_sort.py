@@ -1,0 +1,171 @@
+"""Files larger than memory in stream order: sorted pieces on disk, which are then merged."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+from numpy.typing import NDArray
+
+from sase.binding import Schema
+from sase.binding.types import INTEGER
+from sase.engine.columns.gather import unifiable
+from sase.engine.columns.input import opened
+from sase.engine.columns.numbers import number_column
+from sase.engine.columns.order import stream_order
+from sase.engine.columns.projection import read
+from sase.engine.columns.time_column import read_times, time_type
+from sase.engine.plan import EnginePlan
+from sase.engine.sources.dataset import Files
+
+Int64s = NDArray[np.int64]
+TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
+KEYS = (TIME, SEQUENCE, ROW)
+# Bytes of a sorted piece, and rows of what is read of each at once.
+PIECE, ROWS = 1 << 28, 1 << 16
+
+
+def is_sorted(files: Files, schema: Schema) -> bool:
+    """Whether the rows of files come in the order of their time and sequence."""
+    last: tuple[int, int] | None = None
+    names = [schema.time] if schema.seq is None else [schema.time, schema.seq]
+    for _, table in files.batches(names):
+        ts, seq = _keys(table, schema)
+        if stream_order(ts, seq).rows is not None:
+            return False
+        first = int(ts[0]), 0 if seq is None else int(seq[0])
+        if last is not None and first < last:
+            return False
+        last = int(ts[-1]), 0 if seq is None else int(seq[-1])
+    return True
+
+
+def in_order(
+    files: Files, names: list[str], plan: EnginePlan, *, piece: int = PIECE, rows: int = ROWS
+) -> Iterator[tuple[pa.Table, Int64s]]:
+    """The rows of files in stream order, in tables of some thousand, with their numbers."""
+    with tempfile.TemporaryDirectory(prefix="sase-sort-") as folder:
+        paths = [
+            _written(table, Path(folder) / f"{number}.arrow", rows)
+            for number, table in enumerate(_pieces(files, names, plan, piece))
+        ]
+        yield from _merged([_Run(path) for path in paths])
+
+
+def _pieces(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iterator[pa.Table]:
+    """Sorted tables of a bounded size."""
+    parts: list[pa.Table] = []
+    begin = 0
+    for _, table in files.batches(names, plan.named):
+        parts.append(table)
+        if sum(part.nbytes for part in parts) >= most:
+            yield _sorted(_joined(parts), begin, plan.schema)
+            begin += sum(part.num_rows for part in parts)
+            parts = []
+    if parts:
+        yield _sorted(_joined(parts), begin, plan.schema)
+
+
+def _joined(parts: list[pa.Table]) -> pa.Table:
+    """Tables as one whose dictionaries can be made one."""
+    whole = pa.concat_tables(parts)
+    columns = [pa.chunked_array(unifiable(each.chunks), each.type) for each in whole.columns]
+    return pa.Table.from_arrays(columns, schema=whole.schema)
+
+
+def _sorted(table: pa.Table, begin: int, schema: Schema) -> pa.Table:
+    ts, seq = _keys(table, schema)
+    order = stream_order(ts, seq).rows
+    rows = np.arange(begin, begin + len(ts))
+    keys = {TIME: ts, SEQUENCE: np.zeros(len(ts), np.int64) if seq is None else seq, ROW: rows}
+    for name, values in keys.items():
+        table = table.append_column(name, pa.array(values))
+    return table if order is None else table.take(pa.array(order))
+
+
+def _keys(table: pa.Table, schema: Schema) -> tuple[Int64s, Int64s | None]:
+    """What rows are ordered by; bad ones stand anywhere, and the matcher finds them again."""
+    inputs = opened(table)
+    named = [name for name in (schema.time, schema.seq) if name is not None]
+    reading = read(inputs, [{name: table.schema.get_field_index(name) for name in named}])
+    ts = read_times(reading, schema.time, time_type(inputs, schema.time))
+    if schema.seq is None:
+        return ts, None
+    column = number_column(schema.seq, reading.pieces(schema.seq), INTEGER, reading.faults)
+    return ts, column.values
+
+
+def _written(table: pa.Table, path: Path, rows: int) -> Path:
+    whole = table.unify_dictionaries().combine_chunks()
+    with pa.ipc.new_file(path, whole.schema) as writer:
+        writer.write_table(whole, max_chunksize=rows)
+    return path
+
+
+class _Key(NamedTuple):
+    ts: int
+    sequence: int
+    row: int
+
+
+class _Run:
+    """A sorted piece on disk, of which one batch is in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = pa.ipc.open_file(pa.memory_map(str(path)))
+        self._next = 0
+        self.table: pa.Table | None = None
+        self.advance()
+
+    def advance(self) -> None:
+        """Go on to the next batch; `table` is None behind the last."""
+        self.table = None
+        if self._next < self._file.num_record_batches:
+            self.table = pa.Table.from_batches([self._file.get_batch(self._next)])
+            self._next += 1
+            self._keys = [self.table.column(name).to_numpy() for name in KEYS]
+
+    @property
+    def last(self) -> _Key:
+        """The key of the last row in memory."""
+        return _Key(*(int(key[-1]) for key in self._keys))
+
+    def up_to(self, bound: _Key) -> pa.Table:
+        """Take the rows in memory up to a key."""
+        assert self.table is not None
+        begin, end = 0, self.table.num_rows
+        for values, limit in zip(self._keys, bound, strict=True):
+            within = values[begin:end]
+            begin, end = (
+                begin + int(np.searchsorted(within, limit, "left")),
+                begin + int(np.searchsorted(within, limit, "right")),
+            )
+        taken = self.table.slice(0, end)
+        self.table = self.table.slice(end)
+        self._keys = [key[end:] for key in self._keys]
+        return taken
+
+
+def _merged(runs: list[_Run]) -> Iterator[tuple[pa.Table, Int64s]]:
+    """All rows up to the least of the runs' last keys: whatever is still on disk comes later."""
+    while runs:
+        bound = min(run.last for run in runs)
+        parts = [run.up_to(bound) for run in runs]
+        for run in runs:
+            assert run.table is not None
+            if not run.table.num_rows:
+                run.advance()
+        runs = [run for run in runs if run.table is not None]
+        yield _in_order(parts)
+
+
+def _in_order(parts: Iterable[pa.Table]) -> tuple[pa.Table, Int64s]:
+    whole = pa.concat_tables([part for part in parts if part.num_rows])
+    keys = [whole.column(name).to_numpy() for name in KEYS]
+    order = np.lexsort(keys[::-1])
+    return whole.drop_columns(list(KEYS)).take(pa.array(order)), keys[-1][order]

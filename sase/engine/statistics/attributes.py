@@ -1,0 +1,102 @@
+"""The events of each type, and the attributes that a query names among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sase.binding.bound import BoundComponent, EquivalenceTest
+from sase.binding.types import Kind
+from sase.engine.columns import Column
+from sase.engine.statistics.chains import Numbers
+from sase.engine.statistics.distinct import agreeing, distinct, occurrences
+from sase.engine.statistics.population import Population, Tests
+from sase.planning.statistics import AttributeStatistics, TypeStatistics
+
+NUMERIC = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
+STEPS = 10
+# Of how many types the attributes are measured, where a component admits all.
+MOST_TYPES = 20
+
+
+def by_type(population: Population, tests: Tests) -> tuple[TypeStatistics, ...]:
+    """What the scattered rows of a sample say of each type that occurs among them."""
+    sample = population.sample
+    names, codes = sample.events.type_names, sample.events.types[: sample.scattered]
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    wanted = _wanted(population.components, names, counts)
+    measuring = _Attributes(population, tests)
+    return tuple(
+        TypeStatistics(
+            names[code],
+            round(int(counts[code]) / sample.part),
+            tuple(measuring.of(code)) if code in wanted else (),
+        )
+        for code in np.flatnonzero(counts).tolist()
+    )
+
+
+def _wanted(
+    components: Sequence[BoundComponent], names: Sequence[str], counts: Numbers
+) -> set[int]:
+    """The types of the query's components; of those that admit all, the most frequent."""
+    found: set[int] = set()
+    for component in components:
+        if component.types is None:
+            found.update(np.argsort(-counts, kind="stable")[:MOST_TYPES].tolist())
+        else:
+            found.update(code for code, name in enumerate(names) if name in component.types)
+    return found
+
+
+class _Attributes:
+    """The scattered rows of a population by type, and the codes of their attributes."""
+
+    def __init__(self, population: Population, tests: Tests) -> None:
+        self._population, self._known = population, population.coding.types_known
+        self._events = population.sample.events
+        self._tests = {t.attribute: t for t in tests if t.value is None and not t.attributes}
+        rows = population.scattered
+        types = self._events.types[population.block.places[rows]]
+        # By type and in the order of the sample, so that a type's rows are a slice.
+        order = np.argsort(types, kind="stable")
+        self._rows, self._types = rows[order], types[order]
+
+    def of(self, code: int) -> Iterator[AttributeStatistics]:
+        """The attributes that a type declares."""
+        begin, end = np.searchsorted(self._types, [code, code + 1])
+        name = self._events.type_names[code]
+        known = self._known.codes.get(name, self._known.stranger)
+        for attribute in self._population.plan.attributes:
+            declared = self._known.declare(attribute)
+            has_it = attribute in self._events.columns or (name, attribute) in self._events.by_type
+            if has_it and (declared is None or declared[known]):
+                column = self._events.column(attribute, name)
+                yield self._of(attribute, column, self._rows[begin:end])
+
+    def _of(self, name: str, column: Column, rows: Numbers) -> AttributeStatistics:
+        # Equal where the values are, and negative for NULL.
+        test = self._tests.get(name) or EquivalenceTest(name, None, column.type, ())
+        codes = np.sort(self._population.codes((test,))[rows])
+        nulls = int(np.searchsorted(codes, 0))
+        counts = occurrences(codes[nulls:])
+        return AttributeStatistics(
+            name,
+            nulls / len(codes),
+            distinct(counts, self._population.sample.part),
+            agreeing(counts),
+            _quantiles(column.take(self._population.block.places[rows])),
+        )
+
+
+def _quantiles(column: Column) -> tuple[float, ...]:
+    """The least number, the greatest, and those between at equal steps."""
+    if column.type.kind not in NUMERIC:
+        return ()
+    values = np.sort(column.values if column.valid is None else column.values[column.valid])
+    if not len(values):
+        return ()
+    places = np.linspace(0, len(values) - 1, STEPS + 1).round().astype(np.int64)
+    scale = 10.0 ** (column.type.scale or 0)
+    return tuple((values[places] / scale).tolist())

@@ -1,0 +1,63 @@
+"""Statistics measured on a sample of the events that a query is to run over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sase.binding.bound import EquivalenceTest
+from sase.binding.parts import references
+from sase.engine.columns import Events
+from sase.engine.plan import EnginePlan
+from sase.engine.statistics.agreements import agreements
+from sase.engine.statistics.attributes import by_type
+from sase.engine.statistics.population import Population, conjuncts
+from sase.engine.statistics.sampling import drawn
+from sase.engine.statistics.selectivities import selectivities
+from sase.planning.split import window_of
+from sase.planning.statistics import Admission, Statistics
+
+SAMPLE = 20_000
+
+
+def measured(
+    plan: EnginePlan,
+    events: Events,
+    *,
+    tests: Sequence[EquivalenceTest] | None = None,
+    sample: int = SAMPLE,
+    seed: int = 0,
+) -> Statistics:
+    """Statistics of events as `Matcher.load` gives them, for a query by its basic plan.
+
+    A sample of about so many rows is drawn, all if there are no more; the cost is that of the
+    sample, however many events there are. `tests` are the scan's unless others are given.
+    """
+    if not len(events):
+        return Statistics(0, source="all events")
+    rng = np.random.default_rng(seed)
+    tests = plan.scan.tests if tests is None else tuple(tests)
+    named = (each.attribute for c in conjuncts(plan) for each in references(c.condition))
+    texts = {name for name in named if name is not None}
+    rows = drawn(events, window_of(plan.operators), sample, rng, texts)
+    population = Population(plan, rows, tests)
+    return Statistics(
+        rows=len(events),
+        first=int(events.ts[0]),
+        last=int(events.ts[-1]),
+        types=by_type(population, tests),
+        admissions=tuple(_admissions(population)),
+        agreements=tuple(agreements(population, tests, rng)),
+        selectivities=tuple(selectivities(population, tests, rng)),
+        source="all events" if rows.is_all else "a sample",
+        sampled=len(events) if rows.is_all else len(rows.events),
+    )
+
+
+def _admissions(population: Population) -> Iterator[Admission]:
+    """The admission of each component of whose types there are events."""
+    for component in population.components:
+        share = population.admission(component)
+        if share is not None:
+            yield Admission(component.variable, share)

@@ -1,0 +1,235 @@
+"""The rows of a sample that may stand for the components of a query, as the engine sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import (
+    BoundComponent,
+    BoundWindow,
+    Condition,
+    Conjunct,
+    ConjunctClass,
+    EquivalenceTest,
+    Part,
+    When,
+    WindowKind,
+)
+from sase.engine.blocks.builder import Front
+from sase.engine.blocks.dictionary import KnownTypes, PlanCoding
+from sase.engine.blocks.event_buffer import Store
+from sase.engine.expressions import Interner
+from sase.engine.kernels.expressions.checks import UNDECLARED
+from sase.engine.operators.contract import Context, span_of
+from sase.engine.operators.scan_filter import SimpleConditions
+from sase.engine.plan import EnginePlan
+from sase.engine.statistics.chains import Chains, Groups, Mask, Numbers, Rows
+from sase.engine.statistics.sampling import TIMES, Sample
+from sase.planning.nodes import chain
+from sase.planning.split import negations_of, window_of
+
+Tests = tuple[EquivalenceTest, ...]
+
+
+def conjuncts(plan: EnginePlan) -> tuple[Conjunct, ...]:
+    """The conditions of the query, wherever they are decided."""
+    if plan.runs is not None:
+        edges = (edge.conjunct for edge in plan.runs.conditions)
+        positive = [*plan.runs.simple, *plan.runs.early, *edges]
+    else:
+        operators = chain(plan.operators)
+        positive = [c for each in operators for c in getattr(each, "conditions", ())]
+    return (*positive, *(c for each in negations_of(plan.operators) for c in each.conditions))
+
+
+class Population:
+    """The rows with a type of the query, and which of them pass the conditions on one component."""
+
+    def __init__(self, plan: EnginePlan, sample: Sample, tests: Tests) -> None:
+        self.plan, self.sample = plan, sample
+        self.negations, self.conjuncts = negations_of(plan.operators), conjuncts(plan)
+        components = (*plan.positives, *plan.negatives)
+        mentioned = (name for component in components for name in component.types or ())
+        self.coding = PlanCoding(KnownTypes(plan.schema, mentioned), Interner(), streaming=False)
+        store = Store(1 << len(sample.events).bit_length())
+        self.context = Context(
+            plan.schema, plan.options, plan.positives, plan.negatives, self.coding, store
+        )
+        front = Front(components, len(plan.positives), self.coding, (), dense=True)
+        (self.block,) = front.blocks(sample.events, len(sample.events))
+        self._simple = tuple(self._alone(tests))
+        passing = SimpleConditions(self.context, self._simple).states(self.block)
+        self._admitted, self._standing = (
+            {c: (states >> self.context.bit_of(c.index)) & 1 != 0 for c in components}
+            for states in (self.block.states, passing)
+        )
+        self._first = dict(self._of_first_events(passing))
+        self._rows = {False: self._some(is_local=False), True: self._some(is_local=True)}
+        places = self.block.places
+        is_time = self.window is not None and self.window.kind is WindowKind.TIME
+        self._measures = (sample.events.ts if is_time else sample.positions)[places]
+        self._undeclared: dict[Tests, Mask] = {}
+        self._groups: dict[tuple[Tests, bool], Groups] = {}
+
+    @cached_property
+    def window(self) -> BoundWindow | None:
+        """The window."""
+        return window_of(self.plan.operators)
+
+    @cached_property
+    def components(self) -> tuple[BoundComponent, ...]:
+        """Every component, as they stand in the pattern."""
+        every = (*self.plan.positives, *self.plan.negatives)
+        return tuple(sorted(every, key=lambda component: component.index))
+
+    def _alone(self, tests: Tests) -> Iterator[tuple[int, Condition]]:
+        """The conditions on one component, and the values that tests fix, with the component."""
+        for conjunct in self.conjuncts:
+            # Of a series that is not what is said of several of its events, nor of its first one.
+            is_several = conjunct.kind is ConjunctClass.SEVERAL or conjunct.when is When.FIRST
+            if len(set(conjunct.references)) == 1 and not is_several:
+                yield conjunct.references[0], conjunct.condition
+        for test in tests:
+            if test.value is not None:
+                yield from self.context.values(test, self.components)
+
+    def _of_first_events(self, passing: Numbers) -> Iterator[tuple[Conjunct, Mask]]:
+        """The conditions on the first event of a series, with what passes of all its events."""
+        for conjunct in self.conjuncts:
+            if conjunct.kind is ConjunctClass.SINGLE and conjunct.when is When.FIRST:
+                index = conjunct.references[0]
+                own = SimpleConditions(self.context, [(index, conjunct.condition)])
+                states = own.of(self.block, passing)
+                yield conjunct, (states >> self.context.bit_of(index)) & 1 != 0
+
+    # ------------------------------------------------------------ who may stand for a component
+
+    def admission(self, component: BoundComponent) -> float | None:
+        """The share of scattered rows of its types that pass the conditions on a component."""
+        is_sure = all(index != component.index for index, _ in self._simple)
+        return self._share(self._standing[component], self._admitted[component], is_sure)
+
+    def beginning(self) -> Iterator[tuple[Conjunct, float]]:
+        """The conditions on the first event of a series, with the share of its events that pass."""
+        for conjunct, passing in self._first.items():
+            component = self.context.component(conjunct.references[0])
+            share = self._share(passing, self._standing[component], is_sure=False)
+            if share is not None:
+                yield conjunct, share
+
+    def _share(self, passing: Mask, among: Mask, is_sure: bool) -> float | None:
+        """The share of scattered rows that pass, among some."""
+        seen = int(np.count_nonzero(among[self.scattered]))
+        passed = int(np.count_nonzero(passing[self.scattered]))
+        if not seen:
+            return None
+        if self.sample.is_all or is_sure:
+            return passed / seen
+        # Of a sample half a row more passes, and half a one does not: never 0, never 1.
+        return (passed + 0.5) / (seen + 1)
+
+    def standing(self, component: BoundComponent, part: Part) -> Mask:
+        """Which rows may stand for a component, or for some part of its series."""
+        found: Mask = self._standing[component]
+        for conjunct, passing in self._first.items() if part is Part.FIRST else ():
+            if conjunct.references[0] == component.index:
+                found = found & passing
+        return found
+
+    @property
+    def scattered(self) -> Numbers:
+        """The scattered rows."""
+        return self._rows[False].numbers
+
+    def occurs(self, component: BoundComponent) -> bool:
+        """Whether any scattered row may stand for a component."""
+        return bool(self._standing[component][self.scattered].any())
+
+    def lacks(self, component: BoundComponent, tests: Tests) -> Mask:
+        """Which rows that may stand for a component do not declare an attribute of tests."""
+        lacking: Mask = self._lacking(tests)[self._standing[component]]
+        return lacking
+
+    def _lacking(self, tests: Tests) -> Mask:
+        if tests not in self._undeclared:
+            found = np.zeros(len(self.block), np.bool_)
+            for test in tests:
+                found |= self.codes((test,)) == UNDECLARED
+            self._undeclared[tests] = found
+        return self._undeclared[tests]
+
+    def pooled(self, components: Sequence[BoundComponent], tests: Tests) -> Numbers:
+        """The codes of all scattered rows that may stand for any of some components."""
+        rows = self.scattered
+        stands = np.any([self._standing[each][rows] for each in components], axis=0)
+        codes = self.codes(tests)[rows[stands]]
+        return codes[codes >= 0]
+
+    # ------------------------------------------------------------ codes and chains
+
+    def codes(self, tests: Tests) -> Numbers:
+        """The codes of the rows under all of some tests."""
+        return self.block.codes(self.coding.key(tests))
+
+    @property
+    def has_slices(self) -> bool:
+        """Whether there is a window in which things may be local."""
+        return len(self.sample.sizes) > 1
+
+    @property
+    def slices(self) -> int:
+        """How many slices there are, the scattered rows counted as one."""
+        return len(self.sample.sizes)
+
+    def within_window(self, rows: Numbers) -> NDArray[np.float64]:
+        """What each of some chains that were drawn counts for what is asked of all within a window.
+
+        It is 0 for those that are longer than the window. In slices of several windows the short
+        ones come up more often, since more of their places lie within.
+        """
+        span = span_of(self.window)
+        extents = self._measures[rows[-1]] - self._measures[rows[0]]
+        return np.where(extents <= span, (span + 1.0) / (TIMES * span + 1.0 - extents), 0.0)
+
+    def chains(
+        self, components: Sequence[BoundComponent], tests: Tests, *, is_local: bool
+    ) -> Chains:
+        """Chains of components that agree, in slices or of scattered rows."""
+        standing = [self._standing[each] for each in components]
+        return Chains(self.groups(tests, is_local=is_local), standing)
+
+    def all_chains(
+        self, components: Sequence[BoundComponent], tests: Tests, *, is_local: bool
+    ) -> Chains:
+        """Chains of components that could agree: their types declare what the tests are on."""
+        rows = self._rows[is_local]
+        declares = ~self._lacking(tests)[rows.numbers]
+        if declares.all():
+            return self.chains(components, (), is_local=is_local)
+        rows = rows.among(declares)
+        return Chains(Groups(rows, rows.slices), [self._standing[each] for each in components])
+
+    def groups(self, tests: Tests, *, is_local: bool) -> Groups:
+        """The rows of slices, or the scattered ones, by what tests are on."""
+        key = (tests, is_local)
+        if key not in self._groups:
+            self._groups[key] = self._grouped(tests, self._rows[is_local])
+        return self._groups[key]
+
+    def _grouped(self, tests: Tests, rows: Rows) -> Groups:
+        if not tests:
+            return Groups(rows, rows.slices)
+        codes = self.codes(tests)[rows.numbers]
+        rows, codes = rows.among(codes >= 0), codes[codes >= 0]
+        return Groups(rows, rows.slices * (int(codes.max(initial=0)) + 1) + codes)
+
+    def _some(self, *, is_local: bool) -> Rows:
+        slices = self.sample.slices[self.block.places]
+        numbers = np.flatnonzero((slices > 0) == is_local)
+        slices, shares, weights = slices[numbers], self.sample.shares, self.sample.weights
+        ties = self.sample.ties[self.block.places[numbers]]
+        return Rows(numbers, slices, ties, shares[slices], weights[slices])

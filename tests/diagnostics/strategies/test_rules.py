@@ -1,0 +1,123 @@
+"""The reasons are complete: a strategy has a match if and only if nothing speaks against it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from sase.api.comparing import STRATEGIES, under
+from sase.api.compiling import compiled
+from sase.api.given import readable
+from sase.diagnostics.strategies.reasons import reasons, rows_text
+from sase.diagnostics.strategies.strategy_rules import Kept, Rules, Run
+from sase.engine.pipeline.batch import held
+from sase.lang.ast import Strategy, StrategyName
+from sase.lang.parser import parse_query
+from tests import naive
+
+STRICT, PARTITION, NEXT, ANY = STRATEGIES
+WIDE = None
+BY_TYPE = {"A": ["id", "v", "name", "f"], "B": ["id", "v"], "C": ["v", "f"]}
+
+QUERIES = [
+    ("EVENT SEQ(A a, B b) WHERE [id]", WIDE),
+    ("EVENT SEQ(A a, B b) WHERE [id] AND a.v < b.v WITHIN 6", WIDE),
+    ("EVENT SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].v > b[i-1].v", WIDE),
+    ("EVENT SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].v >= avg(b[..i-1].v) WITHIN 8", WIDE),
+    ("EVENT SEQ(A+ a[], B b) WHERE [id] AND a[i].v <= a[1].v AND b.f * 2 > sum(a[].f)", WIDE),
+    ("EVENT SEQ(A a, B? b, C* c[]) WHERE [id] AND b.v < a.v AND c[i].f > b.v / 2", WIDE),
+    ("EVENT SEQ(A+ a[], B+ b[]) WHERE [id] AND a[i].v < b[i].v AND b.len <= 2", WIDE),
+    ("EVENT SEQ(A{2,3} a[], ANY b) WHERE [id] AND max(a[..i].v) < b.v WITHIN 7 EVENTS", WIDE),
+    ("EVENT SEQ(A a, B+ b[]) WHERE [id = 1] AND (stddev(b[..i].f) < 2 OR b[i].v > 0)", WIDE),
+    ("EVENT SEQ(A a, B+ b[]) WHERE [id] AND b[i].name LIKE 'x%' WITHIN 4 EVENTS PER PARTITION",
+     WIDE),
+    ("EVENT SEQ(A a, ANY(B, C)+ b[]) WHERE [id] AND (b[i].f > 0 OR last(b[..i].v) IN (1, 2))",
+     BY_TYPE),
+    ("EVENT SEQ(A a, !(B x), ANY+ b[], C c) WHERE [id] AND min(b[..i].v) IS NOT NULL", BY_TYPE),
+    ("EVENT SEQ(A+ a[], C c) WHERE [id, v] AND count(a[..i-1].f) BETWEEN 0 AND a[i].f + 1",
+     BY_TYPE),
+]  # fmt: skip
+
+
+def stream(random: Random, types: Any) -> list[dict[str, Any]]:
+    """A few events, with ties and NULLs; what a type does not declare it does not have."""
+    rows, now = [], 0
+    for _ in range(random.randint(4, 9)):
+        now += random.choice((0, 1, 1, 2))
+        row = {
+            "ts": now,
+            "type": random.choice("AABBBCC"),
+            "id": random.choice((1, 1, 1, 2, None)),
+            "v": random.choice((0, 1, 2, 3, None)),
+            "f": random.choice((-1.5, 0.0, 0.5, 2.0, None)),
+            "name": random.choice(("x", "xy", "z", None)),
+        }
+        kept = None if types is None else {"ts", "type", *types[row["type"]]}
+        rows.append(
+            {name: value if kept is None or name in kept else None for name, value in row.items()}
+        )
+    return rows
+
+
+def rules_of(query: str, rows: list[dict[str, Any]], types: Any) -> Rules:
+    """The rules for a query and rows."""
+    inputs = readable(rows, "ts", keeps_rows=False)
+    columns: dict[str, Any] = {"time": "ts", "type": "type", "seq": None, "types": types}
+    columns["time_unit"] = None
+    text = under(parse_query(query), STRICT)
+    known = compiled(
+        text, inputs, params=None, plan="optimized", limit=None, on_bad_row="error", **columns
+    )
+    loaded = held(known.unoptimized, inputs)
+    assert loaded is not None
+    return Rules(known.bound, loaded[1], known.schema)
+
+
+def found(query: str, strategy: StrategyName, rows: Any, types: Any) -> set[Run]:
+    """The matches of the naive matcher, by rows; the rows are in the order of time."""
+    tree = replace(parse_query(query), strategy=Strategy(strategy))
+    return {match.events for match in naive.match(tree, rows, types=types)}
+
+
+def test_a_strategy_has_a_match_if_nothing_speaks_against_it() -> None:
+    """On random streams, for every match that skip till any match has."""
+    random, seen = Random(1), Counter[tuple[StrategyName, bool]]()
+    for query, types in QUERIES * 20:
+        rows = stream(random, types)
+        sets = {strategy: found(query, strategy, rows, types) for strategy in STRATEGIES}
+        rules = rules_of(query, rows, types) if sets[ANY] else None
+        for match in sorted(sets[ANY])[:200]:
+            assert rules is not None
+            for strategy in STRATEGIES:
+                kept = rules.kept(strategy, match)
+                is_there = match in sets[strategy]
+                assert (not kept) == is_there, (query, strategy, match, rows, kept)
+                seen[strategy, is_there] += 1
+    assert all(seen[strategy, False] > 50 for strategy in (STRICT, PARTITION, NEXT)), seen
+    assert all(seen[strategy, True] > 25 for strategy in STRATEGIES), seen
+
+
+def test_sentences() -> None:
+    """One for each sort of events, with the rows that it is about."""
+    kept = [Kept(3), Kept(4)]
+
+    def said(strategy: StrategyName, *some: Kept) -> tuple[str, ...]:
+        return reasons(strategy, some, lambda p: p * 10, lambda p: "AB"[p % 2], "[id]")
+
+    assert said(STRICT, *kept) == ("not contiguous: rows 30 and 40 lie between",)
+    assert said(STRICT, kept[0]) == ("not contiguous: row 30 lies between",)
+    assert said(PARTITION, *kept) == (
+        "skips rows 30 and 40, which are of the same partition [id]:"
+        " partition contiguity does not allow it",
+    )
+    assert said(NEXT, Kept(2, "b", True), Kept(4, "b"), Kept(6, "b"), Kept(7, "b")) == (
+        "skips row 20, an A that could begin b: skip till next match must take it",
+        "skips rows 40 and 60, each an A that b could have taken:"
+        " skip till next match must take it",
+        "skips row 70, a B that b could have taken: skip till next match must take it",
+    )
+    assert said(ANY) == ()
+    assert rows_text([1, 2, 3, 4, 5, 6]) == "rows 1, 2, 3, 4, 5 and 1 other"
+    assert rows_text(list(range(1000, 1008))).endswith("1,004 and 3 others")

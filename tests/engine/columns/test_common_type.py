@@ -1,0 +1,42 @@
+"""Columns of one name in the tables of several types: the type in which results show them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import permutations
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine.columns.data_types import common_type
+
+LARGEST = {
+    pa.int8(): 127,
+    pa.int16(): -(2**15),
+    pa.int32(): 2**31 - 1,
+    pa.int64(): -(2**63),
+    pa.decimal128(10, 2): Decimal("12345678.25"),
+    pa.decimal128(18, 0): Decimal(10**18 - 1),
+    pa.decimal128(5, 5): Decimal("0.12345"),
+    pa.decimal128(38, 25): Decimal("1234567890123.5"),
+}
+
+
+@pytest.mark.parametrize("kinds", [*permutations(LARGEST, 2)])
+def test_integers_and_decimals_have_room_beside_each_other(
+    kinds: tuple[pa.DataType, pa.DataType],
+) -> None:
+    found = common_type(kinds)
+    assert found is not None
+    for kind in kinds:
+        assert pa.array([LARGEST[kind]], kind).cast(found).to_pylist() == [LARGEST[kind]]
+
+
+def test_a_match_shows_the_integers_of_one_type_beside_the_decimals_of_another() -> None:
+    tables = {
+        "A": pa.table({"ts": [1], "v": pa.array([Decimal("1.50")], pa.decimal128(10, 2))}),
+        "B": pa.table({"ts": [2], "v": [2**63 - 1]}),
+    }
+    found = sase.match("EVENT ANY(A, B) a", tables).to_pylist()
+    assert [row["a"]["v"] for row in found] == [Decimal("1.50"), 2**63 - 1]

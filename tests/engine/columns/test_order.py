@@ -1,0 +1,89 @@
+"""Stream order: sorted only where it is needed, stable, and simultaneous events have one rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sase.engine.columns import order
+from sase.engine.columns.order import looked_at, sorted_rows, stream_order
+
+KEYS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40)
+
+
+def expected(keys: list[Any]) -> tuple[list[int] | None, list[int] | None]:
+    rows = sorted(range(len(keys)), key=keys.__getitem__)
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    tie = [ranks[keys[row]] for row in rows]
+    is_sorted, are_distinct = rows == list(range(len(rows))), len(ranks) == len(keys)
+    return None if is_sorted else rows, None if are_distinct else tie
+
+
+def found(ts: list[int], seq: list[int] | None) -> tuple[list[int] | None, list[int] | None]:
+    rows, tie = stream_order(
+        np.array(ts, np.int64), None if seq is None else np.array(seq, np.int64)
+    )
+    return None if rows is None else rows.tolist(), None if tie is None else tie.tolist()
+
+
+LOWS = st.sampled_from([0, -(2**63), 2**63 - 7])
+
+
+@given(KEYS, st.booleans(), LOWS)
+def test_a_plain_sort(keys: list[tuple[int, int]], is_sorted: bool, low: int) -> None:
+    """By time alone and with a sequence number, near both ends of int64."""
+    given_keys = [(time + low, seq) for time, seq in (sorted(keys) if is_sorted else keys)]
+    ts, seqs = [time for time, _ in given_keys], [seq for _, seq in given_keys]
+    assert found(ts, None) == expected(ts)
+    assert found(ts, seqs) == expected(given_keys)
+
+
+@pytest.mark.parametrize("steps_back", [1, 10**6])
+@given(st.lists(st.integers(0, 20), min_size=1), LOWS.map(lambda low: low - 14 if low > 0 else low))
+def test_both_ways_of_sorting(steps_back: int, times: list[int], low: int) -> None:
+    """Merging runs, and sorting times with their rows packed into them."""
+    ts = np.array(times, np.int64) + low
+    rows = sorted(range(len(times)), key=times.__getitem__)
+    assert sorted_rows(ts, steps_back).tolist() == rows
+
+
+def test_times_too_far_apart_to_be_packed() -> None:
+    rng = np.random.default_rng(1)
+    ts = rng.integers(-(2**63), 2**63 - 1, 5000)
+    rows, tie = stream_order(ts, None)
+    assert rows is not None
+    assert tie is None
+    assert (rows == np.argsort(ts, kind="stable")).all()
+
+
+def test_many_runs() -> None:
+    ts = np.random.default_rng(1).integers(0, 3000, 5000)
+    rows, _ = stream_order(ts, None)
+    assert rows is not None
+    assert (rows == np.argsort(ts, kind="stable")).all()
+
+
+def test_sorted_and_distinct_is_as_it_was() -> None:
+    assert found([], None) == found([1], None) == found([1, 2], None) == (None, None)
+    assert found([1, 1], [1, 2]) == (None, None)
+    assert found([1, 1], None) == (None, [0, 0])
+
+
+@given(st.integers(1, 4), st.integers(0, 20), st.integers(0, 19))
+def test_times_are_compared_across_pieces(piece: int, count: int, back: int) -> None:
+    """At whichever place of whichever piece one does not rise."""
+    times = list(range(count))
+    if back < count:
+        times[back] -= 1
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(order, "PIECE", piece)
+        patched.setattr(order, "MANY", piece)
+        patched.setattr(order, "ENOUGH", piece)
+        assert found(times, None) == expected(times)
+        for threads in (1, 3):
+            with looked_at(np.array(times, np.int64), threads) as is_rising:
+                assert is_rising() == (times == sorted(set(times)))

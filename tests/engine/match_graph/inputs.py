@@ -1,0 +1,69 @@
+"""Small random inputs: overlapping bits, ties, windows, bounds, optional components, edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from sase.engine.match_graph import Binding, Candidates, Edge, Levels, MatchSet
+from tests.engine.match_graph import brute
+
+BOUNDS = [(1, 1), (1, None), (1, None), (0, 1), (0, None), (2, 2), (2, None), (3, None), (1, 3),
+          (0, 2), (2, 3)]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    levels: Levels
+    partitions: list[Candidates]
+    span: int | None
+    values: list[list[float | None]]
+
+    @property
+    def set(self) -> MatchSet:
+        return MatchSet.over(self.levels, self.partitions, self.span)
+
+    @cached_property
+    def bindings(self) -> list[Binding]:
+        return brute.bindings(self.levels, self.partitions, self.span)
+
+
+@cache
+def random_input(seed: int) -> Input:
+    random = np.random.default_rng(seed)
+    count = int(random.integers(1, 4))
+    bounds = [BOUNDS[each] for each in random.integers(0, len(BOUNDS), count)]
+    levels = Levels(tuple(least for least, _ in bounds), tuple(most for _, most in bounds))
+    sizes = random.integers(3, 9, int(random.integers(1, 4)))
+    owners = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    with_edges = random.random() < 0.5
+    ties = np.cumsum(random.random(len(owners)) < 0.7)
+    ranked = random.random() < 0.5
+    partitions = []
+    for owner in range(len(sizes)):
+        positions = np.flatnonzero(owners == owner)
+        measures = positions if ranked else ties[positions]
+        begins, takes = (bits(random, len(positions), count) for _ in range(2))
+        tested = with_edges and random.random() < 0.8
+        edge = random_edge(random, len(positions), count) if tested else None
+        partitions.append(Candidates(positions, ties[positions], measures, begins, takes, edge))
+    span = None if random.random() < 0.4 else int(random.integers(1, len(owners) + 1))
+    values = [random_values(random, len(each), bool(seed % 2)) for each in partitions]
+    return Input(levels, partitions, span, values)
+
+
+def bits(random: np.random.Generator, size: int, count: int):
+    flags = random.random((size, count)) < random.choice([0.6, 0.8, 1.0])
+    return (flags << np.arange(count)).sum(axis=1).astype(np.int64)
+
+
+def random_edge(random: np.random.Generator, size: int, count: int) -> Edge:
+    holds = random.random((size, count, size, count)) < 0.8
+    return lambda earlier, one, later, other: holds[earlier, one, later, other]
+
+
+def random_values(random: np.random.Generator, size: int, whole: bool) -> list[float | None]:
+    numbers = random.integers(-50, 50, size) if whole else random.normal(0, 10, size).round(3)
+    return [None if random.random() < 0.15 else number for number in numbers.tolist()]

@@ -1,0 +1,28 @@
+"""Pattern and events for which the numbers are known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sase.engine.match_graph import Candidates, Edge, Levels, MatchSet
+
+SERIES = Levels((1,), (None,))
+ENCLOSED = Levels((1, 1, 1), (1, None, 1))
+
+
+def events(begins: list[int], takes: list[int], edge: Edge | None = None) -> Candidates:
+    """Events that follow each other, with the components that they may begin and go on."""
+    places = np.arange(len(begins), dtype=np.int64)
+    begin, take = np.array(begins, np.int64), np.array(takes, np.int64)
+    return Candidates(places, places, places, begin, take, edge)
+
+
+def series(size: int, span: int | None = None, edge: Edge | None = None) -> MatchSet:
+    """One Kleene component over events that all fit: 2^size - 1 matches without a window."""
+    return MatchSet.over(SERIES, [events([1] * size, [1] * size, edge)], span)
+
+
+def enclosed(size: int) -> MatchSet:
+    """A, `size` events of B, C, for SEQ(A a, B+ b[], C c): 2^size - 1 matches."""
+    begins, takes = [1, *[2] * size, 4], [0, *[2] * size, 0]
+    return MatchSet.over(ENCLOSED, [events(begins, takes)])

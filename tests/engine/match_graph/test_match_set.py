@@ -1,0 +1,159 @@
+"""What a match set refuses, estimates and leaves to the caller."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from sase.engine.match_graph import Binding, Candidates, Estimate, Levels, MatchSet, links
+from sase.engine.match_graph.estimate import estimated, wilson
+from sase.errors import BudgetError
+from tests.engine.match_graph.sizes import SERIES, events, series
+
+
+def even(match: Binding) -> bool:
+    return len(match.places) % 2 == 0
+
+
+def test_a_binding_says_the_places_of_its_components():
+    binding = Binding(0, (1, 4, 6, 7), (1, 0, 3))
+    assert [binding.of(level) for level in range(3)] == [(1,), (), (4, 6, 7)]
+
+
+def test_paths_are_counted_until_finished_matches_are_tested():
+    assert series(5).counts_paths
+    assert not series(5).where(even).counts_paths
+
+
+def test_tests_add_up():
+    both = series(6).where(even).where(lambda match: match.places[0] == 0)
+    assert list(both) == [m for m in series(6) if even(m) and m.places[0] == 0]
+
+
+def test_looking_at_single_matches_has_a_budget():
+    tested = series(10).where(even)
+    assert tested.count(budget=1_023) == 511
+    message = "more than 1,022 matches would have to be looked at one by one.*estimate()"
+    for method in (tested.count, lambda budget: list(tested.counts_by_end(budget)),
+                   lambda budget: list(tested.collapsed(budget)),
+                   lambda budget: tested.aggregate("count", 0, [[1] * 10], budget)):  # fmt: skip
+        with pytest.raises(BudgetError, match=message):
+            method(1_022)
+
+
+def test_estimates_bound_the_number():
+    found = series(50).where(even).estimate(samples=2_000, seed=7)
+    assert found.low < 2**49 - 1 < found.high <= found.most == 2**50 - 1
+    assert found.samples == 2_000
+    assert found.high - found.low < found.most * 0.05
+    assert found == series(50).where(even).estimate(samples=2_000, seed=7)
+
+
+def test_an_estimate_of_what_is_counted_is_the_count():
+    assert series(4).estimate() == Estimate(15, 15, 15, 15, 0, 0)
+    assert series(0).where(even).estimate() == Estimate(0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("accepted", [0, 1, 50, 99, 100])
+def test_bounds_hold_the_estimate(accepted):
+    low, high = wilson(100, accepted)
+    assert 0 <= low <= accepted / 100 <= high <= 1
+    found = estimated(10**40, 100, accepted)
+    assert 0 <= found.low <= found.count == 10**38 * accepted <= found.high <= 10**40
+
+
+def test_wilson_is_the_interval_of_the_books():
+    assert wilson(10, 2) == pytest.approx((0.0567, 0.5098), abs=1e-4)
+
+
+def test_the_order_is_that_of_the_language():
+    """Of two cuts of the same events the one with the shorter last component comes first."""
+    two = MatchSet.over(Levels((1, 1), (None, None)), [events([3] * 3, [3] * 3)])
+    assert [(match.places, match.lengths) for match in two] == [
+        ((0, 1), (1, 1)),
+        ((1, 2), (1, 1)),
+        ((0, 1, 2), (2, 1)),
+        ((0, 1, 2), (1, 2)),
+        ((0, 2), (1, 1)),
+    ]
+
+
+def test_partitions_are_merged_by_the_last_event():
+    columns = [np.array([0, 3]), np.array([1, 2])]
+    ones = np.ones(2, np.int64)
+    partitions = [Candidates(column, column, column, ones, ones) for column in columns]
+    found = [(m.partition, m.places) for m in MatchSet.over(SERIES, partitions)]
+    assert found == [(0, (0,)), (1, (0,)), (1, (1,)), (1, (0, 1)), (0, (1,)), (0, (0, 1))]
+
+
+def test_matches_are_made_as_they_are_asked_for():
+    seen = []
+    tested = series(200).where(lambda match: not seen.append(match))
+    assert len(list(islice(tested, 5))) == 5
+    assert len(seen) == 5
+
+
+def test_infinities_and_nan():
+    inf, nan = math.inf, math.nan
+    for matches in (series(3), series(3).where(lambda match: True)):
+
+        def of(function, *values, matches=matches):
+            return matches.aggregate(function, 0, [np.array(values)])
+
+        assert of("sum", 1.0, inf, 2.0) == inf
+        assert of("avg", 1.0, -inf, 2.0) == -inf
+        assert of("sum", inf, -inf, 2.0) is None
+        assert of("min", inf, nan, 2.0) == 2.0
+        assert of("count", inf, nan, 2.0) == 8
+        assert of("max", nan, nan, nan) is None
+        assert of("sum", 1e308, 1e308, 0.0) == inf
+
+
+def test_sums_of_floats_are_rounded_once():
+    """Added up one after the other 0.1 gives another number."""
+    values = [[0.1] * 12]
+    held = 12 * 2**11
+    assert series(12).aggregate("sum", 0, values) == float(held * 0.1)
+    assert series(12).aggregate("sum", 0, [[1e300, 1.0, -1e300, *[0.0] * 9]]) == 2**11
+
+
+def test_values_are_given_for_every_place():
+    with pytest.raises(ValueError, match="a value for each place of each partition"):
+        series(3).aggregate("sum", 0, [[1, 2]])
+
+
+def test_too_many_neighbours_are_refused(monkeypatch):
+    monkeypatch.setattr(links, "ARCS", 40)
+    with pytest.raises(BudgetError, match="more than 40 pairs of events may be neighbours"):
+        series(10, edge=lambda earlier, *_: earlier >= 0).count()
+    assert series(9, edge=lambda earlier, *_: earlier >= 0).count() == 511
+
+
+def test_a_span_reaches_below_the_least_measure():
+    least = np.iinfo(np.int64).min
+    measures = np.array([least, least + 5, 7])
+    ones, places = np.ones(3, np.int64), np.arange(3)
+    candidates = Candidates(places, places, measures, ones, ones)
+    assert MatchSet.over(SERIES, [candidates], span=5).count() == 4
+
+
+@pytest.mark.parametrize(
+    "bounds", [((), ()), ((1,), (1, 1)), ((2,), (1,)), ((-1,), (1,)), ((0,), (0,))]
+)
+def test_wrong_bounds_are_refused(bounds):
+    with pytest.raises(ValueError, match="component"):
+        Levels(*bounds)
+
+
+@pytest.mark.parametrize(
+    ("positions", "ties", "measures"),
+    [([0, 0], [0, 0], [0, 0]), ([0, 1], [1, 0], [0, 0]), ([0, 1], [0, 0], [1, 0]),
+     ([0, 1], [0], [0, 0]), ([0.0, 1.0], [0, 0], [0, 0])],
+)  # fmt: skip
+def test_wrong_columns_are_refused(positions, ties, measures):
+    ones = np.ones(2, np.int64)
+    with pytest.raises(ValueError, match="candidates|ties"):
+        Candidates(np.array(positions), np.array(ties), np.array(measures), ones, ones)

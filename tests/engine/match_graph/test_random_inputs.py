@@ -1,0 +1,106 @@
+"""Everything a match set says is what the list of all its matches says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import groupby
+
+import pytest
+
+from sase.engine.match_graph import Binding, EndCount, EndLists
+from tests.engine.match_graph.inputs import Input, random_input
+
+SEEDS = range(400)
+BLOCKS = [SEEDS[start : start + 40] for start in SEEDS[::40]]
+FUNCTIONS = ("count", "sum", "min", "max", "avg")
+
+
+def odd(binding: Binding) -> bool:
+    """A test of a finished match that no test of neighbours can stand for."""
+    return (sum(binding.places) + 2 * binding.lengths[0] + binding.partition) % 3 != 0
+
+
+def by_end(given: Input, bindings: list[Binding]) -> list[tuple[EndCount, EndLists]]:
+    found = []
+    for (partition, place), group in groupby(bindings, lambda b: (b.partition, b.places[-1])):
+        matches = list(group)
+        where = partition, place, int(given.partitions[partition].positions[place])
+        lists = tuple(
+            sorted({place for each in matches for place in each.of(level)})
+            for level in range(len(given.levels))
+        )
+        found.append((EndCount(*where, len(matches)), EndLists(*where, lists)))
+    return found
+
+
+def aggregate(given: Input, bindings: list[Binding], function: str, level: int):
+    numbers = [given.values[b.partition][place] for b in bindings for place in b.of(level)]
+    kept = [number for number in numbers if number is not None]
+    if function == "count":
+        return len(kept)
+    if not kept:
+        return None
+    if function in ("min", "max"):
+        return min(kept) if function == "min" else max(kept)
+    total = sum(map(Fraction, kept))
+    if function == "avg":
+        return float(total / len(kept))
+    return int(total) if all(isinstance(each, int) for each in kept) else float(total)
+
+
+@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"from {seeds[0]}")
+def test_all_answers_are_those_of_the_list(numbers, seeds):
+    for seed in seeds:
+        given = random_input(seed)
+        matches, expected = given.set, given.bindings
+        assert list(matches) == expected, seed
+        assert matches.count() == len(expected), seed
+        ends = by_end(given, expected)
+        assert list(matches.counts_by_end()) == [count for count, _ in ends], seed
+        assert list(matches.collapsed()) == [lists for _, lists in ends], seed
+        for function in FUNCTIONS:
+            for level in range(len(given.levels)):
+                found = matches.aggregate(function, level, given.values)
+                assert found == aggregate(given, expected, function, level), (seed, function)
+                assert type(found) is type(aggregate(given, expected, function, level)), seed
+
+
+@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"from {seeds[0]}")
+def test_a_restricted_set_answers_by_its_list(seeds):
+    for seed in seeds:
+        given = random_input(seed)
+        matches, expected = given.set.where(odd), list(filter(odd, given.bindings))
+        assert list(matches) == expected, seed
+        assert matches.count() == len(expected), seed
+        ends = by_end(given, expected)
+        assert list(matches.counts_by_end()) == [count for count, _ in ends], seed
+        assert list(matches.collapsed()) == [lists for _, lists in ends], seed
+        assert matches.first(3) == expected[:3], seed
+        for function in FUNCTIONS:
+            found = matches.aggregate(function, 0, given.values)
+            assert found == aggregate(given, expected, function, 0), (seed, function)
+
+
+@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"from {seeds[0]}")
+def test_samples_reach_every_match_and_nothing_else(numbers, seeds):
+    for seed in seeds:
+        given = random_input(seed)
+        expected = given.bindings
+        if 0 < len(expected) <= 60:
+            sample = given.set.sample(20 * len(expected), seed)
+            assert set(sample) == set(expected), seed
+            assert sample == given.set.sample(20 * len(expected), seed), seed
+            assert max(Counter(sample).values()) < 60, seed
+
+
+def test_the_inputs_have_what_matters():
+    """Most have matches, many of them several cuts of the same events, ties and windows."""
+    inputs = [random_input(seed) for seed in SEEDS]
+    lists = [given.bindings for given in inputs]
+    assert sum(map(bool, lists)) > 0.7 * len(SEEDS)
+    assert max(map(len, lists)) > 500
+    cut = [len({(b.partition, b.places) for b in found}) < len(found) for found in lists]
+    assert sum(cut) > 0.25 * len(SEEDS)
+    assert sum(given.span is not None for given in inputs) > 0.5 * len(SEEDS)
+    assert sum(given.partitions[0].edge is not None for given in inputs) > 0.3 * len(SEEDS)

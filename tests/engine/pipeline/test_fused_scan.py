@@ -1,0 +1,268 @@
+"""Events that are swept, against the same ones that go block by block."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine.kernels.jit.clock import NO_CLOCK
+from sase.engine.kernels.scan.fused_scan import CODES
+from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.options import Options
+from sase.engine.pipeline.analyze import analyzed
+from sase.engine.pipeline.fused import scan
+from sase.engine.pipeline.fused.scan import Sweep
+from tests.engine.pipeline.unswept import unswept
+
+TYPES = ["A", "B", "C", "D"]
+QUERIES = [
+    "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9",
+    "EVENT SEQ(A a, B b, C c) WHERE [id, k] WITHIN 40 EVENTS",
+    "EVENT SEQ(A a, !(C x), B b) WHERE [id] WITHIN 12",
+    "EVENT SEQ(!(C x), A a, ANY(B, D) b) WHERE [id, name] WITHIN 7",
+    "EVENT SEQ(A a, A b, ANY(A, B) c) WHERE [name] WITHIN 6 INCLUSIVE",
+    "EVENT SEQ(A a, B b) WITHIN 4",
+    "EVENT ANY(A, B) a",
+    "EVENT SEQ(A a, B b) WHERE [id]",
+]
+WHOLE = [pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.uint32(), pa.int64()]
+
+
+def stream(random: Random, count: int, ties: float) -> pa.Table:
+    """Events in the order of time, with few keys, some of them far from the others."""
+    steps = [0 if random.random() < ties else random.choice([1, 1, 2]) for _ in range(count)]
+    key = random.choice(WHOLE)
+    far = [] if key.bit_width == 8 else [30_000]
+    ids = [random.choice([*[0, 1, 2, 3, 5] * count, *far]) for _ in range(count)]
+    types = random.choices(TYPES, [4, 4, 1, 1], k=count)
+    columns = {
+        "ts": pa.array(np.cumsum(steps), pa.int64()),
+        "type": pa.array(types).dictionary_encode(),
+        "id": pa.array(ids, key),
+        "k": pa.array([random.randrange(2) for _ in range(count)], pa.int16()),
+        "name": pa.array([random.choice("xy") for _ in range(count)]),
+    }
+    return pa.table(columns)
+
+
+@pytest.fixture
+def swept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Of the events of each piece how many there were, and how many were swept."""
+    over, found = Sweep.over, list[tuple[int, int]]()
+
+    def watched(self: Sweep, events: Any) -> Any:
+        reached = yield from over(self, events)
+        found.append((len(events), reached))
+        return reached
+
+    monkeypatch.setattr(Sweep, "over", watched)
+    return found
+
+
+def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any]:
+    """The rows of a run, and what was counted, but for what depends on how many come at a time."""
+    matches = plan.run(events, **how)
+    counted = [
+        (operator, {key: value for key, value in each.items() if not key.startswith("most_")})
+        for operator, each in matches.report.counters
+    ]
+    return [tuple(row.values()) for row in matches.rows.to_pylist()], counted
+
+
+@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("text", QUERIES)
+def test_it_finds_and_counts_what_blocks_do(
+    text: str, seed: int, swept: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same order, however many are gone through at a time, and in threads."""
+    random = Random(seed)
+    events = stream(random, 400, random.choice([0, 0.2]))
+    sizes = Options(
+        block=random.choice([1, 5, 64, 200]), chunk=random.choice([1, 3, 64]),
+        stack=random.choice([1, 4, 64]), analyze=random.random() < 0.5,
+    )  # fmt: skip
+    plan = replace(sase.compile(text, events), options=sizes)
+    # What is dropped early is not counted as forbidden: as many are dropped as after a block.
+    most = 1000 if sizes.block > 5 else random.choice([1, 50, 1000])
+    monkeypatch.setattr(scan, "MOST", most)
+    with unswept():
+        expected = found(plan, events, threads=1)
+    assert swept == []
+    assert len(expected[0]) > 3
+    assert found(plan, events, threads=1) == expected
+    assert swept == [(400, 400)]
+    assert found(plan, events, threads=3)[0] == expected[0]
+    assert all(reached == count for count, reached in swept)
+
+
+@pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32()])
+@pytest.mark.parametrize("kinds", ["A", "H", "ABCH", "ACF", "ACEG", "ABCDEFGH", "", "X"])
+def test_types_of_any_codes(kinds: str, index: pa.DataType, swept: list[tuple[int, int]]) -> None:
+    """In some ranges or many, and also where one of the query's types never occurs."""
+    random = Random(len(kinds))
+    codes = pa.array([random.randrange(8) for _ in range(500)], index)
+    types = pa.DictionaryArray.from_arrays(codes, pa.array([*"ABCDEFGH"]))
+    events = pa.table({"ts": range(500), "type": types})
+    among = f"ANY({', '.join(kinds)})" if kinds else "ANY"
+    plan = sase.compile(f"EVENT SEQ({among} a, {among} b) WITHIN 9", events.schema)
+    with unswept():
+        expected = plan.run(events, threads=1).rows
+    assert plan.run(events, threads=1).rows == expected
+    assert swept == [(500, 500)]
+    assert (len(expected) > 40) == (kinds != "X")
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("text", QUERIES)
+def test_streams_of_both(text: str, seed: int, swept: list[tuple[int, int]]) -> None:
+    """Pieces that can be swept and pieces with NULLs take turns, through snapshots."""
+    random = Random(seed)
+    events = stream(random, 300, 0.1)
+    absent = pa.array([random.random() < 0.01 for _ in range(300)])
+    ids = pa.compute.if_else(absent, None, events["id"])
+    events = events.set_column(2, "id", ids)
+    plan = replace(sase.compile(text, events), options=Options(block=7, chunk=3, stack=4))
+    matcher, rows, start = plan.open(), list[Any](), 0
+    while start < 300:
+        size = random.randrange(1, 40)
+        # Two chunks, so that a piece does not go straight.
+        part = pa.concat_tables([events.slice(start, 1), events.slice(start + 1, size - 1)])
+        rows += matcher.push(part).rows.to_pylist()
+        start += size
+        if random.random() < 0.3:
+            matcher = plan.restore(matcher.snapshot())
+    rows += matcher.finish().rows.to_pylist()
+    with unswept():
+        expected = plan.run(events, threads=1).rows.to_pylist()
+    assert rows == expected
+    if "[id" in text:
+        assert {count == reached for count, reached in swept if count} == {
+            "name" not in text,
+            False,
+        }
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_the_most_that_were_alive(text: str) -> None:
+    """At the end of each step, what is out of the window by its first event left out."""
+    events = stream(Random(3), 300, 0.1)
+    options = Options(block=1, stack=1, analyze=True)
+    plan = replace(sase.compile(text, events), options=options)
+    most = dict(plan.run(events, threads=1).report.counters)["SequenceScan"]["most_alive"]
+    with unswept():
+        by_block = dict(plan.run(events, threads=1).report.counters)["SequenceScan"]["most_alive"]
+    assert most == by_block
+
+
+def test_the_time_of_each_part(swept: list[tuple[int, int]], monkeypatch: Any) -> None:
+    """By a clock that the kernel reads; where there is none it is blocks that are timed."""
+    events = stream(Random(4), 2000, 0)
+    plan = sase.compile(QUERIES[0], events).engine
+    for has_clock in (True, False):
+        if not has_clock:
+            monkeypatch.setattr(scan, "CLOCK", NO_CLOCK)
+        start = perf_counter_ns()
+        matches, report = analyzed(plan, events, clock=perf_counter_ns)
+        passed = perf_counter_ns() - start
+        names, spent = zip(*report.timings, strict=True)
+        assert names == ("Front", "SequenceScan", "SequenceConstruction", "Transformation")
+        assert min(spent) > 0
+        assert sum(spent) < passed
+        assert len(matches) == len(sase.match(QUERIES[0], events))
+    assert swept[:1] == [(2000, 2000)]
+    assert len(swept) == 3  # and those that were matched
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("least", [0, 100_000, -(2**40)])
+def test_keys_from_anywhere_on(least: int, threads: int, swept: list[tuple[int, int]]) -> None:
+    """The least of all need not be among the first."""
+    ids = least + 40_000 - np.arange(80_000) // 2
+    events = pa.table({"ts": range(80_000), "type": ["A", "B"] * 40_000, "id": ids})
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
+    assert len(plan.run(events, threads=threads)) == 40_000
+    assert all(reached == count for count, reached in swept)
+
+
+def test_the_time_goes_on_where_much_is_found() -> None:
+    """Who watches a run is told of it, and the stacks are no larger than they must be."""
+    events = pa.table({"ts": range(5000), "type": ["A", "B"] * 2500})
+    plan = sase.compile("EVENT SEQ(A a, B b) WITHIN 6", events)
+    plan, told = replace(plan, options=Options(block=100, chunk=8)), list[int]()
+    assert len(plan.run(events, threads=1, watch=told.append)) == 7497
+    assert told == sorted({*told})
+    assert max(np.diff([0, *told])) <= 200
+    assert told[-1] == 5000
+
+
+def test_what_admits_nothing_leaves_nothing_behind() -> None:
+    """Of a negated start it is remembered where it begins in each piece that has such events."""
+    events = pa.table({"ts": range(300), "type": ["D"] * 300, "id": [1] * 300})
+    matcher = sase.compile(QUERIES[2].replace("A a, !(C x)", "!(C x), A a"), events).open()
+    for start in range(0, 300, 3):
+        matcher.push(events.slice(start, 3))
+    assert not matcher._operators[0].stacks._blocks
+
+
+def test_keys_that_come_to_be_far_apart(swept: list[tuple[int, int]]) -> None:
+    """As long as codes can be made of them events are swept; the rest goes block by block."""
+    ids = np.append(np.arange(30_000) // 2, [2**40] * 2).repeat(2)
+    events = pa.table({"ts": range(len(ids)), "type": ["A", "B"] * (len(ids) // 2), "id": ids})
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
+    assert len(plan.run(events, threads=1)) == 15_000 * 3 + 3
+    ((count, reached),) = swept
+    assert count == len(ids)
+    assert reached == (count - 4) // scan.STEP * scan.STEP
+
+
+def test_nothing_is_lost_where_something_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places on the stacks, codes of keys, and room for what is found: each stops the kernel."""
+    lacking, sweeping = set[int](), SequenceScanState.sweep
+
+    def watched(self: SequenceScanState, *arguments: Any) -> Any:
+        found = sweeping(self, *arguments)
+        lacking.add(min(found.lacks, 1))
+        return found
+
+    monkeypatch.setattr(SequenceScanState, "sweep", watched)
+    # The last one is admitted by nothing, and too far from the others for them all to be seen.
+    types, ids = [*["A", "B"] * 100, "C"], [*[i * i for i in range(40)] * 5, 2**40]
+    events = pa.table({"ts": range(201), "type": types, "id": ids})
+    plan = sase.compile("EVENT SEQ(ANY(A, B) a, ANY(A, B) b) WHERE [id]", events)
+    plan = replace(plan, options=Options(block=16, chunk=8, stack=1))
+    assert len(plan.run(events, threads=1)) == 40 * 10
+    assert lacking == {CODES, 0, 1}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "WHERE [id] AND a.k > 0 WITHIN 9", "WHERE [id] AND a.k < b.k WITHIN 9",
+        "WITHIN 9 RETURN a.k AS k", "WITHIN 9 LIMIT 3", "WHERE [id] WITHIN 9 EVENTS PER PARTITION",
+    ],
+)  # fmt: skip
+def test_what_asks_more_is_not_swept(more: str, swept: list[tuple[int, int]]) -> None:
+    events = stream(Random(1), 50, 0)
+    assert len(sase.match(f"EVENT SEQ(A a, B b) {more}", events)) > 0
+    assert swept == []
+
+
+@pytest.mark.parametrize("most", [200, 5_000, 60_000])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_keys_that_grow(most: int, threads: int, swept: list[tuple[int, int]]) -> None:
+    """Of the first ones the range is known; what is beyond is learnt when it comes, and swept."""
+    ids = np.arange(80_000) // 2 * most // 40_000
+    events = pa.table({"ts": range(80_000), "type": ["A", "B"] * 40_000, "id": ids})
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
+    with unswept():
+        expected = plan.run(events, threads=threads).rows
+    assert plan.run(events, threads=threads).rows == expected
+    assert len(expected) > 30_000
+    assert sum(reached for _, reached in swept) >= 80_000

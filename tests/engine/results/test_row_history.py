@@ -1,0 +1,142 @@
+"""What a stream keeps of its input: few pieces, however small the pushes, and the same results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine.options import Options
+from sase.engine.results import row_history
+
+QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 600"
+
+
+@pytest.fixture(autouse=True)
+def larger_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests unite two pieces as soon as there are four."""
+    monkeypatch.setattr(row_history, "MANY", 20)
+    monkeypatch.setattr(row_history, "RUN", 4)
+
+
+def rows(count: int) -> list[dict[str, Any]]:
+    random = Random(1)
+    return [
+        {"ts": ts, "type": random.choice("ABC"), "id": random.randrange(40), "name": f"n{ts}"}
+        for ts in range(count)
+    ]
+
+
+def results(plan: Any, parts: list[Any]) -> tuple[list[dict[str, Any]], int]:
+    """What is found push by push, and the most pieces that there ever were."""
+    matcher, found, most = plan.open(), list[dict[str, Any]](), 0
+    for part in parts:
+        found += matcher.push(part).to_pylist()
+        most = max(most, len(matcher._history.pieces))
+    return found, most
+
+
+def test_single_rows_become_few_pieces() -> None:
+    """And those that the window leaves go, as before."""
+    events = rows(2500)
+    plan = replace(sase.compile(QUERY, events), options=Options(stack=64))
+    found, most = results(plan, [[row] for row in events])
+    assert found == plan.run(events).to_pylist()
+    assert len(found) > 100
+    assert 4 < most <= 20
+    matcher = plan.open()
+    for row in events:
+        matcher.push([row])
+    assert 600 <= sum(len(piece.events) for piece in matcher._history.pieces) < 2000
+
+
+@pytest.mark.parametrize("where", ["[id]", "a.id < b.id"])
+def test_rows_of_no_type_of_the_query_go_too(where: str) -> None:
+    """However rare those are that have one."""
+    events = [{"ts": ts, "type": "ABC"[min(ts % 1000, 2)], "id": ts} for ts in range(4000)]
+    plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 600", events)
+    matcher = replace(plan, options=Options(stack=64)).open()
+    for start in range(0, len(events), 10):
+        matcher.push(events[start : start + 10])
+        assert sum(len(piece.events) for piece in matcher._history.pieces) < 1000
+
+
+def test_batches_with_dictionaries_of_their_own() -> None:
+    events = rows(900)
+    parts = []
+    for start in range(0, len(events), 3):
+        batch = pa.RecordBatch.from_pylist(events[start : start + 3])
+        parts.append(batch.set_column(1, "type", batch["type"].dictionary_encode()))
+    plan = sase.compile(QUERY, parts[0].schema, types=["A", "B", "C"])
+    found, most = results(plan, parts)
+    assert found == plan.run(pa.Table.from_batches(parts)).to_pylist()
+    assert most <= 20
+
+
+def test_batches_whose_dictionaries_hold_null() -> None:
+    """Their events stand side by side in a table of matches."""
+    batches = []
+    for start, names in ((0, ["x", None]), (4, [None, "z", "x"])):
+        columns = {"ts": range(start, start + 4), "type": ["A", "B"] * 2, "id": [1] * 4}
+        codes = pa.array([0, 1, len(names) - 1, None], pa.int8())
+        columns["s"] = pa.DictionaryArray.from_arrays(codes, names)
+        batches.append(pa.RecordBatch.from_pydict(columns))
+    matcher = sase.compile(QUERY, batches[0].schema, types=["A", "B", "C"]).open()
+    first, second = (matcher.push(batch).to_arrow() for batch in batches)
+    assert first.schema == second.schema
+    for found in (first, second):
+        for match in found.to_pylist():
+            for event in (match["a"], match["b"]):
+                assert event["s"] == [r for b in batches for r in b.to_pylist()][event["ts"]]["s"]
+    assert {row["a"]["ts"] for row in second.to_pylist()} == {0, 2, 4, 6}
+
+
+def test_a_column_that_is_empty_or_missing_at_times() -> None:
+    """Its values are where they were."""
+    events = rows(500)
+    for ts, row in enumerate(events):
+        row["x"] = None if ts % 3 else ts
+        if ts % 7 == 0:
+            del row["x"]
+    plan = sase.compile(QUERY, events)
+    found, most = results(plan, [[row] for row in events])
+    assert found == plan.run(events).to_pylist()
+    assert most <= 20
+
+
+def test_columns_that_differ_stay_apart() -> None:
+    """The rest is united around them."""
+    events = [row | {"x": "text" if ts == 50 else ts} for ts, row in enumerate(rows(120))]
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id]", rows(1))
+    matcher = plan.open()
+    for row in events:
+        matcher.push([row])
+    levels = [piece.level for piece in matcher._history.pieces]
+    assert levels.count(None) == row_history.RUN
+    assert len(levels) <= 20
+
+
+def test_rows_that_are_late_or_out_of_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their numbers are those of the stream of pushes."""
+    events = rows(800)
+    random = Random(2)
+    mixed = sorted(events, key=lambda row: row["ts"] + random.randrange(12))
+    plan = sase.compile(QUERY, events, lateness=8)
+
+    def found() -> tuple[list[Any], list[Any]]:
+        matcher, parts = plan.open(), list[Any]()
+        for start in range(0, len(mixed), 2):
+            parts.append(matcher.push(mixed[start : start + 2]))
+        parts.append(matcher.finish())
+        assert matcher.late.num_rows > 0
+        numbers = [row for part in parts for row in part.rows.to_pylist()]
+        return numbers, [row for part in parts for row in part.to_pylist()]
+
+    united = found()
+    assert all(mixed[row["b"]]["type"] == "B" for row in united[0])
+    monkeypatch.setattr(row_history, "MANY", 10**6)
+    assert united == found() != ([], [])

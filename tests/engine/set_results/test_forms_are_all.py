@@ -1,0 +1,78 @@
+"""Every question to a compressed set has the answer that the listed matches give.
+
+The number of examples goes with the Hypothesis profile.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from random import randrange
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+import sase
+from tests.engine.matching.ways import keywords_of
+from tests.engine.series.comparing import differences, found
+from tests.engine.series.examples import SeriesExample
+from tests.engine.series.routes import is_there
+from tests.engine.set_results.examples import any_example, countable
+
+pytestmark = pytest.mark.skipif(not is_there(), reason="the engine cannot run level 2 yet")
+COUNT = settings().max_examples
+FIRST = 0 if settings().derandomize else randrange(2**40)
+
+
+def opened(example: SeriesExample, output: str) -> Any:
+    return sase.match(example.query.text, example.table, **keywords_of(example), output=output)
+
+
+def faults(example: SeriesExample) -> Iterator[str]:
+    """What is not as the naive matcher has it."""
+    compressed, number = opened(example, "compressed"), len(example.expected)
+    listed = compressed.expand()
+    yield from differences(example, found(listed))
+    if compressed.count() != number or opened(example, "count") != number:
+        yield f"count: expected {number}, got {compressed.count()}"
+    rows = listed.rows.to_pylist()
+    if compressed.first(3).rows.to_pylist() != rows[:3]:
+        yield "the first ones are not those of the list"
+    if number and not all(each in rows for each in compressed.sample(5).rows.to_pylist()):
+        yield "a sample is not in the list"
+    yield from _collapsed(compressed.to_arrow().to_pylist(), rows)
+
+
+def _collapsed(table: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Final events, and who takes part in the matches that end there."""
+    expected: dict[int, dict[str, set[int]]] = {}
+    counts: Counter[int] = Counter()
+    for match in rows:
+        events = {name: _events(value) for name, value in match.items()}
+        last = [row for each in events.values() for row in each][-1]
+        counts[last] += 1
+        held = expected.setdefault(last, {name: set() for name in events})
+        for name, each in events.items():
+            held[name].update(each)
+    if Counter(row["count"] for row in table) != Counter(counts.values()):
+        yield "the counts by final event are others"
+    got = [{name: set(each) for name, each in row["rows"].items()} for row in table]
+    if len(got) != len(expected) or not all(each in got for each in expected.values()):
+        yield f"collapsed: expected {expected}, got {got}"
+
+
+def _events(value: Any) -> list[int]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+@pytest.mark.parametrize("made", [countable, any_example])
+def test_a_compressed_set_is_what_is_listed(made: Any) -> None:
+    seen: Counter[bool] = Counter()
+    for number in range(FIRST, FIRST + COUNT):
+        example = made(number)
+        if example.is_refused:
+            continue
+        assert next(faults(example), None) is None, f"{number}: {example}"
+        seen[opened(example, "compressed").counts_paths] += 1
+    assert seen[made is countable] > COUNT / 3, "most of them are to be counted, or to be listed"

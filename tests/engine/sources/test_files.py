@@ -1,0 +1,453 @@
+"""Files of events: which they are, what their columns are, and that nothing of them is lost."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sase
+from sase.engine.pipeline.batch import run
+from sase.engine.sources import names_found, open_files
+from sase.lang.parser import parse_query
+from tests import naive
+
+ROWS = [
+    {"ts": 1, "type": "A", "id": 7, "note": "x"},
+    {"ts": 2, "type": "B", "id": 7, "note": None},
+    {"ts": 2, "type": "C", "id": 8, "note": 'a "quoted", note\nof two lines'},
+    {"ts": 5, "type": "C", "id": 7, "note": ""},
+]
+QUERY = "EVENT SEQ(A a, B b, C c) WHERE [id] WITHIN 10"
+
+
+def parquet(path: Path, rows: list[dict[str, object]]) -> None:
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=2)
+
+
+def arrow(path: Path, rows: list[dict[str, object]]) -> None:
+    table = pa.Table.from_pylist(rows)
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+
+
+def csv(path: Path, rows: list[dict[str, object]]) -> None:
+    with pa.output_stream(path) as file:  # which compresses as the name says
+        pyarrow.csv.write_csv(pa.Table.from_pylist(rows), file)
+
+
+def jsonl(path: Path, rows: list[dict[str, object]]) -> None:
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text, encoding="utf-8")
+
+
+WRITERS = {
+    "e.parquet": parquet, "e.arrow": arrow, "e.feather": arrow, "e.csv": csv, "e.csv.gz": csv,
+    "e.jsonl": jsonl, "e.ndjson": jsonl, "e.jsonl.gz": jsonl,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_matches(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name, ROWS)
+    found = sase.match(QUERY, tmp_path / name)
+    assert found.rows.to_pylist() == [{"a": 0, "b": 1, "c": 3}]
+    assert found.to_pylist() == sase.match(QUERY, ROWS).to_pylist()
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_only_the_columns_that_are_needed_are_read(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name, ROWS)
+    plan = sase.compile(f"{QUERY} RETURN c.ts AS t", tmp_path / name)
+    (part,) = plan.run(tmp_path / name).parts
+    (table,) = part.history.pieces[0].inputs.tables  # type: ignore[union-attr]
+    assert table.names == ["ts", "type", "id"]
+
+
+@pytest.mark.parametrize("write", [parquet, arrow, csv, jsonl])
+def test_a_folder_and_a_pattern_are_read_in_the_order_of_their_names(
+    write: Callable[[Path, object], None], tmp_path: Path
+) -> None:
+    suffix = {parquet: ".parquet", arrow: ".arrow", csv: ".csv", jsonl: ".jsonl"}[write]
+    for number, row in enumerate(ROWS):
+        (tmp_path / f"part{number}").mkdir()
+        write(tmp_path / f"part{number}" / f"e{suffix}", [row])
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / f"e{suffix}.partial").write_text("left by a run that failed", encoding="utf-8")
+    for path in (tmp_path, tmp_path / "*" / f"e{suffix}", tmp_path / "**" / f"*{suffix}"):
+        assert sase.match(QUERY, path).rows.to_pylist() == [{"a": 0, "b": 1, "c": 3}]
+
+
+def test_folders_may_be_columns(tmp_path: Path) -> None:
+    for row in ROWS:
+        folder = tmp_path / f"shop={row['id']}" / f"kind={row['type']}"
+        folder.mkdir(parents=True)
+        csv(folder / "e.csv", [{"ts": row["ts"]}])
+    found = sase.match("EVENT SEQ(A a, C c) WHERE [shop] WITHIN 10", tmp_path, type="kind")
+    assert [(row["a"]["ts"], row["c"]["ts"], row["c"]["shop"]) for row in found] == [(1, 5, 7)]
+
+
+@pytest.mark.parametrize("write", [parquet, csv, jsonl])
+def test_folders_are_columns_however_files_are_found(
+    write: Callable[[Path, object], None], tmp_path: Path
+) -> None:
+    suffix = {parquet: ".parquet", csv: ".csv", jsonl: ".jsonl"}[write]
+    for number, day in enumerate(["2026-01-30", "2026-01-31"]):
+        (tmp_path / f"day={day}" / "_tmp").mkdir(parents=True)
+        for row in ROWS[:2]:
+            path = tmp_path / f"day={day}" / f"{row['type']}{suffix}"
+            write(path, [{**row, "ts": row["ts"] + number}])
+        (tmp_path / f"day={day}" / "_tmp" / f"e{suffix}").write_text("left", encoding="utf-8")
+    last = "day=2026-01-31"
+    for path, count in (
+        (tmp_path, 2), (tmp_path / "*" / f"*{suffix}", 2), (tmp_path / "**" / f"*{suffix}", 2),
+        (tmp_path / last, 1), (tmp_path / "*31" / "*", 1),
+    ):  # fmt: skip
+        found = sase.match("EVENT SEQ(A a, B b) WHERE [day] RETURN a.day AS day", path)
+        assert [row["day"] for row in found] == ["2026-01-30", "2026-01-31"][2 - count :]
+    (row,) = sase.match("EVENT A a RETURN a.day AS day", tmp_path / last / f"A{suffix}")
+    assert row["day"] == "2026-01-31"
+
+
+def test_a_column_of_the_files_is_no_folders(tmp_path: Path) -> None:
+    (tmp_path / "day=7").mkdir()
+    for write, name in ((parquet, "e.parquet"), (csv, "e.csv"), (jsonl, "e.jsonl")):
+        write(tmp_path / "day=7" / name, [{"ts": 1, "type": "A", "day": 5}])
+        for path in (tmp_path / "day=7" / name, tmp_path / "day=7" / f"*{name[1:]}"):
+            assert [row["d"] for row in sase.match("EVENT A a RETURN a.day AS d", path)] == [5]
+
+
+def test_files_may_lack_columns_and_have_wider_ones(tmp_path: Path) -> None:
+    parquet(tmp_path / "1.parquet", [{"ts": 1, "type": "A", "v": 1}])
+    parquet(tmp_path / "2.parquet", [{"ts": 2, "type": "B"}])
+    parquet(tmp_path / "3.parquet", [{"ts": 3, "type": "B", "v": 1.5}])
+    found = sase.match("EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 9", tmp_path)
+    assert found.rows.to_pylist() == [{"a": 0, "b": 2}]
+
+
+def test_tables_of_several_types_may_be_files(tmp_path: Path) -> None:
+    csv(tmp_path / "a.csv", [{"ts": 1, "x": 1}])
+    parquet(tmp_path / "b.parquet", [{"ts": 2, "y": 1}])
+    events = {"A": tmp_path / "a.csv", "B": str(tmp_path / "b.parquet")}
+    found = sase.match("EVENT SEQ(A a, B b) WHERE a.x = b.y WITHIN 9", events)
+    assert found.rows.to_pylist() == [{"a": 0, "b": 1}]
+
+
+TEXTS = st.sampled_from(["x", "", "a,b", 'say "so"', "two\nlines", "é", "NULL", "x y", None])
+STREAMS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "ts": st.integers(0, 20),
+            "type": st.sampled_from("ABC"),
+            "id": st.integers(0, 2) | st.none(),
+            "f": st.sampled_from([0.5, -2.25, 1e300, None]),
+            "note": TEXTS,
+        }
+    ),
+    min_size=1,
+    max_size=30,
+)
+QUERIES = [
+    "EVENT SEQ(A a, B b, C c) WHERE [id] WITHIN 9",
+    "EVENT SEQ(A a, !(C c), B b) WHERE a.note = b.note WITHIN 12",
+    "EVENT SEQ(A a, B b) WHERE a.f < b.f WITHIN 5 EVENTS RETURN a.note, b.f AS f",
+]
+
+
+@given(STREAMS, st.sampled_from(QUERIES), st.sampled_from(list(WRITERS)), st.integers(1, 4))
+def test_random_streams_by_every_format(
+    rows: list[dict[str, object]], query: str, name: str, files: int
+) -> None:
+    """In one file or several, sorted or not: the naive matcher finds the same."""
+    # So that a column has a type in each file, and text looks like nothing else.
+    first = {"ts": 0, "type": "Z", "id": 0, "f": 0.5, "note": "x"}
+    stem, _, suffix = name.partition(".")
+    with tempfile.TemporaryDirectory() as folder:
+        size = -(-len(rows) // files)
+        parts = [[first, *rows[begin : begin + size]] for begin in range(0, len(rows), size)]
+        for number, part in enumerate(parts):
+            WRITERS[name](Path(folder) / f"{stem}{number}.{suffix}", part)
+        found = sase.match(query, folder)
+        got = [tuple(row.values()) for row in found.rows.to_pylist()]
+    every = [row for part in parts for row in part]
+    expected = naive.match(parse_query(query), every)
+    assert got == [tuple(row for (row,) in match.events) for match in expected]
+    if "RETURN" in query:
+        values = [{name: row[name] for name in ("a_note", "f")} for row in found]
+        assert values == [match.values for match in expected]
+
+
+# ---------------------------------------------------------------- what is found out
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        (["ts", "type"], ("ts", "type")),
+        (["Timestamp", "Activity", "case"], ("Timestamp", "Activity")),
+        (["case:x", "concept:name", "time:timestamp"], ("time:timestamp", "concept:name")),
+        (["time", "ts", "event", "type"], ("ts", "type")),
+        (["time", "price"], ("time", None)),
+    ],
+)
+def test_columns_with_usual_names(columns: list[str], found: tuple[str, str | None]) -> None:
+    names = names_found(columns, None, None)
+    assert (names.time, names.type) == found
+    told = " ".join(names.notes)
+    assert all(f"`{name}`" in told for name in found if name not in ("ts", "type", None))
+
+
+def test_a_name_that_is_given_must_be_there() -> None:
+    with pytest.raises(sase.SchemaError, match="no time column `tsx`: did you mean `ts`"):
+        names_found(["ts", "type"], "tsx", None)
+    with pytest.raises(sase.SchemaError, match="say which of a, b it is"):
+        names_found(["a", "b"], None, None)
+
+
+def test_text_of_moments_is_parsed_where_it_is_named(tmp_path: Path) -> None:
+    days = {"sold": "2026-01-01", "made": "2025-01-01T00:00:00.5"}
+    first = {"time": "2026-01-01T00:00:00.5Z", "type": "A", **days}
+    last = {"time": "2026-01-01T00:00:03Z", "type": "B", **days, "sold": "2026-01-02"}
+    jsonl(tmp_path / "e.jsonl", [first, last])
+    query = "EVENT SEQ(A a, B b) WHERE b.sold - a.sold = 1 day WITHIN 3 seconds"
+    (found,) = sase.match(query, tmp_path / "e.jsonl")
+    assert found["ts_end"].isoformat() == "2026-01-01T00:00:03+00:00"
+    assert found["a"]["made"] == "2025-01-01T00:00:00.5"
+
+
+# ---------------------------------------------------------------- more than memory holds
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_files_in_pieces_and_sorted_on_disk(shuffled: bool, tmp_path: Path) -> None:
+    rows = [
+        {"ts": number // 3, "seq": number, "type": "ABC"[number % 3], "id": number % 7}
+        for number in range(500)
+    ]
+    if shuffled:
+        rows = rows[250:] + rows[100:250] + rows[:100]
+    for number in range(5):
+        parquet(tmp_path / f"{number}.parquet", rows[number * 100 : number * 100 + 100])
+    plan = sase.compile("EVENT SEQ(A a, C c) WHERE [id] WITHIN 40", tmp_path, seq="seq")
+    whole, pieces = plan.run(tmp_path), run(plan.engine, tmp_path, held=0)
+    assert len(whole) > 100
+    assert pieces.rows.equals(whole.rows)
+    assert pieces.to_pylist() == whole.to_pylist()
+    told = " ".join(pieces.report.notes)
+    assert ("sorted on disk" in told) == shuffled
+
+
+def test_dictionaries_that_hold_null_are_sorted_on_disk(tmp_path: Path) -> None:
+    for number, names in enumerate([[None, "z", "x"], ["x", None]]):
+        codes = pa.array([0, 1, len(names) - 1, None], pa.int8())
+        columns = {"ts": [row - 4 * number for row in range(4)], "type": ["A", "B"] * 2}
+        table = pa.table(columns | {"s": pa.DictionaryArray.from_arrays(codes, names)})
+        with pa.ipc.new_file(tmp_path / f"{number}.arrow", table.schema) as writer:
+            writer.write_table(table)
+    plan = sase.compile("EVENT SEQ(A a, B b) RETURN a.s AS a, b.s AS b", tmp_path)
+    whole, pieces = plan.run(tmp_path), run(plan.engine, tmp_path, held=0)
+    assert {(row["a"], row["b"]) for row in whole} == {
+        ("x", None), (None, None), (None, "z"), ("x", "z")
+    }  # fmt: skip
+    assert pieces.to_pylist() == whole.to_pylist()
+    assert "sorted on disk" in " ".join(pieces.report.notes)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_bad_row_in_pieces_has_its_number(shuffled: bool, tmp_path: Path) -> None:
+    rows = [{"ts": number, "type": "A", "id": number} for number in range(100)]
+    rows[60]["type"] = None
+    if shuffled:
+        rows.insert(0, rows.pop())
+    for number in range(4):
+        parquet(tmp_path / f"{number}.parquet", rows[number * 25 : number * 25 + 25])
+    plan = sase.compile("EVENT A a WHERE a.id > 0", tmp_path)
+    with pytest.raises(sase.DataError) as problem:
+        assert len(run(plan.engine, tmp_path, held=0))
+    place = "row 61 (from 0)" if shuffled else "2.parquet, row 10 (from 0)"
+    assert f"{place}: `type` is NULL" in str(problem.value)
+    plan = sase.compile("EVENT A a WHERE a.id > 0", tmp_path, on_bad_row="quarantine")
+    report = run(plan.engine, tmp_path, held=0).report
+    assert report.quarantined["sase_row"].to_pylist() == [60 + shuffled]
+
+
+def test_limit_ends_the_reading(tmp_path: Path) -> None:
+    rows = [{"ts": number, "type": "A"} for number in range(100)]
+    for number in range(10):
+        parquet(tmp_path / f"{number}.parquet", rows[number * 10 : number * 10 + 10])
+    found = run(sase.compile("EVENT A a LIMIT 12", tmp_path).engine, tmp_path, held=0)
+    assert len(found) == 12
+    assert not found.report.is_complete
+    assert found.report.rows < 100
+
+
+# ---------------------------------------------------------------- row groups that are not read
+
+TYPED = [
+    {"ts": 10 * number + 7 * of_type, "type": kind, "id": number % 3, "f": 0.5}
+    for of_type, kind in enumerate("ABCD")
+    for number in range(20)
+]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_row_groups_without_an_event_of_interest_are_not_read(threads: int, tmp_path: Path) -> None:
+    table = pa.Table.from_pylist(TYPED)
+    for name, rows in (("1", table.slice(0, 50)), ("2", table.slice(50))):
+        pyarrow.parquet.write_table(rows, tmp_path / f"{name}.parquet", row_group_size=10)
+    for query, unread in (
+        ("EVENT SEQ(A a, D d) WHERE [id] WITHIN 50", 40),
+        ("EVENT SEQ(A a, !(C c), D d) WHERE [id] AND c.ts < 100 WITHIN 50", 20),
+        ("EVENT SEQ(A a, D d) WHERE [id] WITHIN 50 RETURN a.ts, d.ts AS t LIMIT 3", 40),
+        ("EVENT SEQ(A a, D d) WHERE [id] WITHIN 9 EVENTS", 0),  # where every event counts
+        ("EVENT SEQ(A a, ANY d) WHERE [id] WITHIN 50", 0),
+        ("EVENT SEQ(A a, D d) WHERE a.f = d.f WITHIN 50", 0),  # NaN is in no statistics
+    ):
+        found, expected = sase.match(query, tmp_path, threads=threads), sase.match(query, table)
+        assert len(expected) > 0
+        assert found.rows.equals(expected.rows)
+        assert found.to_pylist() == expected.to_pylist()
+        told = " ".join(found.report.notes)
+        assert (f"{unread} rows were not read" in told) == (unread > 0), (query, told)
+
+
+def test_row_groups_with_a_bad_row_are_read(tmp_path: Path) -> None:
+    for column in ("ts", "type", "id"):
+        rows = [dict(row) for row in TYPED]
+        rows[25][column] = None  # a B, which the query does not ask for
+        path = tmp_path / f"{column}.parquet"
+        pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=10)
+        query = "EVENT SEQ(A a, D d) WHERE [id] WITHIN 50"
+        found = sase.match(query, path, on_bad_row="quarantine")
+        bad = [] if column == "id" else [25]  # where NULL is a value like others
+        assert found.report.quarantined["sase_row"].to_pylist() == bad
+        assert found.rows.equals(sase.match(query, TYPED).rows)
+
+
+# ---------------------------------------------------------------- a file that cannot be used
+
+
+def fault(path: Path, query: str = "EVENT A a WHERE a.id > 0") -> str:
+    with pytest.raises(sase.SaseError) as problem:
+        assert len(sase.match(query, path)) >= 0
+    return str(problem.value)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    csv(tmp_path / "events.csv", ROWS)
+    assert "did you mean `events.csv`" in fault(tmp_path / "event.csv")
+    assert "no file matches this pattern" in fault(tmp_path / "*.parquet")
+    (tmp_path / "empty").mkdir()
+    assert "matches folders and no files: try" in fault(tmp_path / "em*")
+    assert "no files of events in this folder" in fault(tmp_path / "empty")
+
+
+def test_files_of_no_known_format_or_of_several(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
+    assert "events are read from files of Parquet" in fault(tmp_path / "notes.txt")
+    assert "events are read from files of Parquet" in fault(tmp_path)
+    (tmp_path / "notes.txt").unlink()
+    csv(tmp_path / "a.csv", ROWS)
+    parquet(tmp_path / "b.parquet", ROWS)
+    assert "all files must have one format" in fault(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.jsonl", "e.parquet", "e.arrow"])
+def test_an_empty_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    assert f"{name} is empty" in fault(tmp_path / name)
+
+
+def test_a_truncated_file(tmp_path: Path) -> None:
+    for name in ("e.parquet", "e.arrow"):
+        WRITERS[name](tmp_path / name, ROWS)
+        content = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(content[: len(content) // 2])
+        assert f"{name} cannot be read: it is truncated" in fault(tmp_path / name)
+
+
+def many(line: str) -> str:
+    """CSV in which the types are clear before an odd line comes."""
+    lines = [f"{number},A,{number}" for number in range(100_000)]
+    return "\n".join(["ts,type,id", *lines, line, "100001,A,1"]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("x,A,1", "line 100002: `ts` is 'x': the values before are of the type int64"),
+        ("100000,A,abc", "line 100002: `id` is 'abc': the values before are of the type int64"),
+        ("100000,A", "line 100002: expected 3 columns, got 2: 100000,A"),
+    ],
+)
+def test_a_broken_row_of_csv(line: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(many(line), encoding="utf-8")
+    assert message in fault(tmp_path / "e.csv")
+
+
+def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
+    for content, line in (("ts,type,id\n1,café,1\n", 2), (many("100000,café,1"), 100_002)):
+        (tmp_path / "e.csv").write_bytes(content.encode("latin-1"))
+        assert f"line {line}: `type` is not UTF-8" in fault(tmp_path / "e.csv")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"ts": 2, "type":', "line 2: this is no JSON"),
+        ('{"ts": 2, "type": "A", "id": "x"}', "line 2: `id` is 'x', and was of another kind"),
+        ("[1, 2]", "line 2: every line is an object, and this is [1, 2]"),
+    ],
+)
+def test_a_broken_line_of_json(line: str, message: str, tmp_path: Path) -> None:
+    text = '{"ts": 1, "type": "A", "id": 1}\n' + line + "\n"
+    (tmp_path / "e.jsonl").write_text(text, encoding="utf-8")
+    assert message in fault(tmp_path / "e.jsonl")
+
+
+def test_a_moment_that_is_none(tmp_path: Path) -> None:
+    text = "timestamp,type,id\n2026-01-01 00:00:00,A,1\nyesterday,A,1\n2026-01-02 00:00:00,A,1\n"
+    (tmp_path / "e.csv").write_text(text, encoding="utf-8")
+    assert "row 1 (from 0): `timestamp` is 'yesterday': this is no moment" in fault(
+        tmp_path / "e.csv"
+    )
+
+
+def test_a_file_that_vanishes_or_changes(tmp_path: Path) -> None:
+    for number in range(3):
+        parquet(tmp_path / f"{number}.parquet", ROWS)
+    files = open_files(tmp_path)
+    parquet(tmp_path / "1.parquet", ROWS + ROWS)
+    with pytest.raises(sase.DataError, match=r"1\.parquet was changed while it was read"):
+        files.table(["ts"])
+    (tmp_path / "1.parquet").unlink()
+    with pytest.raises(sase.DataError, match=r"1\.parquet is not there any more"):
+        files.table(["ts"])
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.jsonl", "e.csv.gz"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_text_in_utf_16(name: str, encoding: str, tmp_path: Path) -> None:
+    with pa.output_stream(tmp_path / name) as file:  # which compresses as the name says
+        file.write("ts,type,id\n1,A,1\n2,B,1\n".encode(encoding))
+    for on_bad_row in ("error", "quarantine"):
+        with pytest.raises(sase.DataError, match="is text in UTF-16: convert it"):
+            sase.match("EVENT A a", tmp_path / name, on_bad_row=on_bad_row)
+
+
+@pytest.mark.parametrize("name", ["e.csv.gz", "e.jsonl.gz"])
+def test_text_that_is_not_compressed_as_its_name_says(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("ts,type,id\n1,A,1\n", encoding="utf-8")
+    assert f"{name} cannot be read: " in fault(tmp_path / name)
