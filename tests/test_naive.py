@@ -693,14 +693,14 @@ def test_most_random_queries_find_something() -> None:
 
 
 @given(queries({**LEVEL_1, **KLEENE_PATTERNS}, [""]), streams())
-def test_results_are_in_the_order_of_section_6(query: str, rows: list[Row]) -> None:
+def test_results_are_in_order(query: str, rows: list[Row]) -> None:
     matches = match(parse_query(query), rows)
     ranks = {
         row: rank for rank, row in enumerate(sorted(range(len(rows)), key=lambda r: rows[r]["ts"]))
     }
 
     def comes_first(one: Match, other: Match) -> int:
-        """Section 6 read aloud: negative when `one` comes before `other`."""
+        """docs/semantics.md, Order of results, read aloud: negative for `one` before `other`."""
         a, b = ([ranks[row] for row in flat(each)] for each in (one, other))
         if a[-1] != b[-1]:
             return a[-1] - b[-1]

@@ -1,4 +1,4 @@
-"""Section 3 of the specification by the naive matcher: a table, and cross-checks with Python."""
+"""Expressions and conditions by the naive matcher: a table, and cross-checks with Python."""
 
 # long because: it is a table of expressions with their values, and the same by other means.
 

@@ -33,7 +33,7 @@ class Part(Enum):
 
     @property
     def rank(self) -> int:
-        """Its place in `c[1] < c[i] < c as a whole` (LANGUAGE.md section 7)."""
+        """Its place in `c[1] < c[i] < c as a whole` (docs/semantics.md, Runs)."""
         return self.value[1]
 
     @property
@@ -189,7 +189,7 @@ Condition: TypeAlias = (
 
 
 class When(Enum):
-    """At which events of a component a condition is checked (LANGUAGE.md section 7)."""
+    """At which events a condition is checked (docs/semantics.md, Conditions on series)."""
 
     EVENT = "when it is bound"
     FIRST = "at its first event"

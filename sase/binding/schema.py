@@ -88,7 +88,7 @@ class Schema:
 
     def _common(self) -> Iterator[tuple[str, DataType]]:
         """The time, type and sequence columns: attributes of every event."""
-        # Seconds as floats are counted in whole microseconds (LANGUAGE.md section 1).
+        # Seconds as floats are counted in whole microseconds (docs/semantics.md, Time).
         yield self.time, INTEGER if self.time_type.kind is Kind.FLOAT else self.time_type
         if self.type is not None:
             yield self.type, STRING

@@ -1,8 +1,9 @@
 """What becomes of a condition when a series has more events: which may be postponed, or prune.
 
-The four classes are those of SASE++ (section 5.2), stated for every condition of LANGUAGE.md
-section 7. Skip till any match first collects for each series all candidates, and then takes parts
-of them; so it matters how the truth over the candidates and over a part of them hang together.
+The four classes are those of SASE++ (section 5.2), stated for every condition of
+docs/semantics.md, Conditions on series. Skip till any match first collects for each series all
+candidates, and then takes parts of them; so it matters how the truth over the candidates and over a
+part of them hang together.
 
 *Definition.* An instance of a condition is a choice of one event for every variable whose `i` it
 uses. For series S (one for each component) that hold the events of the instance let P(S) be the

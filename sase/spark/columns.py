@@ -48,7 +48,7 @@ def all_of(conditions: Iterable[Column]) -> Column:
 
 
 def raw_time(time: Column, kind: st.DataType, unit: str | None) -> Column:
-    """The time in raw units (LANGUAGE.md section 1); NULL where the row is bad for it.
+    """The time in raw units (docs/semantics.md, Time); NULL where the row is bad for it.
 
     `unit` is "d" where days are counted, which only dates can be.
     """

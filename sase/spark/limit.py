@@ -142,7 +142,7 @@ class FirstOfPart:
 
 
 def limited(results: DataFrame, count: int, schema: st.StructType) -> DataFrame:
-    """The first results, in the order of LANGUAGE.md section 6, of those that parts found first."""
+    """The first results (docs/semantics.md, Order of results) of those that parts found first."""
     order = sf.col(f"`{ORDER}`")
     first = results.orderBy(order).limit(count + 1)
     alone = first.repartitionById(1, sf.lit(0)).sortWithinPartitions(order)

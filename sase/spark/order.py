@@ -38,7 +38,7 @@ def heads_of(found: Found) -> Numbers:
 
 
 def order_of(found: Found, heads: Numbers, follows: Numbers, part: int) -> pa.Array:
-    """What results are ordered by (LANGUAGE.md section 6), as lists of integers.
+    """What results are ordered by (docs/semantics.md, Order of results), as lists of integers.
 
     Behind the head stands whether another result of the part with the same last event is before
     it, and at the end the part and the position of that event, which say whether two are the same.

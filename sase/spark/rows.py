@@ -129,7 +129,7 @@ class Rows:
     # ------------------------------------------------------------ bad rows
 
     def faults(self, frame: Frame) -> list[Fault]:
-        """All that can be wrong with a row (LANGUAGE.md section 8), as the engine says it."""
+        """All that can be wrong with a row (docs/semantics.md, Bad rows), as the engine says it."""
         schema = self.plan.schema
         found = [
             Fault(schema.time, NO_TIME, is_bad_time(frame[schema.time], frame.kind(schema.time)))

@@ -1,7 +1,7 @@
 """Events that are equal in time and `seq` where it matters which is before the other: an error.
 
-On one machine the row decides (LANGUAGE.md section 1). The rows of a DataFrame have no order, so
-the answer would depend on how they are cut.
+On one machine the row decides (docs/semantics.md, Order and ties). The rows of a DataFrame have no
+order, so the answer would depend on how they are cut.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The naive matcher: LANGUAGE.md, levels 1 and 2, formula by formula; the judge of every engine.
+"""The naive matcher: docs/semantics.md formula by formula; the judge of every engine.
 
-It reads only the syntax tree. A file here stands for a section of the specification:
-values, expressions, conditions (3), events (1), windows (5), formula and negation (4), runs (7),
-results (6). What it does not implement raises NotImplementedError.
+It reads only the syntax tree. A file here stands for a part of that page: events, values,
+expressions, conditions, windows, formula, negation, runs, results. What it does not implement
+raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def match(
     params: Mapping[str, object] | None = None,
     output: Literal["all", "non_overlap", "compressed"] = "all",
 ) -> list[Match]:
-    """The matches of a query in a table of events, in the order of section 6."""
+    """The matches of a query in a table of events, in the docs/semantics.md, Order of results."""
     if output not in ("all", "non_overlap", "compressed"):
         raise NotImplementedError(f"the output format {output!r}")
     stated = problem(
@@ -77,7 +77,7 @@ def problem(
 def _first(
     query: ast.Query, ordered: list[Bound], params: Mapping[str, object] | None
 ) -> list[Bound]:
-    """Section 2: LIMIT n keeps the first n results."""
+    """docs/semantics.md, Clauses in order: LIMIT n keeps the first n results."""
     if query.limit is None:
         return ordered
     count = literal(query.limit, params or {})

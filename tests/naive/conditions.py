@@ -1,4 +1,4 @@
-"""LANGUAGE.md sections 3 and 7: conditions, their normal form, their truth, their quantifiers."""
+"""docs/semantics.md, Conditions: all, their normal form, their truth, their quantifiers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OPPOSITE: dict[ast.ComparisonOperator, ast.ComparisonOperator] = {
 
 
 def normal(condition: ast.Expression) -> ast.Expression:
-    """Section 3: NOT is pushed inwards to the atomic conditions."""
+    """docs/semantics.md, Conjuncts: NOT is pushed inwards to the atomic conditions."""
     match condition:
         case ast.Not(operand):
             return opposite(operand)
@@ -75,7 +75,7 @@ def _flat(condition: ast.Expression) -> list[ast.Expression]:
 
 
 def is_true(condition: ast.Expression, scope: Scope) -> bool:
-    """Section 3: every atomic condition is either true or false."""
+    """docs/semantics.md, Truth and NULL: every atomic condition is either true or false."""
     match condition:
         case ast.And(operands):
             return all(is_true(part, scope) for part in operands)
@@ -145,7 +145,7 @@ def _is_the_boolean_true(truth: Value) -> bool:
 
 
 class Part(IntEnum):
-    """Section 7: what of a component a condition mentions, c[1] < c[i] < c as a whole."""
+    """docs/semantics.md, Runs: what a condition mentions, c[1] < c[i] < c as a whole."""
 
     FIRST = 1
     CURRENT = 2
@@ -180,7 +180,7 @@ class Condition:
 
 
 def condition(expression: ast.Expression, scope: Scope) -> Condition:
-    """Section 7, references: which events a conjunct must hold for."""
+    """docs/semantics.md, Conditions on series: which events a conjunct must hold for."""
     parts = frozenset(_part(reference, scope) for reference in references(expression))
     earlier = frozenset(
         scope.number(reference.variable)

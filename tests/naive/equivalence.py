@@ -1,4 +1,4 @@
-"""LANGUAGE.md section 3: the equivalence test `[a]`, and what partitions it defines (7)."""
+"""docs/semantics.md, Equivalence tests, and what partitions they define."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fits_all(test: Test, event: Event, others: Series, scope: Scope) -> bool:
 
 
 def differs_alone(test: Test, event: Event) -> bool:
-    """Section 7: an event with NULL or no such attribute differs from every run."""
+    """docs/semantics.md, Strategies: NULL or no such attribute differs from every run."""
     return event[test.attribute] is None
 
 

@@ -1,4 +1,4 @@
-"""LANGUAGE.md section 1: events, their order, time and types."""
+"""docs/semantics.md, Events: their order, time and types."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _defined(
 
 
 def window_length(amount: Fraction, unit: str | None, ticking: Clock, inclusive: bool) -> int:
-    """Section 5: whole units of the column, rounded up; down for INCLUSIVE."""
+    """docs/semantics.md, Windows: whole units of the column, rounded up; down for INCLUSIVE."""
     if unit is not None:
         if ticking.unit is None:
             raise ValueError("a window with a unit on integer time needs time_unit")

@@ -1,4 +1,4 @@
-"""LANGUAGE.md sections 3 and 7: the value of an expression in a (partial) match.
+"""docs/semantics.md, Expressions: the value of an expression in a (partial) match.
 
 Every component is a series of events here: an ordinary one, or a negative one, of exactly one, so
 that `x.p` means `x[i].p` with an i that can only be 1.
@@ -102,7 +102,7 @@ def is_length(reference: Reference, scope: Scope) -> bool:
 
 
 def events_of(reference: Reference, scope: Scope) -> Series:
-    """Section 7, references: the events that a reference selects."""
+    """docs/semantics.md, References to series: the events that one selects."""
     number = scope.number(reference.variable)
     series = scope.bound.get(number, ())
     if isinstance(reference, ast.Attribute):
@@ -192,7 +192,7 @@ def _value_of_reference(reference: Reference, scope: Scope) -> Value:
 
 
 def _aggregate(name: str, arguments: Sequence[ast.Expression], scope: Scope) -> Value:
-    """Section 7: over `a[]`, `a[..i-1]` or `a[..i]`."""
+    """docs/semantics.md, Aggregates: over `a[]`, `a[..i-1]` or `a[..i]`."""
     match arguments:
         case (ast.Indexed(index=ast.Index(kind=kind)) as reference,) if kind in (
             IndexKind.ALL,

@@ -1,4 +1,4 @@
-"""LANGUAGE.md section 4: the matches as a set; with Kleene components under skip till any match.
+"""docs/semantics.md, Sequences: the matches as a set; with series under skip till any match.
 
 All ways to bind the components to events that follow one another, and then what must hold of each.
 """

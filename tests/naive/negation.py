@@ -1,4 +1,4 @@
-"""LANGUAGE.md section 4: negative components, applied to each match."""
+"""docs/semantics.md, Negation: negative components, applied to each match."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def around(problem: Problem, bound: Bound, number: int) -> tuple[Series, Series]
 
 
 def _in_gap(problem: Problem, bound: Bound, number: int, b: Event) -> bool:
-    """The table of section 4: the interval in which an event is forbidden."""
+    """The table of docs/semantics.md, Negation: the interval in which an event is forbidden."""
     before, after = around(problem, bound, number)
     if before and after:
         return before[-1] < b < after[0]

@@ -41,7 +41,7 @@ class Problem:
 
     @property
     def p_plus(self) -> list[Condition]:
-        """Section 3: the conditions that mention no negative component."""
+        """docs/semantics.md, Conjuncts: the conditions that mention no negative component."""
         negatives = set(self.negatives)
         return [each for each in self.conditions if not each.components & negatives]
 
@@ -51,12 +51,12 @@ class Problem:
 
     @property
     def null_is_out(self) -> bool:
-        """Section 3: a pattern of two components or with a Kleene one admits no NULL key."""
+        """docs/semantics.md, Equivalence tests: whether NULL as a key is in no match."""
         return len(self.components) > 1 or self.components[0].quantifier is not None
 
     @property
     def is_level_1(self) -> bool:
-        """Section 4 gives the meaning: no Kleene closure, skip till any match."""
+        """docs/semantics.md, Sequences, gives the meaning: no series, skip till any match."""
         plain = all(component.quantifier is None for component in self.components)
         return plain and self.strategy == StrategyName.SKIP_TILL_ANY_MATCH
 
@@ -69,7 +69,7 @@ class Problem:
         return replace(self.scope, bound=bound)
 
     def agrees(self, event: Event, others: Series) -> bool:
-        """Section 3: the event passes every equivalence test with the others of the match."""
+        """docs/semantics.md, Equivalence tests: the event passes each with the others."""
         return all(
             fits(test, event, self.null_is_out, self.scope)
             and fits_all(test, event, others, self.scope)
@@ -77,7 +77,7 @@ class Problem:
         )
 
     def differs(self, event: Event, others: Series) -> bool:
-        """Section 7: under partition contiguity, the event is of another partition."""
+        """docs/semantics.md, Strategies: by partition contiguity it is of another partition."""
         return any(
             differs_alone(test, event) or not fits_all(test, event, others, self.scope)
             for test in self.tests

@@ -1,4 +1,4 @@
-"""LANGUAGE.md section 6: HAVING, the order of results, RETURN; non_overlap of section 7."""
+"""docs/semantics.md, Results: HAVING, the order, RETURN, and the form non_overlap."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def detected_at(problem: Problem, bound: Bound) -> int:
 
 
 def non_overlapping(problem: Problem, ordered: list[Bound]) -> list[Bound]:
-    """Section 7: in each partition the first match, then the first that starts after it ends, …"""
+    """docs/semantics.md, Output forms: in each partition the first, then the first after it, …"""
     whole_stream = problem.strategy == StrategyName.STRICT_CONTIGUITY
     last_taken: dict[tuple[object, ...], Event] = {}
     kept = []

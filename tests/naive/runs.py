@@ -1,4 +1,4 @@
-"""LANGUAGE.md section 7: the formal model NFAb, move by move.
+"""docs/semantics.md, Runs: the formal model NFAb, move by move.
 
 A run is what it has bound so far: one series for each component that it has entered or passed
 over. It is inside its last component if that is a Kleene component, and waiting for the next one

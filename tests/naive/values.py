@@ -1,4 +1,4 @@
-"""LANGUAGE.md section 3: values, their comparison, arithmetic and functions. None is NULL."""
+"""docs/semantics.md, Numbers: values, their comparison, arithmetic and functions. None is NULL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
 MICROSECOND = 1000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Section 5: units with their usual singulars and short forms, in nanoseconds.
+# docs/semantics.md, Windows: units with their usual singulars and short forms, in nanoseconds.
 _UNITS = {
     "ns nano nanos nanosecond nanoseconds": 1,
     "us µs μs micro micros microsecond microseconds": MICROSECOND,
@@ -186,7 +186,7 @@ def _comparable(number: Value) -> Fraction | float:
 
 
 def _on_raw_time(left: Value, right: Value, unit: int | None) -> tuple[Value, Value]:
-    """Section 3: on raw integer time intervals are plain integers."""
+    """docs/semantics.md, Expressions: on raw integer time intervals are plain integers."""
     if isinstance(left, Interval) and is_number(right):
         return _plain_integer(left, unit), right
     if isinstance(right, Interval) and is_number(left):
@@ -293,7 +293,7 @@ def negative(value: Value) -> Value:
 
 
 def function(name: str, arguments: Sequence[Value], unit: int | None = None) -> Value:
-    """The functions of section 3."""
+    """The functions of docs/semantics.md, Expressions."""
     if name == "coalesce":
         return next((value for value in arguments if value is not None), None)
     if name in ("least", "greatest"):

@@ -1,4 +1,4 @@
-"""LANGUAGE.md section 5: WITHIN."""
+"""docs/semantics.md, Windows."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Window:
 
 
 def saturated(count: int) -> int:
-    """Section 1: `ts ± T` saturates at the ends of int64."""
+    """docs/semantics.md, Time: `ts ± T` saturates at the ends of int64."""
     return min(max(count, LEAST_INT64), GREATEST_INT64)
 
 

@@ -50,7 +50,7 @@ class Bound:
     at: Mapping[int, int] = field(default_factory=dict)
 
     def selected(self, reference: Reference | Aggregate) -> Series:
-        """The events that a reference means (LANGUAGE.md section 7)."""
+        """The events that a reference means (docs/semantics.md, References to series)."""
         series = self.series.get(reference.component, ())
         match reference.part:
             case Part.EVENT | Part.ALL:
@@ -77,7 +77,7 @@ class Values:
         self._read: dict[tuple[int, str, Kind], dict[int, AnyValue]] = {}
 
     def truth(self, condition: Condition, bound: Bound) -> bool:
-        """Whether a condition holds (LANGUAGE.md section 3)."""
+        """Whether a condition holds (docs/semantics.md, Truth and NULL)."""
         match condition:
             case Truth(value=value):
                 return value

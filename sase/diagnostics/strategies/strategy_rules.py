@@ -1,8 +1,9 @@
 """What a strategy says of a match that another one finds: the events that it may not skip.
 
 A match fixes the run that makes it: what that has bound before each event, and which events it
-ignores. The moves of section 7 are the same under every strategy but for *ignore*; so a strategy
-has the match if it allows to ignore each of these events, and otherwise these are the reasons.
+ignores. The moves (docs/semantics.md, Runs) are the same under every strategy but for *ignore*; so
+a strategy has the match if it allows to ignore each of these events, and otherwise these are the
+reasons.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ class SeriesMisses:
         return tuple(at[is_in][:TRIED].tolist())
 
     def _is_near(self, at: Numbers, end: int, *, is_before: bool) -> NDArray[np.bool_]:
-        """Which events are within the window of the other end of a match (LANGUAGE.md section 4).
+        """Which events are within the window of a match's other end (docs/semantics.md, Windows).
 
         What is of no partition is in no window of one.
         """

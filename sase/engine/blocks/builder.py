@@ -38,8 +38,9 @@ class Front:
     """Makes blocks of the events that some component admits.
 
     `components` are in the order of their bits. With `ranked` tests the events are ranked in their
-    partitions, and those without a rank are in no match (LANGUAGE.md section 5). An event's number
-    is its position, unless they are to be `dense`. With `every` also those come that none admits.
+    partitions, and those without a rank are in no match (docs/semantics.md, Windows). An event's
+    number is its position, unless they are to be `dense`. With `every` also those come that none
+    admits.
     """
 
     def __init__(

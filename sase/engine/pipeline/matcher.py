@@ -108,7 +108,7 @@ class Matcher:
     def push(self, batch: object) -> Matches:
         """The matches that some more rows complete: known as soon as nothing can come before them.
 
-        Rows that are late (LANGUAGE.md section 8) go to `late`.
+        Rows that are late (docs/semantics.md, Late rows) go to `late`.
         """
         self._check_open()
         results = None if self._straight is None else self._straight.push(batch)

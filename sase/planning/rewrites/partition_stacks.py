@@ -50,7 +50,7 @@ def tests_of(plan: Operator) -> tuple[EquivalenceTest, ...]:
 def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:
     """The tests on which the stacks may be partitioned: every type admitted declares them.
 
-    Otherwise two events could agree without having the value (LANGUAGE.md section 3).
+    Otherwise two events could agree without having the value: docs/semantics.md, Equivalence tests.
     """
     scan, tests = the(plan, SequenceScan), tests_of(plan)
     if scan.stacks is not Stacks.AIS:

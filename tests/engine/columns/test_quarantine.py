@@ -57,7 +57,7 @@ def put_aside(inputs: Inputs, events: Events, first: int) -> pa.Table:
 
 
 def is_bad(column: str, value: Any) -> bool:
-    """By LANGUAGE.md section 8."""
+    """By docs/semantics.md, Bad rows."""
     if value is None:
         return column in ("ts", "type", "seq")
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""The index of negative components: its search, and the table of LANGUAGE.md section 4."""
+"""The index of negative components: its search, and the table of docs/semantics.md, Negation."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_long_list_is_searched_in_few_steps(dropped: int) -> None:
         assert by_search(index, index.tie, 0, [limit]) == [limit - 1 if limit > dropped else None]
 
 
-# ---------------------------------------------------------------- the table of section 4
+# -------------------------------------------------- the table of docs/semantics.md, Negation
 
 NEGATIVE = 3  # its bit among the states
 STATES = [1, 2, 4, 1, 2, 4, 8, 8, 9, 12, 7]

@@ -20,7 +20,7 @@ class Bounds(NamedTuple):
         return self.length - (not self.inclusive)
 
     def holds(self, first: int, last: int) -> bool:
-        """LANGUAGE.md section 4: `ts(en) − ts(e1) < T`."""
+        """docs/semantics.md, Windows: `ts(en) − ts(e1) < T`."""
         return last - first < self.length or (self.inclusive and last - first == self.length)
 
     def reaches_back(self, last: int, measure: int) -> bool:
@@ -44,8 +44,8 @@ class Absent(NamedTuple):
 def tuples(events: Sequence[Event], levels: int) -> list[tuple[Event, ...]]:
     """Events of the levels, each strictly before the next, of one partition; in order of results.
 
-    LANGUAGE.md section 6: by the last event, then by the earlier ones from the last but one back,
-    the more recent first.
+    docs/semantics.md, Order of results: by the last event, then by the earlier ones from the last
+    but one back, the more recent first.
     """
     by_level = [[event for event in events if event.has(level)] for level in range(levels)]
     found = [
@@ -76,7 +76,7 @@ def sequences(
 def forbidden(
     chosen: Sequence[Event], absent: Absent, events: Sequence[Event], window: Bounds | None
 ) -> bool:
-    """Whether an event of the same partition lies where the table of section 4 forbids it."""
+    """Whether an event of the partition is where docs/semantics.md, Negation, forbids it."""
     return any(
         event.has(absent.bit)
         and event.key == chosen[0].key

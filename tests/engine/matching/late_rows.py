@@ -71,7 +71,7 @@ def raw(clock: Clock, shown: Any) -> int:
 
 @dataclass
 class Model:
-    """The rule of LANGUAGE.md section 8, and what goes on when."""
+    """The rule of docs/semantics.md, Late rows, and what goes on when."""
 
     example: Example
     lateness: int

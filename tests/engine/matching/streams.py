@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 NAMES = ("A", "B", "C", "D")
 FOREIGN = "Z"  # a type that no pattern names, except by a bare ANY
-# How the types of a stream are known: see LANGUAGE.md section 1.
+# How the types of a stream are known: see docs/semantics.md, Types.
 WIDE, LISTED, DECLARED, DEFINED, SINGLE, TABLES = (
     "wide", "listed", "declared", "defined", "single", "tables",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The random examples of level 2 use the whole of section 7, and most have a result."""
+"""The random examples of level 2 use all of series and strategies, and most have a result."""
 
 from __future__ import annotations
 

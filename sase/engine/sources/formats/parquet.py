@@ -1,4 +1,4 @@
-"""Row groups of Parquet that need not be read (LANGUAGE.md section 8).
+"""Row groups of Parquet that need not be read (docs/semantics.md, Bad rows).
 
 Their statistics prove that they hold no event of interest and no bad row. Their rows still count.
 """
