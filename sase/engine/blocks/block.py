@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lane
 from sase.engine.kernels.scan.stacks import Arrivals
 
-Numbers = NDArray[np.int64]
 Tests = tuple[EquivalenceTest, ...]
 
 

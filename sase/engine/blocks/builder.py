@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, Condition
-from sase.engine.blocks.block import Block, Numbers, Stretch, Tests
+from sase.engine.blocks.block import Block, Stretch, Tests
 from sase.engine.blocks.dictionary import PlanCoding
 from sase.engine.columns import Events, Loader
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Interner, RowTest
 from sase.engine.kernels.jit.compiler import frozen
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank

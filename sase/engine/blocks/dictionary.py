@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from sase.binding import Schema
 from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
-from sase.engine.blocks.block import Block, Key, Numbers, Tests
+from sase.engine.blocks.block import Block, Key, Tests
 from sase.engine.blocks.key_dictionary import KeyCodes, TextCodes
 from sase.engine.columns import Column
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner, Lane, lane_of
 from sase.engine.expressions.layout import UNSCALED
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.operations import INTEGER
 from sase.engine.kernels.scan.stacks import NOTHING
 
-Mask = NDArray[np.bool_]
 # A dictionary of no more values is taken as a whole.
 FEW = 64
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block, Key
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.program import Columns
 from sase.engine.kernels.jit.compiler import frozen
 
-Numbers = NDArray[np.int64]
 NO_TABLES = np.zeros((0, 0), np.int64)
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.blocks.key_values import classed, is_plain
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lane
 from sase.engine.kernels.expressions.operations import INTEGER
 from sase.engine.kernels.jit.compiler import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
 from sase.engine.kernels.scan.stacks import NOTHING
 
-Numbers = NDArray[np.int64]
 # The bits of the widest codes that are made of keys themselves: always, and where all events are
 # there and these are many, as many more as their number has. The first room of a table.
 FEWEST_BITS, MOST_BITS, MORE_BITS, ROOM = 16, 19, 4, 1 << 10

@@ -5,12 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lane
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
-
-Numbers = NDArray[np.int64]
 
 
 def is_plain(lane: Lane) -> bool:

@@ -15,9 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.types import INTEGER, DataType, Kind
+from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.chunks import INTEGERS, Piece, pieces
 from sase.engine.columns.data_types import data_type
-from sase.engine.columns.events import Column, Events, Int64s, TypeCodes
+from sase.engine.columns.events import Column, Events
 from sase.engine.columns.faults import Faults
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.columns.numbers import number_column
@@ -226,7 +227,7 @@ def _place(
     return Place(name, index, target, is_whole and target.kind is not Kind.FLOAT, known)
 
 
-def numbers(batch: pa.RecordBatch, place: Place) -> Int64s | None:
+def numbers(batch: pa.RecordBatch, place: Place) -> Numbers | None:
     """The numbers of a plain column, if there is no NULL among them."""
     array = batch.column(place.at)
     if array.null_count:

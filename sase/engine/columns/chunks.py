@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from sase.engine.columns.events import Mask
+from sase.engine.columns.arrays import Mask
 from sase.engine.columns.gather import unrolled
 
 # What Arrow stores as the integers that NumPy knows, by the number of the type.

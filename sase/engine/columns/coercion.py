@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, Kind
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
-from sase.engine.columns.events import Int64s, Mask
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.numbers import INT64, MOST_EXACT
 from sase.engine.columns.python_rows import (
@@ -178,7 +178,7 @@ def mended(values: Sequence[Any], kinds: Kinds) -> Mended:
     return _made(values, good, misfits)
 
 
-def _reasons(values: Sequence[Any], unread: Int64s) -> list[tuple[str, Mask]]:
+def _reasons(values: Sequence[Any], unread: Numbers) -> list[tuple[str, Mask]]:
     """Why values could not be read, as those say who tried."""
     found: dict[str, Mask] = {}
     for row in unread:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.chunks import storage
-from sase.engine.columns.events import Int64s, Mask
 
 MOST_DIGITS = 18
 _END = 10**MOST_DIGITS
 
 
-def unscaled(array: pa.Array) -> tuple[Int64s, Mask]:
+def unscaled(array: pa.Array) -> tuple[Numbers, Mask]:
     """The unscaled values, and which have too many digits."""
     width = array.type.bit_width
     if width <= 64:
@@ -25,6 +25,6 @@ def unscaled(array: pa.Array) -> tuple[Int64s, Mask]:
     return values, (words[:, 1:] != sign[:, None]).any(axis=1) | _too_long(values)
 
 
-def _too_long(values: Int64s) -> Mask:
+def _too_long(values: Numbers) -> Mask:
     bad: Mask = (values >= _END) | (values <= -_END)
     return bad

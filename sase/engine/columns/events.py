@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.types import DataType
+from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
 
 if TYPE_CHECKING:
     from sase.engine.columns.faults import Refused
 
-Int64s: TypeAlias = NDArray[np.int64]
-TypeCodes: TypeAlias = NDArray[np.signedinteger]
-Mask: TypeAlias = NDArray[np.bool_]
 
 NO_TIES = np.zeros(0, np.int64)
 
@@ -45,7 +43,7 @@ class Column:
         valid = None if self.valid is None else self.valid[cut]
         return replace(self, values=self.values[cut], valid=valid)
 
-    def take(self, rows: slice | Int64s) -> Column:
+    def take(self, rows: slice | Numbers) -> Column:
         """The values of some rows."""
         valid = None if self.valid is None else self.valid[rows]
         values = self.values[rows]
@@ -66,21 +64,21 @@ class Events:
     `order` steps over them.
     """
 
-    ts: Int64s
+    ts: Numbers
     resolution_ns: int | None
     types: TypeCodes
     type_names: tuple[str, ...]
     columns: Mapping[str, Column]
     by_type: Mapping[tuple[str, str], Column] = field(default_factory=dict)
-    order: Int64s | None = None
-    tie: Int64s | None = None
+    order: Numbers | None = None
+    tie: Numbers | None = None
     refused: Refused | None = None
 
     def __post_init__(self) -> None:
         _freeze(self.ts, self.types, self.order, self.tie)
 
     @property
-    def ties(self) -> Int64s:
+    def ties(self) -> Numbers:
         """What `tie` is, or nothing where each event has a rank of its own: as kernels take it."""
         return NO_TIES if self.tie is None else self.tie
 
@@ -106,7 +104,7 @@ class Events:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Events], order: Int64s | None) -> Events:
+    def joined(cls, parts: Sequence[Events], order: Numbers | None) -> Events:
         """Events one after the other, with the rows that they are, without ties and columns."""
         ts = np.concatenate([part.ts for part in parts])
         names, types = parts[0].type_names, [part.types for part in parts]
@@ -119,15 +117,15 @@ class Events:
             ]
         return cls(ts, parts[0].resolution_ns, np.concatenate(types), names, {}, order=order)
 
-    def at(self, positions: Int64s) -> Events:
+    def at(self, positions: Numbers) -> Events:
         """The events at some positions, ascending."""
         order = positions if self.order is None else self.order[positions]
         return replace(self.in_order(positions), order=order, tie=self._tie_at(positions))
 
-    def _tie_at(self, positions: Int64s) -> Int64s | None:
+    def _tie_at(self, positions: Numbers) -> Numbers | None:
         return None if self.tie is None else self.tie[positions]
 
-    def in_order(self, order: Int64s) -> Events:
+    def in_order(self, order: Numbers) -> Events:
         """The events by input row, brought into an order; `tie` is by position already."""
         taken = {column: column.take(order) for column in self._distinct()}
         return replace(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.columns.events import Int64s
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.origin import Origin
 from sase.errors import DataError
 
@@ -19,7 +19,7 @@ class Fault(NamedTuple):
 
     column: str
     why: str
-    rows: Int64s
+    rows: Numbers
     value: object  # of the first of the rows
 
 
@@ -27,11 +27,11 @@ class Fault(NamedTuple):
 class Refused:
     """The bad rows, ascending, and for each one the number of its column and reason."""
 
-    rows: Int64s
+    rows: Numbers
     codes: NDArray[np.int64]
     reasons: tuple[tuple[str, str], ...]
 
-    def others(self, count: int) -> Int64s:
+    def others(self, count: int) -> Numbers:
         """The rows that are good, of so many."""
         good = np.ones(count, np.bool_)
         good[self.rows] = False

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import common_type
-from sase.engine.columns.events import Int64s
 
 
-def gathered(chunks: list[pa.Array], places: Int64s) -> pa.ChunkedArray:
+def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     """The values at some places; chunk by chunk, since Arrow would first make all chunks one."""
     if len(chunks) == 1 or not len(places):
         return pa.chunked_array([chunks[0].take(pa.array(places))])

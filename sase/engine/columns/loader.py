@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from sase.binding import Schema
 from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import Quick
 from sase.engine.columns.coercion import mended_to_load
-from sase.engine.columns.events import Classify, Column, Events, Int64s
+from sase.engine.columns.events import Classify, Column, Events
 from sase.engine.columns.faults import Refused
 from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.columns.numbers import number_column
@@ -221,7 +222,7 @@ class Loader:
             ' with  type=None, types=["Name"]'
         )
 
-    def _sequence(self, reading: Reading) -> Int64s | None:
+    def _sequence(self, reading: Reading) -> Numbers | None:
         """The sequence numbers of all rows."""
         name = self.schema.seq
         if name is None:
@@ -232,7 +233,7 @@ class Loader:
         return column.values
 
     def _columns(
-        self, reading: Reading, resolved: Resolved, ts: Int64s
+        self, reading: Reading, resolved: Resolved, ts: Numbers
     ) -> tuple[dict[str, Column], dict[tuple[str, str], Column]]:
         """The columns by name, and those whose tables have several kinds of them by type, too."""
         columns: dict[str, Column] = {}

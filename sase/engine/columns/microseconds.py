@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.columns.events import Int64s, Mask
+from sase.engine.columns.arrays import Mask, Numbers
 
 END = 2.0**63
 PLAIN = 2.0**52  # below, a product has a fraction of a half or finer
@@ -21,7 +21,7 @@ def in_range(seconds: NDArray[np.float64]) -> Mask:
     return good
 
 
-def microseconds(seconds: NDArray[np.float64]) -> Int64s:
+def microseconds(seconds: NDArray[np.float64]) -> Numbers:
     """Seconds that are in range as microseconds.
 
     The product is rounded to a float before it is rounded to an integer, which can make a tie that

@@ -10,10 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.types import INTEGER, DataType, Kind
+from sase.engine.columns.arrays import Mask
 from sase.engine.columns.chunks import INTEGERS, Piece, all_valid, bits, joined, storage, valid
 from sase.engine.columns.data_types import data_type, factor
 from sase.engine.columns.decimals import MOST_DIGITS, unscaled
-from sase.engine.columns.events import Column, Mask
+from sase.engine.columns.events import Column
 from sase.engine.columns.faults import Faults
 from sase.engine.columns.python_rows import INSTEAD_OF_GREAT
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sase.engine.columns.events import Int64s, Mask
+from sase.engine.columns.arrays import Mask, Numbers
 
 FEW_RUNS = 1000
 # So many times are compared before it is asked whether to go on. Threads compare many, where there
@@ -22,12 +22,12 @@ PIECE, MANY, ENOUGH, SHARES = 1 << 15, 1 << 18, 1 << 22, 4
 class Order(NamedTuple):
     """The input row of each position, and the rank of its order key; None as in Events."""
 
-    rows: Int64s | None
-    tie: Int64s | None
+    rows: Numbers | None
+    tie: Numbers | None
 
 
 def stream_order(
-    ts: Int64s, seq: Int64s | None, is_rising: Callable[[], bool] | None = None
+    ts: Numbers, seq: Numbers | None, is_rising: Callable[[], bool] | None = None
 ) -> Order:
     """The order of events by (ts), or (ts, seq); whether times rise may have been looked at."""
     # Most inputs: sorted, and no two alike.
@@ -43,7 +43,7 @@ def stream_order(
 
 
 @contextmanager
-def looked_at(ts: Int64s, threads: int) -> Iterator[Callable[[], bool]]:
+def looked_at(ts: Numbers, threads: int) -> Iterator[Callable[[], bool]]:
     """Whether each time is after the one before it, which threads find out meanwhile."""
     if threads == 1 or len(ts) < ENOUGH:
         yield partial(_is_rising, ts, PIECE)
@@ -55,7 +55,7 @@ def looked_at(ts: Int64s, threads: int) -> Iterator[Callable[[], bool]]:
         yield lambda: all(found)
 
 
-def _is_rising(ts: Int64s, size: int) -> bool:
+def _is_rising(ts: Numbers, size: int) -> bool:
     """Whether each time is after the one before it, so many at once."""
     from sase.engine.kernels.scan.admission import is_rising  # Numba, which takes long
 
@@ -63,7 +63,7 @@ def _is_rising(ts: Int64s, size: int) -> bool:
     return all(is_rising(ts[begin : begin + 1 + size]) for begin in range(0, len(ts) - 1, size))
 
 
-def _later(ts: Int64s, seq: Int64s | None) -> Mask:
+def _later(ts: Numbers, seq: Numbers | None) -> Mask:
     """Whether each event but the first is strictly after the one before it."""
     later: Mask = ts[1:] > ts[:-1]
     if seq is not None and not later.all():
@@ -71,7 +71,7 @@ def _later(ts: Int64s, seq: Int64s | None) -> Mask:
     return later
 
 
-def _steps_back(ts: Int64s, seq: Int64s | None) -> int:
+def _steps_back(ts: Numbers, seq: Numbers | None) -> int:
     """How many events are before the one in the row above."""
     back = ts[1:] < ts[:-1]
     if seq is not None:
@@ -79,7 +79,7 @@ def _steps_back(ts: Int64s, seq: Int64s | None) -> int:
     return int(np.count_nonzero(back))
 
 
-def sorted_rows(ts: Int64s, back: int) -> Int64s:
+def sorted_rows(ts: Numbers, back: int) -> Numbers:
     """The rows stably sorted by time.
 
     Few sorted runs are merged. Otherwise it is several times faster to sort numbers than rows by
@@ -92,7 +92,7 @@ def sorted_rows(ts: Int64s, back: int) -> Int64s:
     return packed & ((1 << bits) - 1)
 
 
-def _ranks(later: Mask) -> Int64s:
+def _ranks(later: Mask) -> Numbers:
     ranks = np.zeros(len(later) + 1, np.int64)
     np.cumsum(later, out=ranks[1:])
     return ranks

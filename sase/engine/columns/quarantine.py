@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import common_type
-from sase.engine.columns.events import Int64s
 from sase.engine.columns.faults import Refused
 from sase.engine.columns.gather import takeable
 from sase.engine.columns.input import Input, Inputs
@@ -32,7 +32,7 @@ class Quarantine:
         self._columns: list[object] | None = None
         self._nothing: pa.Table | None = None
 
-    def take(self, inputs: Inputs, refused: Refused | None, numbers: Int64s) -> None:
+    def take(self, inputs: Inputs, refused: Refused | None, numbers: Numbers) -> None:
         """The bad rows of an input, of whose rows these are the numbers; there may be none."""
         if refused is not None:
             self._last = quarantined(inputs, refused, numbers)
@@ -48,7 +48,7 @@ class Quarantine:
         return self.total, 0 if last is None else last.num_rows, last
 
 
-def quarantined(inputs: Inputs, refused: Refused | None, numbers: Int64s) -> pa.Table:
+def quarantined(inputs: Inputs, refused: Refused | None, numbers: Numbers) -> pa.Table:
     """The bad rows of inputs whose rows have these numbers.
 
     Beside the columns of all tables there are `sase_row`, `sase_column`, `sase_reason`, and for a
@@ -65,7 +65,7 @@ def quarantined(inputs: Inputs, refused: Refused | None, numbers: Int64s) -> pa.
 
 
 def _marks(
-    inputs: Inputs, rows: Int64s, refused: Refused | None, numbers: Int64s
+    inputs: Inputs, rows: Numbers, refused: Refused | None, numbers: Numbers
 ) -> dict[str, pa.Array]:
     """What is said of each row."""
     codes = np.empty(0, np.int64) if refused is None else refused.codes
@@ -82,7 +82,7 @@ def _marks(
     return found
 
 
-def _given(inputs: Inputs, rows: Int64s) -> dict[_Key, pa.ChunkedArray]:
+def _given(inputs: Inputs, rows: Numbers) -> dict[_Key, pa.ChunkedArray]:
     """The columns of all tables at the rows, NULL in tables without them."""
     tables = [(_columns(table, local), len(local)) for table, local in by_table(inputs, rows)]
     keys = dict.fromkeys(key for columns, _ in tables for key in columns)
@@ -92,7 +92,7 @@ def _given(inputs: Inputs, rows: Int64s) -> dict[_Key, pa.ChunkedArray]:
     }
 
 
-def _columns(table: Input, rows: Int64s) -> dict[_Key, _Chunks]:
+def _columns(table: Input, rows: Numbers) -> dict[_Key, _Chunks]:
     """The columns of a table at some of its rows; those of which Arrow can make nothing as text."""
     found: dict[_Key, _Chunks] = {}
     seen: Counter[str] = Counter()
@@ -105,7 +105,7 @@ def _columns(table: Input, rows: Int64s) -> dict[_Key, _Chunks]:
     return found
 
 
-def _taken(column: pa.Array | pa.ChunkedArray, rows: Int64s) -> _Chunks:
+def _taken(column: pa.Array | pa.ChunkedArray, rows: Numbers) -> _Chunks:
     """The values at some rows, ascending; chunk by chunk, as dictionaries may differ."""
     begin, found = 0, []
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:

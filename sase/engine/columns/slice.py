@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sase.engine.columns.events import Int64s
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.gather import indexed
 from sase.engine.columns.input import Input, Inputs
 
 
-def taken(inputs: Inputs, rows: Int64s) -> Inputs:
+def taken(inputs: Inputs, rows: Numbers) -> Inputs:
     """Some rows, which are counted through all tables, and stay in their order."""
     tables = tuple(
         Input(
@@ -29,7 +29,7 @@ def taken(inputs: Inputs, rows: Int64s) -> Inputs:
     return replace(inputs, tables=tables)
 
 
-def by_table(inputs: Inputs, rows: Int64s) -> Iterator[tuple[Input, Int64s]]:
+def by_table(inputs: Inputs, rows: Numbers) -> Iterator[tuple[Input, Numbers]]:
     """Every table with its own numbers of the rows, ascending, that are in it."""
     begin = 0
     for table in inputs.tables:
@@ -110,7 +110,7 @@ def _table(table: Input) -> pa.Table:
     return source if isinstance(source, pa.Table) else pa.Table.from_batches([source])
 
 
-def _rows(table: pa.Table, rows: Int64s) -> pa.Table:
+def _rows(table: pa.Table, rows: Numbers) -> pa.Table:
     """Some rows of a table, each in the chunk in which it was, with the dictionary of that."""
     if not len(rows):
         return table.slice(0, 0)
@@ -126,7 +126,7 @@ def _rows(table: pa.Table, rows: Int64s) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def _rows_of_batch(batch: pa.RecordBatch, rows: Int64s) -> pa.Table:
+def _rows_of_batch(batch: pa.RecordBatch, rows: Numbers) -> pa.Table:
     places = pa.array(rows)
     try:
         return pa.Table.from_batches([batch.take(places)])

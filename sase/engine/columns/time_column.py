@@ -8,8 +8,8 @@ import numpy as np
 
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import finest, nanoseconds
-from sase.engine.columns.events import Int64s
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.microseconds import in_range, microseconds
 from sase.engine.columns.numbers import number_column, raw_floats
@@ -63,7 +63,7 @@ def resolution_of(time: DataType, schema: Schema) -> int | None:
     return schema.nanoseconds if time.resolution is None else nanoseconds(time.resolution)
 
 
-def read_times(reading: Reading, name: str, time: DataType) -> Int64s:
+def read_times(reading: Reading, name: str, time: DataType) -> Numbers:
     """The times of all rows."""
     if time.kind is Kind.FLOAT:
         return _from_floats(reading, name)
@@ -73,7 +73,7 @@ def read_times(reading: Reading, name: str, time: DataType) -> Int64s:
     return column.values
 
 
-def _from_floats(reading: Reading, name: str) -> Int64s:
+def _from_floats(reading: Reading, name: str) -> Numbers:
     seconds, present = raw_floats(name, reading.pieces(name), reading.faults)
     good = in_range(seconds)
     if present is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sase.engine.columns.events import TypeCodes
+from sase.engine.columns.arrays import TypeCodes
 from sase.engine.columns.projection import Reading
 from sase.engine.columns.strings import Dictionaries, encoded
 from sase.errors import SchemaError

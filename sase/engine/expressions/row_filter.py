@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Condition, Operation
+from sase.engine.columns.arrays import Mask
 from sase.engine.expressions.layout import Layout, Need, columns_needed
 from sase.engine.expressions.lowering import Lowered, lower, make_stack
 from sase.engine.expressions.strings import Interner
 from sase.engine.expressions.vectorized import fast_truth, is_fast
-from sase.engine.expressions.vectors import Lane, Mask, columns_of
+from sase.engine.expressions.vectors import Lane, columns_of
 from sase.engine.kernels.expressions.program import Stack, evaluate_rows
 
 

@@ -33,10 +33,11 @@ from sase.binding.bound import (
     Truth,
 )
 from sase.binding.types import TIMES, Kind
+from sase.engine.columns.arrays import Mask
 from sase.engine.expressions.constants import NANOSECOND
 from sase.engine.expressions.layout import Need
 from sase.engine.expressions.strings import RANK, Interner, Table
-from sase.engine.expressions.vectors import Lane, Mask
+from sase.engine.expressions.vectors import Lane
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.lang.ast import TURNED
 

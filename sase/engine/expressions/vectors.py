@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.types import Kind
+from sase.engine.columns.arrays import Mask
 from sase.engine.columns.events import Column
 from sase.engine.expressions.constants import tag_of
 from sase.engine.expressions.strings import NO_CODE, Interner
 from sase.engine.kernels.expressions.operations import NULL
 from sase.engine.kernels.expressions.program import Columns
 from sase.engine.kernels.jit.compiler import frozen
-
-Mask: TypeAlias = NDArray[np.bool_]
 
 SECONDS_OF_A_DAY = 86400
 

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.blocks.block import Block, Numbers, Tests
+from sase.engine.blocks.block import Block, Tests
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.compiler import address_of, frozen
 from sase.engine.kernels.scan.construction import (

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene.residual_checks import gather_level, gather_ranges, scatter_level
-
-Numbers = NDArray[np.int64]
 
 
 class Bindings:

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sase.engine.blocks.block import Block, Numbers
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER, NULL
 from sase.engine.kernels.jit.compiler import frozen
 from sase.engine.kernels.kleene import pieces as of

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.blocks.block import Block, Numbers
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.stacks import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.match_graph import Binding, Candidates, Edge, Levels, MatchSet
 from sase.engine.operators.bindings import Bindings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.compiler import frozen
 from sase.engine.kernels.kleene import merged_runs as of
 from sase.engine.kernels.kleene.merged_enumeration import FRAME, WAY, advance_merged
@@ -17,8 +17,6 @@ from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.planning.nodes import RunEvaluation
-
-Numbers = NDArray[np.int64]
 
 
 class MergedEvaluationState(RunEvaluationState):

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
-from sase.engine.blocks.block import Block, Clock, Numbers
+from sase.engine.blocks.block import Block, Clock
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.compile_ahead import compile_beside
 from sase.engine.kernels.scan.negation_index import (
     LATEST,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Conjunct, Part, Reference
-from sase.engine.blocks.block import Numbers
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Layout, lower, make_stack
 from sase.engine.expressions.lowering import Lowered
 from sase.engine.kernels.expressions.program import Stack, evaluate_tuples

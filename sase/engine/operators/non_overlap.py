@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
-from sase.engine.blocks.block import Numbers
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.non_overlap import take_apart
 from sase.engine.kernels.scan.stacks import EARLIEST
 from sase.engine.operators.bindings import Bindings, ends_of

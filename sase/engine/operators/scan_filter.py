@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Condition
-from sase.engine.blocks.block import Block, Numbers
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lane, Reads, RowTest
 from sase.engine.kernels.scan.admission import choose, leave, turn_away
 from sase.engine.operators.contract import Context

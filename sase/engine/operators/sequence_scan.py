@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from sase.binding.bound import Condition
-from sase.engine.blocks.block import Block, Clock, Numbers, Tests
+from sase.engine.blocks.block import Block, Clock, Tests
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.scan.fused_scan import Counting, Reading, Span, Swept
 from sase.engine.kernels.scan.straight import Batch, Moment

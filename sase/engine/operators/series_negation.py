@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Column, Condition, EquivalenceTest
-from sase.engine.blocks.block import Numbers
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.kleene.residual_checks import (
     Matches,

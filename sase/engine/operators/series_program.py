@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest, Part
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lowered, lower_terms, make_stack
 from sase.engine.expressions.comparisons import NOT_PLAIN, Plain, plain
 from sase.engine.expressions.series import Fills, Term, Words, laid_out, words_read
@@ -44,8 +45,6 @@ from sase.engine.kernels.kleene.run_nodes import (
 )
 from sase.engine.kernels.scan.stacks import NOTHING
 from sase.engine.operators.contract import Context
-
-Numbers = NDArray[np.int64]
 
 
 class Machinery:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Part, WindowKind
-from sase.engine.blocks.block import Block, Key, Numbers
+from sase.engine.blocks.block import Block, Key
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.compiler import frozen

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Column, Condition, Placeholder
-from sase.engine.blocks.block import Block, Clock, Numbers
+from sase.engine.blocks.block import Block, Clock
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import lower_value, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, Stretch
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.kernels.expressions.operations import NULL
 from sase.engine.operators.transformation import Results
@@ -27,7 +27,6 @@ from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import Found, Part, Shape
 
-Numbers = NDArray[np.int64]
 # The results of a part that may wait for the other parts.
 MOST_WAITING = 16
 

@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sase.engine.blocks.block import Block, Clock, Numbers
+from sase.engine.blocks.block import Block, Clock
 from sase.engine.blocks.builder import Front, loader_of
 from sase.engine.blocks.dictionary import KnownTypes, PlanCoding
 from sase.engine.blocks.event_buffer import Store
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.slice import taken

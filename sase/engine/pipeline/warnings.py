@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sase.engine.blocks.block import Numbers
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.contract import Overflows
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import History

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import Constant, Expression, Operation
 from sase.binding.types import DataType, Kind
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner
 from sase.engine.expressions.constants import RESOLUTIONS, constant
 from sase.engine.expressions.lowering import CHOICES
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
 from sase.errors import DataError
 
-Numbers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 SECONDS_OF_A_DAY = 86400
 INT32 = np.iinfo(np.int32)
 UNITS = {digits: unit for unit, digits in RESOLUTIONS.items() if unit != "d"}
@@ -136,13 +135,13 @@ def _is_of_days(value: Expression) -> bool:
     return value.value is None or value.value % (SECONDS_OF_A_DAY * 10**9) == 0
 
 
-def _strings(bits: Numbers, missing: Flags, texts: Interner) -> pa.Array:
+def _strings(bits: Numbers, missing: Mask, texts: Interner) -> pa.Array:
     used, places = np.unique(np.where(missing, -1, bits), return_inverse=True)
     found = pa.array([None if code < 0 else texts.texts[code] for code in used], pa.string())
     return found.take(pa.array(places))
 
 
-def _times(tags: Numbers, bits: Numbers, missing: Flags, kind: pa.DataType) -> pa.Array:
+def _times(tags: Numbers, bits: Numbers, missing: Mask, kind: pa.DataType) -> pa.Array:
     """Times in one unit, which is no coarser than that of any."""
     finest = 0 if pa.types.is_date(kind) else RESOLUTIONS[kind.unit]
     factors = 10 ** np.where(missing, 0, finest - (tags - EXACT))
@@ -158,7 +157,7 @@ def _times(tags: Numbers, bits: Numbers, missing: Flags, kind: pa.DataType) -> p
     return pa.array(counts, mask=missing).cast(kind)
 
 
-def _decimals(tags: Numbers, bits: Numbers, missing: Flags, kind: pa.DataType) -> pa.Array:
+def _decimals(tags: Numbers, bits: Numbers, missing: Mask, kind: pa.DataType) -> pa.Array:
     """Decimals of one scale, exactly."""
     if (missing | (tags == EXACT + kind.scale)).all():
         words = np.stack([bits, bits >> 63], axis=1)
@@ -187,7 +186,7 @@ def _floats(tags: Numbers, bits: Numbers) -> NDArray[np.float64]:
     return found
 
 
-def _by_values(tags: Numbers, bits: Numbers, missing: Flags) -> pa.Array:
+def _by_values(tags: Numbers, bits: Numbers, missing: Mask) -> pa.Array:
     """Numbers of which nothing is known before: floats where some are, decimals, or integers."""
     if (tags == FLOAT).any():
         return pa.array(_floats(tags, bits), mask=missing)

@@ -11,11 +11,11 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, BoundWindow, Column, Expression
 from sase.binding.types import UNKNOWN
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
@@ -28,7 +28,6 @@ from sase.engine.results.row_history import History
 from sase.errors import BudgetError
 from sase.planning.agreement import Known, Unsaid
 
-Numbers = NDArray[np.int64]
 # The matches that results are made of at once.
 PIECE = 1 << 16
 

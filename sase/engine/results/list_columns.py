@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent
+from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings
 from sase.errors import BudgetError
 
-Numbers = NDArray[np.int64]
 # What the offsets of Arrow's lists can count.
 MOST_EVENTS = 2**31 - 1
 

@@ -13,13 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.columns import Events, Inputs
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import Unread
 from sase.engine.columns.gather import alike, gathered, takeable
 from sase.engine.columns.slice import restored as inputs_restored
 from sase.engine.columns.slice import saved as inputs_saved
 from sase.engine.columns.slice import taken, united
 
-Numbers = NDArray[np.int64]
 # With more pieces than these, so many that follow each other are made one, of at most so many rows.
 MANY, RUN, MOST = 64, 16, 1 << 20
 

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent
 from sase.digits import digits
+from sase.engine.columns.arrays import Numbers
 from sase.engine.resources import available_memory
 from sase.engine.results.arrow_columns import time_array
 from sase.engine.results.batch import Found
 from sase.errors import BudgetError
 
-Numbers = NDArray[np.int64]
 # What a list of rows and of events takes for each entry, at the least.
 ENTRY = 64
 LARGEST = 2**63 - 1

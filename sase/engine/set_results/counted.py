@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
@@ -17,7 +18,7 @@ from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import Found
-from sase.engine.set_results.collapsed_table import Ends, Lists, Numbers, check_size
+from sase.engine.set_results.collapsed_table import Ends, Lists, check_size
 
 # Matches of which results are made at once: one at first, so that the first comes soon.
 LARGEST_PIECE = 4096

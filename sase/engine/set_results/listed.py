@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from sase.digits import digits
+from sase.engine.columns.arrays import Numbers
 from sase.engine.match_graph.aggregates import Function, Number, listed, plain
 from sase.engine.match_graph.estimate import Estimate
 from sase.engine.operators.bindings import as_bindings, begins_of
@@ -18,7 +19,7 @@ from sase.engine.operators.transformation import Results
 from sase.engine.report import Report
 from sase.engine.results.batch import Found, Part
 from sase.engine.results.matches import Matches
-from sase.engine.set_results.collapsed_table import Ends, Lists, Numbers, check_size
+from sase.engine.set_results.collapsed_table import Ends, Lists, check_size
 from sase.engine.set_results.counted import Counted
 from sase.errors import BudgetError, PlanError, SaseError
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
-from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.types import INTEGER
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.gather import unifiable
 from sase.engine.columns.input import opened
 from sase.engine.columns.numbers import number_column
@@ -23,7 +23,6 @@ from sase.engine.columns.time_column import read_times, time_type
 from sase.engine.plan import EnginePlan
 from sase.engine.sources.dataset import Files
 
-Int64s = NDArray[np.int64]
 TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)
 # Bytes of a sorted piece, and rows of what is read of each at once.
@@ -47,7 +46,7 @@ def is_sorted(files: Files, schema: Schema) -> bool:
 
 def in_order(
     files: Files, names: list[str], plan: EnginePlan, *, piece: int = PIECE, rows: int = ROWS
-) -> Iterator[tuple[pa.Table, Int64s]]:
+) -> Iterator[tuple[pa.Table, Numbers]]:
     """The rows of files in stream order, in tables of some thousand, with their numbers."""
     with tempfile.TemporaryDirectory(prefix="sase-sort-") as folder:
         paths = [
@@ -88,7 +87,7 @@ def _sorted(table: pa.Table, begin: int, schema: Schema) -> pa.Table:
     return table if order is None else table.take(pa.array(order))
 
 
-def _keys(table: pa.Table, schema: Schema) -> tuple[Int64s, Int64s | None]:
+def _keys(table: pa.Table, schema: Schema) -> tuple[Numbers, Numbers | None]:
     """What rows are ordered by; bad ones stand anywhere, and the matcher finds them again."""
     inputs = opened(table)
     named = [name for name in (schema.time, schema.seq) if name is not None]
@@ -151,7 +150,7 @@ class _Run:
         return taken
 
 
-def _merged(runs: list[_Run]) -> Iterator[tuple[pa.Table, Int64s]]:
+def _merged(runs: list[_Run]) -> Iterator[tuple[pa.Table, Numbers]]:
     """All rows up to the least of the runs' last keys: whatever is still on disk comes later."""
     while runs:
         bound = min(run.last for run in runs)
@@ -164,7 +163,7 @@ def _merged(runs: list[_Run]) -> Iterator[tuple[pa.Table, Int64s]]:
         yield _in_order(parts)
 
 
-def _in_order(parts: Iterable[pa.Table]) -> tuple[pa.Table, Int64s]:
+def _in_order(parts: Iterable[pa.Table]) -> tuple[pa.Table, Numbers]:
     whole = pa.concat_tables([part for part in parts if part.num_rows])
     keys = [whole.column(name).to_numpy() for name in KEYS]
     order = np.lexsort(keys[::-1])

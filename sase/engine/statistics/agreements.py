@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sase.binding.bound import BoundComponent
+from sase.engine.columns.arrays import Numbers
 from sase.engine.statistics.chains import Chains
-from sase.engine.statistics.distinct import Numbers, agreeing, distinct, occurrences
+from sase.engine.statistics.distinct import agreeing, distinct, occurrences
 from sase.engine.statistics.population import Population, Tests
 from sase.planning.statistics import Agreement
 

@@ -9,7 +9,7 @@ import numpy as np
 from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.binding.types import Kind
 from sase.engine.columns import Column
-from sase.engine.statistics.chains import Numbers
+from sase.engine.columns.arrays import Numbers
 from sase.engine.statistics.distinct import agreeing, distinct, occurrences
 from sase.engine.statistics.population import Population, Tests
 from sase.planning.statistics import AttributeStatistics, TypeStatistics

@@ -13,11 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from sase.engine.columns.arrays import Floats, Mask, Numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
+from sase.engine.columns.arrays import Numbers
+
 # Standard deviations beyond which the counts are not those of equally frequent values.
 SURE = 3.0
 

@@ -22,12 +22,13 @@ from sase.binding.bound import (
 from sase.engine.blocks.builder import Front
 from sase.engine.blocks.dictionary import KnownTypes, PlanCoding
 from sase.engine.blocks.event_buffer import Store
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.operators.contract import Context, span_of
 from sase.engine.operators.scan_filter import SimpleConditions
 from sase.engine.plan import EnginePlan
-from sase.engine.statistics.chains import Chains, Groups, Mask, Numbers, Rows
+from sase.engine.statistics.chains import Chains, Groups, Rows
 from sase.engine.statistics.sampling import TIMES, Sample
 from sase.planning.nodes import chain
 from sase.planning.split import negations_of, window_of

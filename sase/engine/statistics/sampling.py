@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.engine.columns import Column, Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.contract import span_of
 
-Numbers = NDArray[np.int64]
 LATEST = 2**63 - 1
 # How many windows long a slice is: what begins in the first of them ends in the slice.
 TIMES = 2

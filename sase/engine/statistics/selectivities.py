@@ -26,8 +26,9 @@ from sase.binding.bound import (
 )
 from sase.binding.parts import references, with_references
 from sase.binding.text import condition_text
+from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.residual_filter import Checking
-from sase.engine.statistics.chains import Chains, Numbers
+from sase.engine.statistics.chains import Chains
 from sase.engine.statistics.population import Population, Tests
 from sase.lang.ast import TURNED
 from sase.planning.rewrites.infer_equivalence_tests import implied

@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sase.engine.statistics.chains import Chains, Groups, Numbers, Rows
+from sase.engine.columns.arrays import Numbers
+from sase.engine.statistics.chains import Chains, Groups, Rows
 
 
 def rows(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sase.engine.blocks.block import Block, Numbers, Tests
+from sase.engine.blocks.block import Block, Tests
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.baselines.multi_stacks import OtherStacks, scan_all
 from sase.engine.kernels.scan.stacks import COUNT, NOTHING, TAIL, Arrivals
 from sase.engine.operators.active_stacks import ActiveStacks

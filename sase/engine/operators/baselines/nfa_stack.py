@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sase.engine.blocks.block import Block, Numbers
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.baselines.nfa_stack import (
     RuntimeStack,
     Search,

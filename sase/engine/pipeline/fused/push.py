@@ -14,7 +14,7 @@ from weakref import proxy
 import numpy as np
 
 from sase.binding.types import INTEGER
-from sase.engine.blocks.block import Numbers
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import Quick, Types, Unread
 from sase.engine.columns.c_data import Exported
 from sase.engine.columns.input import SMALL, as_batch

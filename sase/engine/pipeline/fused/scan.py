@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import WindowKind
 from sase.binding.types import Kind
-from sase.engine.blocks.block import Clock, Key, Numbers, Tests
+from sase.engine.blocks.block import Clock, Key, Tests
 from sase.engine.blocks.dictionary import PlanCoding
 from sase.engine.blocks.key_dictionary import KeyCodes, counts_from_zero
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.clock import CLOCK, NO_CLOCK
 from sase.engine.kernels.jit.compiler import frozen
