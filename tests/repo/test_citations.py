@@ -16,7 +16,7 @@ CODE = sorted(
 )
 # Pages of words; tables of results have no links.
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {ROOT / "CHANGELOG.md"})
-CITED = re.compile(r"(?:docs/)?(semantics)\.md, ")
+CITED = re.compile(r"(?:docs/)?(semantics|architecture)\.md, ")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 # Inside docstrings, comments and strings over several lines.
 BREAK = re.compile(r"\s*\n\s*#?\s*")
@@ -47,7 +47,7 @@ def cited_pages() -> dict[str, list[str]]:
     """The pages that code cites, with their headings."""
     return {
         name: headings((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"))
-        for name in ("semantics",)
+        for name in ("semantics", "architecture")
     }
 
 
@@ -62,7 +62,7 @@ def test_every_section_that_is_cited_exists() -> None:
 
 def test_a_wrong_citation_is_found() -> None:
     """Also one that is broken between two lines; a right one may go on with other words."""
-    pages = {"semantics": ["Order of results"]}
+    pages = {"semantics": ["Order of results"], "architecture": []}
     name = "semantics.md"
     assert list(wrong_citations(f"{name}, Order of results, as ever", pages)) == []
     assert list(wrong_citations(f"({name},\n    # Order of\n    # results)", pages)) == []
