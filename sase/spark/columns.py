@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.binding.folding import INT64_MAX, INT64_MIN
-from sase.engine.columns.decimals import MOST_DIGITS
+from sase.engine.columns.numbers import MOST_DIGITS
 
 MICROSECONDS_OF_A_DAY = 86_400_000_000
 INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from sase.engine.columns.batch_decoder import Place, Quick
+from sase.engine.columns.batch_decoder import BatchDecoder, SourceColumn
 from sase.engine.columns.chunks import INTEGERS
 from sase.engine.kernels.jit.arrow_memory import FIELDS, RELEASE, form_of
 from sase.engine.kernels.scan.fused_scan import FORM
@@ -45,7 +45,7 @@ class Described:
 class Exported(Described):
     """Batches of a schema, of which one at a time is described."""
 
-    def __init__(self, quick: Quick, keys: tuple[Place, ...]) -> None:
+    def __init__(self, quick: BatchDecoder, keys: tuple[SourceColumn, ...]) -> None:
         super().__init__()
         columns = [place.at for place in (quick.time, quick.type, *keys)]
         is_wide = len(quick.schema) > FEW

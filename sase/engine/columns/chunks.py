@@ -16,19 +16,19 @@ from sase.engine.columns.gather import unrolled
 INTEGERS = {pa.from_numpy_dtype(name).id: np.dtype(name) for name in "bBhHiIlL"}
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """A chunk of a column, and the input row at which it begins."""
 
     array: pa.Array
     row: int
 
 
-def pieces(chunks: Sequence[pa.Array], row: int) -> list[Piece]:
+def located(chunks: Sequence[pa.Array], row: int) -> list[Chunk]:
     """Chunks that follow each other, from an input row on; without runs, and without empty ones."""
     found = []
     for chunk in chunks:
         if len(chunk):
-            found.append(Piece(unrolled(chunk), row))
+            found.append(Chunk(unrolled(chunk), row))
             row += len(chunk)
     return found
 
@@ -58,7 +58,7 @@ def valid(array: pa.Array) -> Mask | None:
     return bits(array.buffers()[0], array.offset, len(array))
 
 
-def all_valid(column: Sequence[Piece]) -> Mask | None:
+def all_valid(column: Sequence[Chunk]) -> Mask | None:
     """Where a column has values; None if everywhere."""
     parts = [valid(piece.array) for piece in column]
     if all(part is None for part in parts):

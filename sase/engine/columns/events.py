@@ -1,10 +1,10 @@
-"""The events of an input as columns of numbers, in stream order."""
+"""Decoded events: one array per attribute, sorted into stream order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,22 +12,17 @@ from numpy.typing import NDArray
 from sase.binding.types import DataType
 from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
 
-if TYPE_CHECKING:
-    from sase.engine.columns.faults import Refused
-
-
 NO_TIES = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The values of one attribute; what stands in `values` where `valid` is false means nothing.
+    """The values of one attribute; entries of `values` where `valid` is false mean nothing.
 
     Floats are float64 without NaN, strings codes of at most 32 bits into `dictionary` (−1 for
     NULL), whose values are distinct; everything else is int64: booleans 0 and 1, times in the
-    resolution of `type`, decimals without their point, which `type` places. A whole column of an
-    input may have narrower integers, which are made int64 when some are taken: mostly these are
-    few.
+    resolution of `type`, decimals unscaled. A whole column of an input may keep narrower integers,
+    which `take` widens: mostly few are taken.
     """
 
     type: DataType
@@ -39,12 +34,12 @@ class Column:
         _freeze(self.values, self.valid)
 
     def between(self, cut: slice) -> Column:
-        """The values of a range."""
+        """Slice the column."""
         valid = None if self.valid is None else self.valid[cut]
         return replace(self, values=self.values[cut], valid=valid)
 
     def take(self, rows: slice | Numbers) -> Column:
-        """The values of some rows."""
+        """Gather some rows."""
         valid = None if self.valid is None else self.valid[rows]
         values = self.values[rows]
         if self.dictionary is None and values.dtype.kind != "f":
@@ -53,15 +48,29 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Events:
-    """Events in stream order: sorted by the order key, and by input row where it is equal.
+class Refused:
+    """The bad rows, ascending; `codes` gives each one its (column, reason) in `reasons`."""
 
-    `order` gives the input row of each position, None where they are the same; `tie` the rank of
-    its order key, None where every event has its own. Types are codes into `type_names`, −1 for
-    an event without a type, and as narrow as they were given. Where the tables of several types
-    have columns of one name and different kinds, `by_type` holds them by type and name, and
-    `columns` does not. `refused` are the bad rows that were taken out: no position is theirs, and
-    `order` steps over them.
+    rows: Numbers
+    codes: Numbers
+    reasons: tuple[tuple[str, str], ...]
+
+    def others(self, count: int) -> Numbers:
+        """Return the good rows among `count`."""
+        good = np.ones(count, np.bool_)
+        good[self.rows] = False
+        return np.flatnonzero(good)
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Events in stream order: sorted by the order key, ties by input row.
+
+    `order` maps positions to input rows, None where they are the same; `tie` gives the rank of the
+    order key, None where all keys are distinct. Types are codes into `type_names`, −1 for none, as
+    narrow as they were given. Where the tables of several types have columns of one name and
+    different kinds, `by_type` holds them by (type, name), and `columns` does not. `refused` rows
+    have no position: `order` steps over them.
     """
 
     ts: Numbers
@@ -79,33 +88,55 @@ class Events:
 
     @property
     def ties(self) -> Numbers:
-        """What `tie` is, or nothing where each event has a rank of its own: as kernels take it."""
+        """`tie` as kernels take it: empty where all order keys are distinct."""
         return NO_TIES if self.tie is None else self.tie
 
     def __len__(self) -> int:
         return len(self.ts)
 
     def column(self, name: str, type_name: str) -> Column:
-        """The column that holds an attribute of the events of one type."""
+        """Return the column that holds an attribute of the events of one type."""
         return self.by_type.get((type_name, name)) or self.columns[name]
 
     def between(self, begin: int, end: int) -> Events:
-        """The events from one position to another."""
+        """Slice the events from one position to another."""
         cut = slice(begin, end)
-        taken = {column: column.between(cut) for column in self._distinct()}
+        order = None if self.order is None else self.order[cut]
+        tie = None if self.tie is None else self.tie[cut]
+        return self._rows(cut, lambda column: column.between(cut), order, tie)
+
+    def at(self, positions: Numbers) -> Events:
+        """Gather the events at some ascending positions."""
+        order = positions if self.order is None else self.order[positions]
+        tie = None if self.tie is None else self.tie[positions]
+        return self._rows(positions, lambda column: column.take(positions), order, tie)
+
+    def in_order(self, order: Numbers) -> Events:
+        """Reorder events that stand by input row; `tie` is by position already."""
+        return self._rows(order, lambda column: column.take(order), order, self.tie)
+
+    def _rows(
+        self,
+        rows: slice | Numbers,
+        of: Callable[[Column], Column],
+        order: Numbers | None,
+        tie: Numbers | None,
+    ) -> Events:
+        # Every column once, though it may serve several types.
+        taken = {column: of(column) for column in {*self.columns.values(), *self.by_type.values()}}
         return replace(
             self,
-            ts=self.ts[cut],
-            types=self.types[cut],
+            ts=self.ts[rows],
+            types=self.types[rows],
             columns={name: taken[column] for name, column in self.columns.items()},
             by_type={key: taken[column] for key, column in self.by_type.items()},
-            order=None if self.order is None else self.order[cut],
-            tie=None if self.tie is None else self.tie[cut],
+            order=order,
+            tie=tie,
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Events], order: Numbers | None) -> Events:
-        """Events one after the other, with the rows that they are, without ties and columns."""
+        """Concatenate the times and types of events, whose input rows are `order`."""
         ts = np.concatenate([part.ts for part in parts])
         names, types = parts[0].type_names, [part.types for part in parts]
         if any(part.type_names != names for part in parts):
@@ -117,33 +148,9 @@ class Events:
             ]
         return cls(ts, parts[0].resolution_ns, np.concatenate(types), names, {}, order=order)
 
-    def at(self, positions: Numbers) -> Events:
-        """The events at some positions, ascending."""
-        order = positions if self.order is None else self.order[positions]
-        return replace(self.in_order(positions), order=order, tie=self._tie_at(positions))
-
-    def _tie_at(self, positions: Numbers) -> Numbers | None:
-        return None if self.tie is None else self.tie[positions]
-
-    def in_order(self, order: Numbers) -> Events:
-        """The events by input row, brought into an order; `tie` is by position already."""
-        taken = {column: column.take(order) for column in self._distinct()}
-        return replace(
-            self,
-            ts=self.ts[order],
-            types=self.types[order],
-            columns={name: taken[column] for name, column in self.columns.items()},
-            by_type={key: taken[column] for key, column in self.by_type.items()},
-            order=order,
-        )
-
-    def _distinct(self) -> set[Column]:
-        """Every column once, though it may serve several types."""
-        return {*self.columns.values(), *self.by_type.values()}
-
 
 def _freeze(*arrays: NDArray[Any] | None) -> None:
-    """Arrays that many parts of the engine share are written by none of them."""
+    """Make arrays read-only that many parts of the engine share."""
     for array in arrays:
         if array is not None:
             array.flags.writeable = False

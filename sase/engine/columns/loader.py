@@ -13,15 +13,14 @@ import pyarrow as pa
 from sase.binding import Schema
 from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.batch_decoder import Quick
+from sase.engine.columns.batch_decoder import BatchDecoder
 from sase.engine.columns.coercion import mended_to_load
-from sase.engine.columns.events import Classify, Column, Events
-from sase.engine.columns.faults import Refused
+from sase.engine.columns.events import Classify, Column, Events, Refused
 from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import looked_at, stream_order
-from sase.engine.columns.projection import Reading, read
-from sase.engine.columns.resolve import Known, Resolved, resolve
+from sase.engine.columns.projection import Projection, project
+from sase.engine.columns.resolve import ColumnTypes, Resolved, resolve
 from sase.engine.columns.strings import Dictionaries, string_column
 from sase.engine.columns.time_column import read_times
 from sase.engine.columns.type_codes import (
@@ -65,7 +64,7 @@ class Loader:
         *,
         classify: Classify | None = None,
         on_bad_row: str = "error",
-        check: Callable[[Known], object] = lambda known: None,
+        check: Callable[[ColumnTypes], object] = lambda known: None,
         made: dict[Hashable, Any] | None = None,
     ) -> None:
         if schema.definitions and classify is None:
@@ -79,10 +78,10 @@ class Loader:
         self._resolved: tuple[list[object], Resolved] | None = None
         # What the columns of all inputs held, and what else there is to say against that.
         self._check = check
-        self.known: Known = {}
+        self.known: ColumnTypes = {}
         # Seconds as floats are whole microseconds in what is known; this is what was given.
         self.time: DataType = schema.time_type
-        self.quick: Quick | None = None
+        self.decoder: BatchDecoder | None = None
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
     def opened(self, events: object) -> Inputs:
@@ -111,14 +110,14 @@ class Loader:
         """The events of an input."""
         inputs = self.opened(events)
         table = inputs.tables[0] if len(inputs.tables) == 1 and not inputs.typed else None
-        if table is not None and self.quick is not None and self.quick.fits(table):
-            found = self.quick.load(table.source)
+        if table is not None and self.decoder is not None and self.decoder.fits(table):
+            found = self.decoder.load(table.source)
             return self._load(inputs, threads) if found is None else found
         loaded = self._load(inputs, threads)
-        self.quick = None if table is None else self._short_way(table)
+        self.decoder = None if table is None else self._decoder_for(table)
         return loaded
 
-    def _short_way(self, table: Input) -> Quick | None:
+    def _decoder_for(self, table: Input) -> BatchDecoder | None:
         """How to load more batches like this one."""
         schema = self.schema
         if schema.definitions or schema.seq or schema.type is None or table.is_open:
@@ -126,7 +125,7 @@ class Loader:
         if not isinstance(table.source, pa.RecordBatch) or table.unreadable or table.misfits:
             return None
         assert self._resolved is not None
-        return Quick.of(
+        return BatchDecoder.of(
             table,
             self._resolved[1],
             (schema.time, schema.type),
@@ -137,7 +136,7 @@ class Loader:
     def _load(self, inputs: Inputs, threads: int) -> Events:
         """The events of an input, by the long way."""
         resolved = self._resolve(inputs)
-        reading = read(inputs, resolved.indexes)
+        reading = project(inputs, resolved.indexes)
         reading.note_misfits()
         ts = read_times(reading, self.schema.time, resolved.time)
         with looked_at(ts, threads) as is_rising:
@@ -175,7 +174,7 @@ class Loader:
             self._resolved = before
         return self._resolved[1]
 
-    def _check_types(self, found: Known) -> None:
+    def _check_types(self, found: ColumnTypes) -> None:
         """Refuse columns that hold what is in no order with what came before under their name."""
         for (type_name, name), data_type in found.items():
             for (other, same), before in self.known.items():
@@ -187,17 +186,17 @@ class Loader:
                     )
         self._check(self.known | found)
 
-    def _know(self, found: Known) -> None:
+    def _know(self, found: ColumnTypes) -> None:
         """Remember what columns held: numbers of several kinds are what holds them all."""
         both = {key: merged([self.known.get(key, each), each]) for key, each in found.items()}
         if not both.items() <= self.known.items():
             self.known = self.known | both
 
-    def _found(self, resolved: Resolved) -> Known:
+    def _found(self, resolved: Resolved) -> ColumnTypes:
         """What the columns of an input hold."""
         return {(None, self.schema.time): _told(resolved.time)} | resolved.known
 
-    def _judged(self, reading: Reading) -> Refused:
+    def _judged(self, reading: Projection) -> Refused:
         """The bad rows, if they may be left out."""
         schema = self.schema
         keys = [name for name in (schema.time, schema.type, schema.seq) if name is not None]
@@ -206,7 +205,7 @@ class Loader:
             raise reading.faults.error(columns)
         return reading.faults.refused(columns, sum(reading.counts))
 
-    def _types(self, reading: Reading) -> Typed:
+    def _types(self, reading: Projection) -> Typed:
         """The type of each row, by whichever of the ways there are."""
         schema = self.schema
         if schema.definitions:
@@ -222,24 +221,24 @@ class Loader:
             ' with  type=None, types=["Name"]'
         )
 
-    def _sequence(self, reading: Reading) -> Numbers | None:
+    def _sequence(self, reading: Projection) -> Numbers | None:
         """The sequence numbers of all rows."""
         name = self.schema.seq
         if name is None:
             return None
-        column = number_column(name, reading.pieces(name), INTEGER, reading.faults)
+        column = number_column(name, reading.column(name), INTEGER, reading.faults)
         if column.valid is not None:
             reading.faults.refuse(name, np.flatnonzero(~column.valid), NO_SEQ)
         return column.values
 
     def _columns(
-        self, reading: Reading, resolved: Resolved, ts: Numbers
+        self, reading: Projection, resolved: Resolved, ts: Numbers
     ) -> tuple[dict[str, Column], dict[tuple[str, str], Column]]:
         """The columns by name, and those whose tables have several kinds of them by type, too."""
         columns: dict[str, Column] = {}
         by_type: dict[tuple[str, str], Column] = {}
         for wanted in resolved.columns:
-            pieces = reading.pieces(wanted.name, wanted.within)
+            pieces = reading.column(wanted.name, wanted.within)
             if wanted.type.kind is Kind.STRING:
                 column = string_column(pieces, self._dictionaries[wanted])
             else:

@@ -1,4 +1,4 @@
-"""Columns of numbers and times: int64 and float64 at the edge, whatever their width in Arrow."""
+"""Decode Arrow columns of numbers, decimals and times of any width into int64 and float64."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.types import INTEGER, DataType, Kind
-from sase.engine.columns.arrays import Mask
-from sase.engine.columns.chunks import INTEGERS, Piece, all_valid, bits, joined, storage, valid
+from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.columns.chunks import INTEGERS, Chunk, all_valid, bits, joined, storage, valid
 from sase.engine.columns.data_types import data_type, factor
-from sase.engine.columns.decimals import MOST_DIGITS, unscaled
 from sase.engine.columns.events import Column
-from sase.engine.columns.faults import Faults
 from sase.engine.columns.python_rows import INSTEAD_OF_GREAT
+from sase.engine.columns.quarantine import Faults
 
 INT64 = np.iinfo(np.int64)
 MOST_EXACT = 2**53  # every integer up to here is a float64
 DAY_MS = 86_400_000
+MOST_DIGITS = 18
+_DECIMAL_END = 10**MOST_DIGITS
 
 
 def number_column(
-    name: str, column: Sequence[Piece], target: DataType, faults: Faults, *, widen: bool = True
+    name: str, column: Sequence[Chunk], target: DataType, faults: Faults, *, widen: bool = True
 ) -> Column:
-    """A column of numbers or times as `target` says; one chunk may keep narrower integers."""
+    """Decode a column into `target`; without `widen` a single chunk may keep narrow integers."""
     if target.kind is Kind.FLOAT:
         return Column(target, *_without_nan(*raw_floats(name, column, faults)))
     column = _decoded(column)
@@ -36,18 +37,18 @@ def number_column(
 
 
 def raw_floats(
-    name: str, column: Sequence[Piece], faults: Faults
+    name: str, column: Sequence[Chunk], faults: Faults
 ) -> tuple[NDArray[np.float64], Mask | None]:
-    """The floats of a column with the NaN among them, and where there are any."""
+    """Return the floats of a column, NaN included, and its validity mask."""
     column = _decoded(column)
     parts = [_floats(name, piece, faults) for piece in column]
     return joined(parts, np.float64), all_valid(column)
 
 
-def _decoded(column: Sequence[Piece]) -> list[Piece]:
-    """A column without dictionaries, in which a number gains nothing and a NULL is hidden."""
+def _decoded(column: Sequence[Chunk]) -> list[Chunk]:
+    """Decode dictionaries: numbers gain nothing by them, and their NULL values would be hidden."""
     return [
-        Piece(array.dictionary_decode(), row) if array.type.id == _DICTIONARY else Piece(array, row)
+        Chunk(array.dictionary_decode(), row) if array.type.id == _DICTIONARY else Chunk(array, row)
         for array, row in column
     ]
 
@@ -55,8 +56,8 @@ def _decoded(column: Sequence[Piece]) -> list[Piece]:
 _DICTIONARY = pa.dictionary(pa.int8(), pa.int8()).id
 
 
-def _integers(name: str, piece: Piece, target: DataType, faults: Faults) -> NDArray[Any]:
-    """A chunk as integers of some width, in the unit of the target."""
+def _integers(name: str, piece: Chunk, target: DataType, faults: Faults) -> NDArray[Any]:
+    """Return a chunk as integers of some width, in the unit of `target`."""
     array, row = piece
     known = _STORED.get(array.type.id)
     if known is not None:
@@ -69,13 +70,13 @@ def _integers(name: str, piece: Piece, target: DataType, faults: Faults) -> NDAr
         values = storage(array, np.int64) // DAY_MS
     elif pa.types.is_uint64(array.type):
         values = storage(array, np.int64)
-        _refuse(name, Piece(array, row), values < 0, faults, _TOO_GREAT)
+        _refuse(name, Chunk(array, row), values < 0, faults, _TOO_GREAT)
     else:
         values, bad = unscaled(array)
-        _refuse(name, Piece(array, row), bad, faults, TOO_LONG)
+        _refuse(name, Chunk(array, row), bad, faults, TOO_LONG)
     if target.resolution is None and target.scale is None:
         return values
-    return _scaled(name, Piece(array, row), values, target, faults)
+    return _scaled(name, Chunk(array, row), values, target, faults)
 
 
 # What is stored as the integers that it stands for; uint64 may be more than fits.
@@ -89,14 +90,14 @@ TOO_LONG = f"at most {MOST_DIGITS} digits can be read; round it, or give it as a
 
 
 def _scaled(
-    name: str, piece: Piece, values: NDArray[Any], target: DataType, faults: Faults
+    name: str, piece: Chunk, values: NDArray[Any], target: DataType, faults: Faults
 ) -> NDArray[Any]:
-    """Values brought to a finer unit, exactly."""
+    """Convert values to the finer unit of `target`, exactly."""
     own = data_type(piece.array.type)
     times = factor(own, target)
     if times == 1:
         return values
-    most = 10**MOST_DIGITS - 1 if own.kind is Kind.DECIMAL else INT64.max
+    most = _DECIMAL_END - 1 if own.kind is Kind.DECIMAL else INT64.max
     bad = (values > most // times) | (values < -(most // times))
     why = f"it does not fit beside columns of {target.described()}; give all the same resolution"
     _refuse(name, piece, bad, faults, why)
@@ -104,7 +105,7 @@ def _scaled(
     return values.astype(np.int64) * np.int64(times if times <= INT64.max else 1)
 
 
-def _floats(name: str, piece: Piece, faults: Faults) -> NDArray[Any]:
+def _floats(name: str, piece: Chunk, faults: Faults) -> NDArray[Any]:
     array = piece.array
     if pa.types.is_floating(array.type):
         return storage(array, f"f{array.type.bit_width // 8}")
@@ -115,7 +116,7 @@ def _floats(name: str, piece: Piece, faults: Faults) -> NDArray[Any]:
 
 
 def _without_nan(values: NDArray[Any], known: Mask | None) -> tuple[NDArray[Any], Mask | None]:
-    """NaN is NULL: the least of all values is NaN if one is, so most columns are read once."""
+    """Mask NaN as NULL; `min` is NaN if any value is, so most columns are scanned once."""
     if len(values) == 0 or not np.isnan(values.min()):
         return values, known
     number = ~np.isnan(values)
@@ -124,8 +125,8 @@ def _without_nan(values: NDArray[Any], known: Mask | None) -> tuple[NDArray[Any]
     return np.where(number, values, 0.0), both
 
 
-def _refuse(name: str, piece: Piece, bad: Mask, faults: Faults, why: str) -> None:
-    """Note the rows of the bad values that are not NULL."""
+def _refuse(name: str, piece: Chunk, bad: Mask, faults: Faults, why: str) -> None:
+    """Log the rows of bad values that are not NULL."""
     if not bad.any():
         return
     present = valid(piece.array)
@@ -135,3 +136,21 @@ def _refuse(name: str, piece: Piece, bad: Mask, faults: Faults, why: str) -> Non
         # Python has no moments as fine, or as far, as Arrow's.
         value = scalar.value if pa.types.is_temporal(scalar.type) else scalar.as_py()
         faults.refuse(name, piece.row + rows, why, value)
+
+
+def unscaled(array: pa.Array) -> tuple[Numbers, Mask]:
+    """Return the unscaled integers of decimals, and which of them have too many digits."""
+    width = array.type.bit_width
+    if width <= 64:
+        values = storage(array, f"i{width // 8}").astype(np.int64, copy=False)
+        return values, _too_long(values)
+    # Little-endian words: the value fits into the first if the others only repeat its sign.
+    words = storage(array, np.dtype((np.int64, width // 64)))
+    values = np.ascontiguousarray(words[:, 0])
+    sign = values >> np.int64(63)
+    return values, (words[:, 1:] != sign[:, None]).any(axis=1) | _too_long(values)
+
+
+def _too_long(values: Numbers) -> Mask:
+    bad: Mask = (values >= _DECIMAL_END) | (values <= -_DECIMAL_END)
+    return bad

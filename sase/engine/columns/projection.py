@@ -9,14 +9,14 @@ from itertools import accumulate
 
 import pyarrow as pa
 
-from sase.engine.columns.chunks import Piece, pieces
-from sase.engine.columns.faults import Faults
+from sase.engine.columns.chunks import Chunk, located
 from sase.engine.columns.input import Chunks, Inputs
 from sase.engine.columns.origin import Origin
+from sase.engine.columns.quarantine import Faults
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class Projection:
     """How many rows each table has, and the chunks of its columns by name."""
 
     inputs: Inputs
@@ -50,18 +50,20 @@ class Reading:
                     value = table.texts[name][int(rows[0])]
                     self.faults.refuse(name, rows + start, why, value)
 
-    def pieces(self, name: str, within: Collection[int] | None = None) -> list[Piece]:
+    def column(self, name: str, within: Collection[int] | None = None) -> list[Chunk]:
         """A column through all tables; NULLs for those without it, and those not in `within`."""
-        found: list[Piece] = []
+        found: list[Chunk] = []
         row = 0
         for number, (rows, chunks) in enumerate(zip(self.counts, self.chunks, strict=True)):
             has_it = name in chunks and (within is None or number in within)
-            found += pieces(chunks[name] if has_it else [pa.nulls(rows)], row)
+            found += located(chunks[name] if has_it else [pa.nulls(rows)], row)
             row += rows
         return found
 
 
-def read(inputs: Inputs, indexes: Sequence[Mapping[str, int]]) -> Reading:
+def project(inputs: Inputs, indexes: Sequence[Mapping[str, int]]) -> Projection:
     """Read the columns at these places, each table once."""
     found = [table.read(where) for table, where in zip(inputs.tables, indexes, strict=True)]
-    return Reading(inputs, tuple(rows for rows, _ in found), tuple(chunks for _, chunks in found))
+    return Projection(
+        inputs, tuple(rows for rows, _ in found), tuple(chunks for _, chunks in found)
+    )

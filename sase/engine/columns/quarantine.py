@@ -1,20 +1,26 @@
-"""The table of bad rows: each as it was given, with its number, the column and the reason."""
+"""Bad rows: logged while columns are decoded, then an error or rows of the quarantine table.
+
+Each stands in the table as it was given, with its number, the column and the reason.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import common_type
-from sase.engine.columns.faults import Refused
+from sase.engine.columns.events import Refused
 from sase.engine.columns.gather import takeable
 from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.origin import Origin
 from sase.engine.columns.slice import by_table
+from sase.errors import DataError
 
 _MARKS = ("sase_row", "sase_type", "sase_column", "sase_reason")
 # A name, and which column of this name it is: a table may have several.
@@ -22,18 +28,64 @@ _Key = tuple[str, int]
 _Chunks = list[pa.Array]
 
 
+class BadRows(NamedTuple):
+    """Input rows, ascending, that are bad by one column and for one reason."""
+
+    column: str
+    why: str
+    rows: Numbers
+    value: object  # of the first of the rows
+
+
+class Faults:
+    """Log of the bad rows of an input."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self._found: list[BadRows] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def refuse(self, column: str, rows: NDArray[Any], why: str, value: object = None) -> None:
+        """Log input rows as bad; there may be none."""
+        if len(rows):
+            self._found.append(BadRows(column, why, rows, value))
+
+    def error(self, columns: Sequence[str]) -> DataError:
+        """Return the error for the first bad row, by the first of the columns that is to blame."""
+        bad = min(self._sorted(columns), key=lambda bad: int(bad.rows[0]))
+        return self._origin.error(int(bad.rows[0]), bad.column, bad.value, bad.why)
+
+    def refused(self, columns: Sequence[str], count: int) -> Refused:
+        """Return the bad rows among `count`, each with its first reason in the columns' order."""
+        found = self._sorted(columns)
+        reasons = tuple(dict.fromkeys((bad.column, bad.why) for bad in found))
+        number = {reason: code for code, reason in enumerate(reasons)}
+        first = np.full(count, -1, np.int64)
+        for bad in reversed(found):
+            first[bad.rows] = number[bad.column, bad.why]
+        rows = np.flatnonzero(first >= 0)
+        return Refused(rows, first[rows], reasons)
+
+    def _sorted(self, columns: Sequence[str]) -> list[BadRows]:
+        """Sort by the places of the columns; those of one column stay in the order of logging."""
+        places = {name: place for place, name in reversed(list(enumerate(columns)))}
+        return sorted(self._found, key=lambda bad: places[bad.column])
+
+
 class Quarantine:
-    """Where a matcher puts bad rows: the table of the last input, and how many there ever were."""
+    """The bad rows of the last input of a matcher, and the number of all before."""
 
     def __init__(self) -> None:
         self.total = 0
         self._last: pa.Table | None = None
-        # Most inputs have none, and the columns of the one before.
+        # Most inputs have no bad row, and the columns of the one before: the empty table is kept.
         self._columns: list[object] | None = None
         self._nothing: pa.Table | None = None
 
     def take(self, inputs: Inputs, refused: Refused | None, numbers: Numbers) -> None:
-        """The bad rows of an input, of whose rows these are the numbers; there may be none."""
+        """Take the bad rows, if any, of an input whose rows have these numbers."""
         if refused is not None:
             self._last = quarantined(inputs, refused, numbers)
             self.total += len(refused.rows)
@@ -43,13 +95,13 @@ class Quarantine:
         self._last = self._nothing
 
     def news(self) -> tuple[int, int, pa.Table | None]:
-        """The number of all bad rows, of those of the last input, and these, told once."""
+        """Return the counts of all and of the last bad rows, and once the table of the last."""
         last, self._last = self._last, None
         return self.total, 0 if last is None else last.num_rows, last
 
 
 def quarantined(inputs: Inputs, refused: Refused | None, numbers: Numbers) -> pa.Table:
-    """The bad rows of inputs whose rows have these numbers.
+    """Return the bad rows of inputs whose rows have these numbers.
 
     Beside the columns of all tables there are `sase_row`, `sase_column`, `sase_reason`, and for a
     dict of tables `sase_type`; with an underscore more for as long as a column has such a name.
@@ -67,7 +119,7 @@ def quarantined(inputs: Inputs, refused: Refused | None, numbers: Numbers) -> pa
 def _marks(
     inputs: Inputs, rows: Numbers, refused: Refused | None, numbers: Numbers
 ) -> dict[str, pa.Array]:
-    """What is said of each row."""
+    """Return the columns that say of each row its number, type, column and reason."""
     codes = np.empty(0, np.int64) if refused is None else refused.codes
     reasons = () if refused is None else refused.reasons
     row, of_type, column, reason = _MARKS
@@ -83,7 +135,7 @@ def _marks(
 
 
 def _given(inputs: Inputs, rows: Numbers) -> dict[_Key, pa.ChunkedArray]:
-    """The columns of all tables at the rows, NULL in tables without them."""
+    """Gather the columns of all tables at the rows, NULL in tables without them."""
     tables = [(_columns(table, local), len(local)) for table, local in by_table(inputs, rows)]
     keys = dict.fromkeys(key for columns, _ in tables for key in columns)
     return {
@@ -93,7 +145,7 @@ def _given(inputs: Inputs, rows: Numbers) -> dict[_Key, pa.ChunkedArray]:
 
 
 def _columns(table: Input, rows: Numbers) -> dict[_Key, _Chunks]:
-    """The columns of a table at some of its rows; those of which Arrow can make nothing as text."""
+    """Gather the columns of a table at some rows; those that Arrow cannot hold as text."""
     found: dict[_Key, _Chunks] = {}
     seen: Counter[str] = Counter()
     for name, column in zip(table.source.schema.names, table.source.columns, strict=True):
@@ -106,7 +158,7 @@ def _columns(table: Input, rows: Numbers) -> dict[_Key, _Chunks]:
 
 
 def _taken(column: pa.Array | pa.ChunkedArray, rows: Numbers) -> _Chunks:
-    """The values at some rows, ascending; chunk by chunk, as dictionaries may differ."""
+    """Gather ascending rows chunk by chunk, as dictionaries may differ."""
     begin, found = 0, []
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
         end = begin + len(chunk)
@@ -122,7 +174,7 @@ def _nothing(kind: pa.DataType) -> pa.Array:
 
 
 def _united(parts: Sequence[_Chunks]) -> pa.ChunkedArray:
-    """Chunks of several tables with one type that has all their values; else they are text."""
+    """Cast chunks of several tables to one type that has all their values, or to text."""
     chunks = [chunk for part in parts for chunk in part]
     kinds = [kind for kind in dict.fromkeys(chunk.type for chunk in chunks) if kind != pa.null()]
     if len(kinds) <= 1:
@@ -145,5 +197,5 @@ def _texts(chunks: _Chunks) -> pa.ChunkedArray:
 
 
 def as_text(value: Any) -> str | None:
-    """A value as text that Arrow can hold."""
+    """Return a value as text that Arrow can hold."""
     return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()

@@ -15,11 +15,11 @@ from sase.engine.columns.time_column import compiled_time, resolution_of
 from sase.errors import SchemaError
 
 # What columns hold, by name, and by type where each type has a table.
-Known = dict[tuple[str | None, str], DataType]
+ColumnTypes = dict[tuple[str | None, str], DataType]
 Targets = Mapping[int, DataType]  # by the number of the table, for those that have the column
 
 
-class Wanted(NamedTuple):
+class ResolvedColumn(NamedTuple):
     """A column to be read: its type, and the tables that have it, None if all have.
 
     `type_names` are the types whose column it is, where those of others are of another kind.
@@ -38,8 +38,8 @@ class Resolved:
     indexes: tuple[Mapping[str, int], ...]
     time: DataType
     resolution_ns: int | None
-    columns: tuple[Wanted, ...]
-    known: Known  # of those that hold any values
+    columns: tuple[ResolvedColumn, ...]
+    known: ColumnTypes  # of those that hold any values
 
 
 def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
@@ -68,14 +68,14 @@ def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
     return Resolved(indexes, time, resolution_of(time, schema), columns, known)
 
 
-def _wanted(inputs: Inputs, name: str, targets: Targets) -> list[Wanted]:
+def _wanted(inputs: Inputs, name: str, targets: Targets) -> list[ResolvedColumn]:
     """A column of a name for each kind of values that the tables have under it."""
     groups = _by_kind(targets)
     if len(groups) == 1:
         within = None if len(targets) == len(inputs.tables) else frozenset(targets)
-        return [Wanted(name, finest(targets.values()), within)]
+        return [ResolvedColumn(name, finest(targets.values()), within)]
     return [
-        Wanted(
+        ResolvedColumn(
             name,
             finest(group.values()),
             frozenset(group),

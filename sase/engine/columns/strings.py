@@ -1,4 +1,4 @@
-"""Columns of strings as codes into one dictionary of distinct values."""
+"""Decode columns of strings into codes of one dictionary of distinct values."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.types import STRING
-from sase.engine.columns.chunks import INTEGERS, Piece, joined, storage, valid
+from sase.engine.columns.chunks import INTEGERS, Chunk, joined, storage, valid
 from sase.engine.columns.events import Column
 
 CodeType = type[np.int16] | type[np.int32]
-# Of so many texts, so few distinct ones with so many bytes are not left to Arrow.
+# From MANY texts on, FEW distinct ones in ROOM bytes are coded by a kernel instead of Arrow.
 MANY, FEW, ROOM = 1 << 16, 1 << 10, 1 << 16
-# So few texts are looked up one by one.
+# Up to so many texts are looked up one by one.
 TINY = 100
 SMALL = 2**31 - 1  # bytes that the offsets of a plain string array can count
 _Identity = tuple[object, ...]
 Translation = NDArray[np.int32] | None  # None: every code stays as it is
 
 
-class Values:
+class DistinctValues:
     """The distinct values of a column."""
 
     def __init__(self, dictionary: pa.Array) -> None:
         self.dictionary = dictionary
+
+    @classmethod
+    def none(cls) -> DistinctValues:
+        """No value."""
+        return cls(pa.array([], pa.large_string()))
 
     def __len__(self) -> int:
         return len(self.dictionary)
@@ -42,53 +47,55 @@ class Values:
 
 @dataclass
 class Dictionaries:
-    """The dictionaries of the last chunks seen: batches often come with the same again."""
+    """The dictionaries of the chunks seen last: batches often share theirs."""
 
     given: dict[_Identity, pa.Array] = field(default_factory=dict)  # holds the memory they are
     mappings: dict[_Identity, Translation] = field(default_factory=dict)
-    values: Values = field(default_factory=lambda: Values(pa.array([], pa.large_string())))
-    # Of texts that came a few at a time: the code of each, and the values if they are these.
+    values: DistinctValues = field(
+        default_factory=lambda: DistinctValues(pa.array([], pa.large_string()))
+    )
+    # Codes of texts that came a few at a time, and `values` as long as they are these.
     _codes: dict[str, int] = field(default_factory=dict)
-    _values: Values | None = None
+    _values: DistinctValues | None = None
 
     def code(self, texts: list[str | None]) -> NDArray[np.int32]:
-        """The codes of a few texts: values that came before keep theirs, and new ones follow."""
+        """Code a few texts: known values keep their codes, new ones follow."""
         if self._values is not self.values or len(self._codes) > FEW:
             self._codes, self._values = {}, None
         codes, count = self._codes, len(self._codes)
         found = [-1 if text is None else codes.setdefault(text, len(codes)) for text in texts]
         if self._values is None or len(codes) > count:
-            self.values = self._values = Values(pa.array([*codes], pa.large_string()))
+            self.values = self._values = DistinctValues(pa.array([*codes], pa.large_string()))
             self.given, self.mappings = {}, {}
         return np.array(found, np.int32)
 
     def key(self, dictionary: pa.Array) -> _Identity | None:
-        """What a dictionary is known by, if it was seen before and has no NULL."""
+        """Return the key of a dictionary that was seen before and has no NULL."""
         key = identity(dictionary)
         return None if key not in self.mappings or lacks(self.mappings[key]) else key
 
     def learn(self, given: dict[_Identity, pa.Array], *, is_distinct: bool) -> None:
-        """Unite dictionaries, unless they are those known; one may be said to be distinct."""
+        """Unify dictionaries, unless they are the known ones; a single one may be distinct."""
         if given.keys() == self.given.keys():
             return
         self.given = given
         if len(given) == 1 and (few := _few_values(*given.values())) is not None:
-            self.mappings, self.values = dict.fromkeys(given), Values(few)
+            self.mappings, self.values = dict.fromkeys(given), DistinctValues(few)
             return
         arrays = [array.cast(pa.large_string()) for array in given.values()]
         if is_distinct and len(arrays) == 1:
-            self.mappings, self.values = dict.fromkeys(given), Values(arrays[0])
+            self.mappings, self.values = dict.fromkeys(given), DistinctValues(arrays[0])
             return
         whole = pa.concat_arrays(arrays or [pa.array([], pa.large_string())]).dictionary_encode()
         places = whole.indices.fill_null(-1).to_numpy()
         ends = np.cumsum([len(array) for array in arrays])
         parts = np.split(places, ends[:-1])
         self.mappings = {key: _mapping(part) for key, part in zip(given, parts, strict=False)}
-        self.values = Values(whole.dictionary)
+        self.values = DistinctValues(whole.dictionary)
 
 
 def _few_values(dictionary: pa.Array) -> pa.Array | None:
-    """A dictionary of few values, if all are there and distinct, without asking Arrow for it."""
+    """Return a small dictionary of distinct values without NULL, found without Arrow."""
     if len(dictionary) > TINY:
         return None
     texts = dictionary.to_pylist()
@@ -103,12 +110,12 @@ def _mapping(places: NDArray[np.int32]) -> Translation:
 
 
 def lacks(mapping: Translation) -> bool:
-    """Whether a dictionary has a NULL: a code that stays as it is is of a value."""
+    """Whether a dictionary has a NULL; an identical translation has none."""
     return mapping is not None and bool((mapping < 0).any())
 
 
-def string_column(column: Sequence[Piece], known: Dictionaries) -> Column:
-    """A column of strings."""
+def string_column(column: Sequence[Chunk], known: Dictionaries) -> Column:
+    """Decode a column of strings."""
     codes, values, may_lack = encoded(column, np.int32, known)
     present = codes >= 0 if may_lack else None
     if present is not None and present.all():
@@ -117,13 +124,13 @@ def string_column(column: Sequence[Piece], known: Dictionaries) -> Column:
 
 
 def encoded(
-    column: Sequence[Piece], dtype: CodeType, known: Dictionaries
-) -> tuple[NDArray[Any], Values, bool]:
-    """The codes of a column: indices go from dictionary to dictionary, no row's string is seen.
+    column: Sequence[Chunk], dtype: CodeType, known: Dictionaries
+) -> tuple[NDArray[Any], DistinctValues, bool]:
+    """Return the codes of a column, its distinct values, and whether there may be codes −1 of NULL.
 
-    They are of `dtype`, or narrower as they were given. Beside the values whether some codes may be
-    −1, of NULL. Where the values are more than `dtype` can count the codes are wrong, and the
-    caller sees it by the number of values.
+    Indices are translated from dictionary to dictionary; no row's string is touched. Codes are of
+    `dtype`, or narrower as they were given; they are wrong where there are more values than `dtype`
+    counts, which the caller checks.
     """
     if len(column) == 1 and len(column[0].array) <= TINY and column[0].array.type in _WIDTHS:
         found = known.code(column[0].array.to_pylist())
@@ -141,7 +148,7 @@ def encoded(
 
 
 def _with_dictionaries(arrays: list[pa.Array]) -> tuple[list[pa.DictionaryArray], bool]:
-    """Every chunk with a dictionary, and whether one was made for all: then it is distinct."""
+    """Encode plain chunks; also return whether all were plain, which makes the values distinct."""
     plain = [array for array in arrays if array.type.id != _DICTIONARY]
     if not plain:
         return arrays, False
@@ -151,7 +158,7 @@ def _with_dictionaries(arrays: list[pa.Array]) -> tuple[list[pa.DictionaryArray]
 
 
 def _by_arrow(plain: list[pa.Array]) -> list[pa.DictionaryArray]:
-    """Texts with a dictionary, however many there are."""
+    """Encode texts by Arrow."""
     is_plain = {array.type for array in plain} == {pa.string()}
     if not is_plain or sum(array.nbytes for array in plain) > SMALL:
         plain = [array.cast(pa.large_string()) for array in plain]
@@ -162,7 +169,7 @@ def _by_arrow(plain: list[pa.Array]) -> list[pa.DictionaryArray]:
 
 
 def _of_few(plain: list[pa.Array]) -> list[pa.DictionaryArray] | None:
-    """The same, more than twice as fast, if few of many texts are distinct; else nothing."""
+    """Encode many texts with few distinct ones by a kernel, in half the time; else None."""
     widths = [_WIDTHS.get(array.type) for array in plain]
     if None in widths or sum(map(len, plain)) < MANY:
         return None
@@ -196,13 +203,13 @@ _DICTIONARY = pa.dictionary(pa.int8(), pa.string()).id
 
 
 def identity(dictionary: pa.Array) -> _Identity:
-    """What only dictionaries share that are the same memory."""
+    """Identify a dictionary by its memory."""
     addresses = [None if buffer is None else buffer.address for buffer in dictionary.buffers()]
     return (dictionary.offset, len(dictionary), *addresses)
 
 
 def codes_of(index: pa.Array, mapping: Translation, dtype: CodeType) -> NDArray[Any]:
-    """The codes of a chunk by the mapping of its dictionary."""
+    """Translate the indices of a chunk by the mapping of its dictionary."""
     codes = storage(index, INTEGERS[index.type.id])
     if mapping is not None:
         # Under NULLs there may be any index, and with nothing but NULLs no value at all.

@@ -1,28 +1,31 @@
-"""The time column: int64 in raw units, whatever it was."""
+"""Decode the time column into int64 in raw units; float seconds become microseconds."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from fractions import Fraction
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, DataType, Kind
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import finest, nanoseconds
 from sase.engine.columns.input import Inputs
-from sase.engine.columns.microseconds import in_range, microseconds
 from sase.engine.columns.numbers import number_column, raw_floats
-from sase.engine.columns.projection import Reading
+from sase.engine.columns.projection import Projection
 from sase.engine.columns.roles import require
 from sase.errors import SchemaError
 
-FLOAT_UNIT = "us"  # what seconds as floats are counted in
+FLOAT_UNIT = "us"  # the unit of float seconds once they are decoded
+_END = 2.0**63
+_EXACT_END = 2.0**52  # below, a product has a fraction of a half or finer
 NO_TIME = "every event needs a time; fill it in, or leave the row out"
 
 
 def time_type(inputs: Inputs, column: str) -> DataType:
-    """The type of time in all tables: one kind, the finest resolution."""
+    """Return the type of time that holds those of all tables: one kind, the finest resolution."""
     found = [t for t in require(inputs, column, "time") if t != UNKNOWN]
     kinds = {t.kind for t in found}
     if len(kinds) > 1:
@@ -35,7 +38,7 @@ def time_type(inputs: Inputs, column: str) -> DataType:
 
 
 def compiled_time(inputs: Inputs, schema: Schema) -> DataType:
-    """The type of time, if the windows of a query compiled for the schema mean the same in it."""
+    """Return the type of time, or refuse one in which the compiled windows mean something else."""
     found, known = time_type(inputs, schema.time), schema.time_type
     if UNKNOWN in (found, known):
         return found if known == UNKNOWN else known
@@ -57,24 +60,24 @@ def _refuse(schema: Schema, found: DataType) -> NoReturn:
 
 
 def resolution_of(time: DataType, schema: Schema) -> int | None:
-    """How many nanoseconds a raw unit of time is, where that is known."""
+    """Return the nanoseconds of a raw unit of time, None where they are not known."""
     if time.kind is Kind.FLOAT:
         return nanoseconds(FLOAT_UNIT)
     return schema.nanoseconds if time.resolution is None else nanoseconds(time.resolution)
 
 
-def read_times(reading: Reading, name: str, time: DataType) -> Numbers:
-    """The times of all rows."""
+def read_times(reading: Projection, name: str, time: DataType) -> Numbers:
+    """Return the times of all rows, and log those without one."""
     if time.kind is Kind.FLOAT:
         return _from_floats(reading, name)
-    column = number_column(name, reading.pieces(name), time, reading.faults)
+    column = number_column(name, reading.column(name), time, reading.faults)
     if column.valid is not None:
         reading.faults.refuse(name, np.flatnonzero(~column.valid), NO_TIME)
     return column.values
 
 
-def _from_floats(reading: Reading, name: str) -> Numbers:
-    seconds, present = raw_floats(name, reading.pieces(name), reading.faults)
+def _from_floats(reading: Projection, name: str) -> Numbers:
+    seconds, present = raw_floats(name, reading.column(name), reading.faults)
     good = in_range(seconds)
     if present is not None:
         reading.faults.refuse(name, np.flatnonzero(~present), NO_TIME)
@@ -84,3 +87,38 @@ def _from_floats(reading: Reading, name: str) -> Numbers:
     why = f"floats are seconds, and this is no time of 64 bits in microseconds; {NO_TIME}"
     reading.faults.refuse(name, bad, why, float(seconds[bad[0]]) if len(bad) else None)
     return microseconds(np.where(good, seconds, 0.0))
+
+
+def in_range(seconds: NDArray[np.float64]) -> Mask:
+    """Mark seconds that fit int64 microseconds; NaN and infinities do not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        good: Mask = np.abs(seconds * 1e6) < _END
+    return good
+
+
+def microseconds(seconds: NDArray[np.float64]) -> Numbers:
+    """Convert seconds that are in range to microseconds: the exact value, rounded half-even.
+
+    The float product is rounded before it is rounded to an integer, which can make a tie of none or
+    break one the wrong way. Dekker's error term of the product decides those.
+    """
+    product = seconds * 1e6
+    whole = np.rint(product)
+    away = product - whole
+    halves = np.flatnonzero(np.abs(away) == 0.5)
+    lost = _lost(seconds[halves], product[halves])
+    # `rint` went down from +½ and up from −½; the error term may say otherwise.
+    whole[halves] += (away[halves] > 0) & (lost > 0)
+    whole[halves] -= (away[halves] < 0) & (lost < 0)
+    result = whole.astype(np.int64)
+    for row in np.flatnonzero(np.abs(product) >= _EXACT_END):  # the year 2112, and what is no date
+        result[row] = round(Fraction(seconds[row]) * 10**6)
+    return result
+
+
+def _lost(seconds: NDArray[Any], product: NDArray[Any]) -> NDArray[Any]:
+    """Return Dekker's exact error term of the product `seconds * 1e6`."""
+    spread = seconds * (2.0**27 + 1)
+    high = spread - (spread - seconds)
+    lost: NDArray[np.float64] = (high * 1e6 - product) + (seconds - high) * 1e6
+    return lost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sase.engine.columns.arrays import TypeCodes
-from sase.engine.columns.projection import Reading
+from sase.engine.columns.projection import Projection
 from sase.engine.columns.strings import Dictionaries, encoded
 from sase.errors import SchemaError
 
@@ -14,7 +14,7 @@ MOST = np.iinfo(np.int16).max
 Typed = tuple[TypeCodes, tuple[str, ...]]
 
 
-def types_by_table(reading: Reading) -> Typed:
+def types_by_table(reading: Projection) -> Typed:
     """Each table holds one type."""
     names = tuple(table.type_name or "" for table in reading.inputs.tables)
     _check(len(names), "the dict of events")
@@ -32,9 +32,9 @@ def no_types(rows: int) -> Typed:
     return np.full(rows, -1, np.int16), ()
 
 
-def types_by_column(reading: Reading, column: str, known: Dictionaries) -> Typed:
+def types_by_column(reading: Projection, column: str, known: Dictionaries) -> Typed:
     """The type is the value of a column."""
-    codes, values, may_lack = encoded(reading.pieces(column), np.int16, known)
+    codes, values, may_lack = encoded(reading.column(column), np.int16, known)
     _check(len(values), f"`{column}`")
     if may_lack and len(lacking := np.flatnonzero(codes < 0)):
         reading.faults.refuse(column, lacking, NO_TYPE)

@@ -26,7 +26,7 @@ from sase.engine.results.batch import Part
 from sase.engine.results.matches import Matches, Search
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files
 from sase.engine.sources.external_sort import in_order, is_sorted
-from sase.engine.sources.formats.parquet import Wanted
+from sase.engine.sources.formats.parquet import PruningPredicate
 from sase.engine.sources.salvage import salvaged
 from sase.engine.sources.type_inference import numbers_among, settle
 from sase.errors import DataError, PlanError
@@ -132,11 +132,11 @@ def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
     return Inputs((Input(table, files=parts),))
 
 
-def _wanted(plan: EnginePlan) -> Wanted | None:
+def _wanted(plan: EnginePlan) -> PruningPredicate | None:
     """What must be read; all if each event counts."""
     if plan.schema.type is None or plan.types_wanted is None:
         return None
-    return Wanted(plan.types_wanted, plan.schema.type, plan.named)
+    return PruningPredicate(plan.types_wanted, plan.schema.type, plan.named)
 
 
 def _not_read(files: Files, read: int) -> tuple[str, ...]:

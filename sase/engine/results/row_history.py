@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.batch_decoder import Unread
+from sase.engine.columns.batch_decoder import UnreadBatch
 from sase.engine.columns.gather import alike, gathered, takeable
 from sase.engine.columns.slice import restored as inputs_restored
 from sase.engine.columns.slice import saved as inputs_saved
@@ -209,7 +209,7 @@ def _fewer(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 def _united(run: tuple[Piece, ...], level: int) -> list[Piece]:
     """Pieces as one, or as they are if they must stay apart."""
     begin, count = run[0].begin, sum(len(piece) for piece in run)
-    unread = Unread.joined([piece.read for piece in run]) if count <= MOST else None
+    unread = UnreadBatch.joined([piece.read for piece in run]) if count <= MOST else None
     if unread is not None:
         return [Piece(begin, count, unread, level=level)]
     whole = united([piece.inputs for piece in run]) if count <= MOST else None

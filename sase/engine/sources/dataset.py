@@ -15,7 +15,7 @@ from sase.engine.columns.data_types import value_type
 from sase.engine.columns.origin import FilePart
 from sase.engine.sources.errors import fault_of
 from sase.engine.sources.formats.base import TEXTS
-from sase.engine.sources.formats.parquet import Wanted, kept_groups
+from sase.engine.sources.formats.parquet import PruningPredicate, kept_groups
 from sase.engine.sources.schema import described, given_by_folders, json_tables
 from sase.engine.sources.timestamps import with_moments
 from sase.errors import DataError, SchemaError
@@ -123,7 +123,7 @@ class Files:
         self,
         names: Iterable[str],
         named: Collection[str] | None = None,
-        wanted: Wanted | None = None,
+        wanted: PruningPredicate | None = None,
     ) -> tuple[pa.Table, tuple[FilePart, ...]]:
         """Some columns of all files, and which rows of each; `named` ones are parsed.
 
@@ -187,7 +187,7 @@ class Files:
         )
         yield from (pa.Table.from_batches([batch]) for batch in scanned)
 
-    def _pieces(self, fragment: Any, wanted: Wanted | None) -> Iterator[tuple[Any, int]]:
+    def _pieces(self, fragment: Any, wanted: PruningPredicate | None) -> Iterator[tuple[Any, int]]:
         """What is read of a file, as one or in runs of row groups; the rows of what is not."""
         is_parquet = self.format == "parquet"
         kept = [True] if wanted is None or not is_parquet else kept_groups(fragment, wanted)

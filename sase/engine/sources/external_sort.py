@@ -18,7 +18,7 @@ from sase.engine.columns.gather import unifiable
 from sase.engine.columns.input import opened
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
-from sase.engine.columns.projection import read
+from sase.engine.columns.projection import project
 from sase.engine.columns.time_column import read_times, time_type
 from sase.engine.plan import EnginePlan
 from sase.engine.sources.dataset import Files
@@ -91,11 +91,11 @@ def _keys(table: pa.Table, schema: Schema) -> tuple[Numbers, Numbers | None]:
     """What rows are ordered by; bad ones stand anywhere, and the matcher finds them again."""
     inputs = opened(table)
     named = [name for name in (schema.time, schema.seq) if name is not None]
-    reading = read(inputs, [{name: table.schema.get_field_index(name) for name in named}])
+    reading = project(inputs, [{name: table.schema.get_field_index(name) for name in named}])
     ts = read_times(reading, schema.time, time_type(inputs, schema.time))
     if schema.seq is None:
         return ts, None
-    column = number_column(schema.seq, reading.pieces(schema.seq), INTEGER, reading.faults)
+    column = number_column(schema.seq, reading.column(schema.seq), INTEGER, reading.faults)
     return ts, column.values
 
 

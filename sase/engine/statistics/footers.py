@@ -12,7 +12,7 @@ import numpy as np
 from sase.binding import Schema
 from sase.binding.types import Kind
 from sase.engine.columns.data_types import nanoseconds
-from sase.engine.columns.microseconds import in_range, microseconds
+from sase.engine.columns.time_column import in_range, microseconds
 from sase.engine.sources import Files
 from sase.planning.statistics import Statistics, TypeStatistics
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.columns import strings
-from sase.engine.columns.chunks import Piece
+from sase.engine.columns.chunks import Chunk
 from sase.engine.columns.strings import Dictionaries, encoded
 
 # Around one word and two: what is compared by its ends alone, and what is not.
@@ -26,7 +26,7 @@ chunks = st.lists(st.lists(st.none() | texts, max_size=12), min_size=1, max_size
 
 
 def decoded(arrays: list[pa.Array]) -> list[str | None]:
-    codes, values, may_lack = encoded([Piece(each, 0) for each in arrays], np.int16, Dictionaries())
+    codes, values, may_lack = encoded([Chunk(each, 0) for each in arrays], np.int16, Dictionaries())
     assert may_lack or (codes >= 0).all()
     return [None if code < 0 else values.names[code] for code in codes.tolist()]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.columns.batch_decoder import Quick
+from sase.engine.columns.batch_decoder import BatchDecoder
 from sase.errors import BindingError, PlanError
 
 QUERY = "EVENT SEQ(A a, B b) WITHIN 10"
@@ -234,14 +234,14 @@ def test_state_stays_flat() -> None:
 
 def test_a_sorted_push_takes_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of one schema, with and without a late row; a condition keeps from going straight."""
-    quick, loaded = Quick.load, list[bool]()
+    quick, loaded = BatchDecoder.load, list[bool]()
 
-    def watched(self: Quick, batch: pa.RecordBatch) -> Any:
+    def watched(self: BatchDecoder, batch: pa.RecordBatch) -> Any:
         events = quick(self, batch)
         loaded.append(events is not None)
         return events
 
-    monkeypatch.setattr(Quick, "load", watched)
+    monkeypatch.setattr(BatchDecoder, "load", watched)
     names = pa.array(["A", "B"]).dictionary_encode()
     batches = [pa.record_batch({"ts": [t, t + 1], "type": names}) for t in (0, 2, 4, 4, 6)]
     for lateness in (0, 3):

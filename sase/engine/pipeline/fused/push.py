@@ -15,7 +15,7 @@ import numpy as np
 
 from sase.binding.types import INTEGER
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.batch_decoder import Quick, Types, Unread
+from sase.engine.columns.batch_decoder import BatchDecoder, BatchTypes, UnreadBatch
 from sase.engine.columns.c_data import Exported
 from sase.engine.columns.input import SMALL, as_batch
 from sase.engine.kernels.jit.compiler import frozen
@@ -41,10 +41,10 @@ class Straight:
         self._codes = plain.codes
         self._attributes = tuple(test.attribute for test in plain.key.tests)
         # The short way of the schema that came last, and its batches if they can go straight.
-        self._quick: Quick | None = None
+        self._quick: BatchDecoder | None = None
         self._exported: Exported | None = None
         # The types that came last, and how batches are read with them.
-        self._types: Types | None = None
+        self._types: BatchTypes | None = None
         self._reading: Batch | None = None
         self._room = np.empty((ROWS, 0), np.int64)
 
@@ -60,7 +60,7 @@ class Straight:
 
     def push(self, events: object) -> list[Results] | None:
         """What a batch completes; None if nothing of it was taken, which is for the other way."""
-        quick, batch = self._matcher._loader.quick, as_batch(events)
+        quick, batch = self._matcher._loader.decoder, as_batch(events)
         if quick is None or not quick.knows(batch) or not 0 < batch.num_rows <= SMALL:
             return None
         if self._quick is not quick:
@@ -76,16 +76,16 @@ class Straight:
                 self._reading = self._reading._replace(digits=digits)
             found = self._arrive(batch, self._exported, self._reading)
         if found.lacks == FOREIGN:
-            types = Types.of(quick, batch)
+            types = BatchTypes.of(quick, batch)
             if types is None:
                 return None
             self._types, self._reading = types, self._read(types, self._exported, digits)
             found = self._arrive(batch, self._exported, self._reading)
         if found.lacks or self._types is None:
             return None
-        return self._pushed(Unread(self._types, batch), found)
+        return self._pushed(UnreadBatch(self._types, batch), found)
 
-    def _exporting(self, quick: Quick) -> Exported | None:
+    def _exporting(self, quick: BatchDecoder) -> Exported | None:
         """The batches of a schema, if all that keys are made of are whole numbers."""
         if quick.is_sparse or not quick.has_dictionary:
             return None
@@ -94,7 +94,7 @@ class Straight:
         whole = tuple(key for key in keys if key and key.is_plain and key.type == INTEGER)
         return Exported(quick, whole) if len(whole) == len(keys) else None
 
-    def _read(self, types: Types, exported: Exported, digits: Numbers) -> Batch:
+    def _read(self, types: BatchTypes, exported: Exported, digits: Numbers) -> Batch:
         """How batches are read that have these types."""
         states = types.by_index(self._matcher._front.states_of(types.names)[1:])
         return Batch(
@@ -113,7 +113,7 @@ class Straight:
         finally:
             exported.let_go()
 
-    def _pushed(self, batch: Unread, found: Swept) -> list[Results]:
+    def _pushed(self, batch: UnreadBatch, found: Swept) -> list[Results]:
         """Remember the events that were pushed, and show what they complete."""
         matcher, (_, construction, top, *_) = self._matcher, self._plain
         last, length, at = found.reached, batch.batch.num_rows, matcher._front.at

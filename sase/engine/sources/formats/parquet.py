@@ -15,7 +15,7 @@ from sase.engine.columns.data_types import value_type
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PruningPredicate:
     """The types of events that matter, the column that holds them, and all columns named."""
 
     types: frozenset[str]
@@ -23,7 +23,7 @@ class Wanted:
     named: frozenset[str]
 
 
-def kept_groups(fragment: Any, wanted: Wanted) -> list[bool]:
+def kept_groups(fragment: Any, wanted: PruningPredicate) -> list[bool]:
     """Whether each row group of a file must be read."""
     metadata = fragment.metadata
     schema = fragment.physical_schema
@@ -49,7 +49,7 @@ def _cannot_be_bad(schema: pa.Schema, named: Collection[str]) -> bool:
     return True
 
 
-def _is_of_interest(group: Any, columns: dict[str, int], wanted: Wanted) -> bool:
+def _is_of_interest(group: Any, columns: dict[str, int], wanted: PruningPredicate) -> bool:
     for name in wanted.named & columns.keys():
         statistics = group.column(columns[name]).statistics
         if statistics is None or not statistics.has_null_count or statistics.null_count:
