@@ -1,4 +1,4 @@
-"""From a syntax tree to a bound query: everything that can be wrong before events are read."""
+"""Bind a syntax tree to a schema, with every error that can be found before events are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions in normal form: NOT pushed to the atoms, AND and OR flattened, constants gone."""
+"""Normalize conditions: push NOT to the atoms, flatten AND and OR, fold constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WHERE as one flat conjunction, each conjunct with its class and the place where it is checked."""
+"""Split WHERE into conjuncts, classify each, and find the component where it is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equivalence tests: `[a]`, `[a, b]`, `[a = 'v']`."""
+"""Bind equivalence tests: `[a]`, `[a, b]`, `[a = 'v']`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic and comparison on constants, as in docs/semantics.md, Numbers.
+"""Fold arithmetic and comparison of constants, as in docs/semantics.md, Numbers.
 
 This is what the engine's kernels do, on Python's own numbers: NULL goes through, what leaves int64
 or divides by zero is NULL, NaN is NULL, integers and floats compare by exact value.

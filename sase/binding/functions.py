@@ -1,4 +1,4 @@
-"""The functions and aggregates of the language, and how each is to be called."""
+"""The table of functions and aggregates: the arguments each takes, and the type it gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How late an event may come: an amount of raw units, or a duration in the language's words."""
+"""Convert an allowed lateness to raw units: of a number, a timedelta, or a duration as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Literals and parameters: their values as constants."""
+"""Convert literals and parameters to typed constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HAVING, RETURN and LIMIT, and the names of the result's columns."""
+"""Bind HAVING, RETURN and LIMIT, and name the columns of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in a condition: the references to events, and the same with others in their place."""
+"""Collect the references to events in a condition, and substitute them."""
 
 from __future__ import annotations
 

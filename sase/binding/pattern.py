@@ -1,4 +1,4 @@
-"""The EVENT clause: components, their variables and types."""
+"""Bind the EVENT clause: components, their variables, and the types they admit."""
 
 from __future__ import annotations
 

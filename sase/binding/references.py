@@ -1,4 +1,4 @@
-"""References to events: `x.a`, `a[i].p`, `a.len`, and which forms are allowed where."""
+"""Resolve references to events (`x.a`, `a[i].p`, `a.len`), and check where each form may stand."""
 
 from __future__ import annotations
 

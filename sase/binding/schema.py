@@ -1,4 +1,4 @@
-"""What is known of the events before any is read: their types, attributes, and time."""
+"""The schema of an input: event types, their attributes, and the time column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of binding share: the names in sight, and the problems found so far."""
+"""The state of binding a query: the names in scope, and the diagnostics so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking a script: every statement of it, with all that is wrong."""
+"""Check every statement of a script, and report all that is wrong."""
 
 from __future__ import annotations
 

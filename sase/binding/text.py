@@ -1,4 +1,4 @@
-"""Bound conditions and values as text, much as a query would write them."""
+"""Print bound conditions and values, much as a query would write them."""
 
 from __future__ import annotations
 

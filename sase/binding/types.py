@@ -1,4 +1,4 @@
-"""The types of values, as far as a query is checked by them."""
+"""The types of values in a query, and which of them compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions that have a value: their types, and the folding of what is constant."""
+"""Type the expressions that have a value, and fold their constant parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions on an event of any type, such as choose the events that are looked at."""
+"""Bind a filter that chooses, beside a query, which events are looked at."""
 
 from __future__ import annotations
 

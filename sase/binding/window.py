@@ -1,4 +1,4 @@
-"""WITHIN, and what a negated start or end asks of it."""
+"""Bind WITHIN, and check that a negated start or end has the window that it needs."""
 
 from __future__ import annotations
 

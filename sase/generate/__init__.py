@@ -1,4 +1,4 @@
-"""Event streams to try queries on: those of the papers' experiments, and a small shop."""
+"""Generate event streams: those of the papers' experiments, and a small shop."""
 
 from sase.generate.arguments import GeneratorError
 from sase.generate.retail import Shop, retail_events

@@ -1,4 +1,4 @@
-"""What the generators ask of their arguments, and the error for arguments that make no stream."""
+"""Check the arguments of generators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams in batches, so that a long one needs no room: the same events as when drawn at once."""
+"""Draw long streams in batches, with the same events as when drawn at once."""
 
 from __future__ import annotations
 

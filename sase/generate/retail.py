@@ -1,4 +1,4 @@
-"""A small shop: items go from the shelf by the counter to the exit, and some skip the counter."""
+"""Generate the readings of a small shop, in which some items skip the counter."""
 
 from __future__ import annotations
 

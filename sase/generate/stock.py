@@ -1,4 +1,4 @@
-"""The stock stream of the 2008 paper's experiments: a random walk of the price of each symbol."""
+"""Generate the stock stream of the SASE+ experiments: a random walk of the price of each symbol."""
 
 from __future__ import annotations
 

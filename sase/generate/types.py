@@ -1,4 +1,4 @@
-"""The type column: dictionary-encoded, as an engine likes it, or plain strings."""
+"""Make the type column of generated events: dictionary-encoded, or plain strings."""
 
 from __future__ import annotations
 

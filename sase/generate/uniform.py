@@ -1,4 +1,4 @@
-"""The streams of the 2006 paper's experiments: event types and attributes drawn independently."""
+"""Generate the streams of SASE 2006's experiments: types and attributes drawn independently."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The language: text to syntax tree and back."""
+"""Parse query text to a syntax tree, and print it back."""

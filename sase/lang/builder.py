@@ -1,4 +1,4 @@
-"""From the parser's raw tree to the syntax tree: one method a rule of the grammar, of its name.
+"""Build the syntax tree from the parser's raw tree: one method for each rule, of its name.
 
 Nothing here recurses, so that no depth of brackets can exhaust Python's stack; a query whose tree
 would be nested more deeply than `DEEPEST` is refused, so that nothing later needs to care.

@@ -1,4 +1,4 @@
-"""What could stand at a place of a query, in the words of its author rather than of the grammar."""
+"""Describe what could stand at a place of a query, in the words of its author."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms that other languages have and this one has not, or has otherwise, as a table."""
+"""A table of forms from other languages that this one writes otherwise, with the remedy of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script laid out over lines, with the comments of its text kept where they belong."""
+"""Lay out a script over lines, and keep its comments where they belong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mistakes in syntax that have a shape of their own, each recognised by one function."""
+"""Recognize the syntax mistakes that have a shape of their own, one function each."""
 
 from __future__ import annotations
 

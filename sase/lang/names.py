@@ -1,4 +1,4 @@
-"""How a name is spelled in the text of a query: when it needs backquotes."""
+"""Spell names in the text of a query, in backquotes where they need them."""
 
 from __future__ import annotations
 

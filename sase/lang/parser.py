@@ -1,4 +1,4 @@
-"""Text to syntax tree: the entry points, and what happens when the text does not parse."""
+"""Parse text to a syntax tree, and explain why a text does not parse."""
 
 from __future__ import annotations
 

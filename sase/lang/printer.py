@@ -1,4 +1,4 @@
-"""Syntax tree to text, on one line: what comes out parses back to an equal tree."""
+"""Print a syntax tree on one line that parses back to an equal tree."""
 
 from __future__ import annotations
 

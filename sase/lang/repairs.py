@@ -1,4 +1,4 @@
-"""Small repairs of a text that does not parse, tried by parsing: the best one names the mistake."""
+"""Try small edits of a text that does not parse; the one that parses furthest names the mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scene of a syntax error: where the parser stopped, what stands there, and what could."""
+"""The parser's state at a syntax error: the place, the token there, and the tokens accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a text does not parse, said so that reading the message is enough to mend it.
+"""Explain why a text does not parse, so that reading the message is enough to mend it.
 
 The parser stops at the first token that fits nothing. From there `explain` first looks for the
 mistakes with a shape of their own (a quote left open, `=<`, clauses in the wrong order); then it

@@ -1,4 +1,4 @@
-"""The parser tables of the grammar, built once, kept where only their user can write.
+"""Build the parser tables once, and cache them in a folder that only their user can write.
 
 Building them takes 0.4 s, loading them 20 ms. The file is a pickle, so it is read only from a
 folder that belongs to this user and that nobody else may write; where there is no such folder the

@@ -1,4 +1,4 @@
-"""The units of time and how they may be written."""
+"""The units of time, and their spellings."""
 
 from __future__ import annotations
 
