@@ -19,7 +19,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.engine.kernels.scan.non_overlap import take_apart
-from sase.engine.kernels.scan.stacks import EARLIEST
+from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, the

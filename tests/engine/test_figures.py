@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import sase
-from sase.engine.kernels.scan.stacks import BELOW, COUNT, NOTHING, RIP, ROW, TAIL
+from sase.engine.kernels.scan.stacks import BELOW, COUNT, RIP, ROW, TAIL
+from sase.engine.kernels.sentinels import NOTHING
 from sase.planning.recipes import recipe_names
 
 PAPERS = Path(__file__).parents[1] / "data" / "paper_cases.json"

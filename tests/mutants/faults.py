@@ -25,7 +25,7 @@ RUNTIME, MULTI = (
     "sase/engine/kernels/baselines/nfa_stack.py",
     "sase/engine/kernels/baselines/multi_stacks.py",
 )
-OPERATORS = "sase/engine/operators"
+WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 SWEPT_LINES, LINES = (
     "sase/engine/kernels/kleene/fused_lines.py",
     "sase/engine/kernels/kleene/line_steps.py",
@@ -34,7 +34,7 @@ SPARK, APART, LIMIT = "sase/spark", "sase/spark/apart.py", "sase/spark/limit.py"
 SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
 
 FAULTS = [
-    Fault("window-too-short", STACKS, "return measure - span\n", "return measure - span + 1\n"),
+    Fault("window-too-short", WINDOW, "return measure - span\n", "return measure - span + 1\n"),
     Fault("window-too-long", f"{OPERATORS}/contract.py", "- (not window.inclusive)", "+ 0"),
     Fault(
         "tie-taken", STACKS, "    if cell[TIE] == tie:\n        top", "    if False:\n        top"
@@ -227,9 +227,7 @@ FAULTS = [
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
     Fault("bar-of-the-wrong-side", LINES, "return min(bar, pass", "return max(bar, pass"),
     Fault("bar-without-the-window", SWEPT_LINES, "is_passing or room", "is_passing or -room"),
-    Fault(
-        "bar-after-the-window", LINES, "return first + asked.span", "return first + asked.span + 1"
-    ),
+    Fault("bar-after-the-window", WINDOW, "return first + span", "return first + span + 1"),
     Fault("bar-above-equals", LINES, "== ABOVE and met", "!= ABOVE and met"),
     Fault("ranks-not-taken-back", SWEPT_LINES, "t, at, count, room)", "t, count, count, room)"),
     Fault("bar-where-lines-leave", LINES, "== NEXT_MATCH and asked.acc", "!= 9 and asked.acc"),

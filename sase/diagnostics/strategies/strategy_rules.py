@@ -21,7 +21,7 @@ from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, Wh
 from sase.binding.parts import references
 from sase.diagnostics.strategies.interpreter import Bound, Series, Values
 from sase.engine.columns import Events
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import span_of
 from sase.lang.ast import StrategyName
 

@@ -25,7 +25,7 @@ from sase.engine.blocks.block import Block, Stretch
 from sase.engine.blocks.dictionary import KnownTypes, PlanCoding
 from sase.engine.columns import Column, Events
 from sase.engine.expressions import Interner, Lane, RowTest, columns_needed
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 Mask: TypeAlias = NDArray[np.bool_]
 Numbers: TypeAlias = NDArray[np.int64]

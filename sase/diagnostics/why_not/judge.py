@@ -23,7 +23,7 @@ from sase.diagnostics.why_not.distance import compared, gap, time_text
 from sase.engine.columns import Events
 from sase.engine.expressions.constants import NANOSECOND
 from sase.engine.kernels.expressions.operations import EXACT
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.results.row_history import History
 
 UNKNOWN = float("nan")

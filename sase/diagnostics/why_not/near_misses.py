@@ -33,7 +33,7 @@ from sase.diagnostics.why_not.relaxation import (
     with_condition,
 )
 from sase.diagnostics.why_not.search import Search
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import size_of, span_of
 from sase.engine.operators.transformation import Results

@@ -14,9 +14,9 @@ from sase.engine.blocks.dictionary import PlanCoding
 from sase.engine.columns import Events, Loader
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Interner, RowTest
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import keep_freed_memory
 

@@ -20,7 +20,7 @@ from sase.engine.expressions import Interner, Lane, lane_of
 from sase.engine.expressions.layout import UNSCALED
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.operations import INTEGER
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 # A dictionary of no more values is taken as a whole.
 FEW = 64

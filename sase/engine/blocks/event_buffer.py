@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sase.engine.blocks.block import Block, Key
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.program import Columns
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 
 NO_TABLES = np.zeros((0, 0), np.int64)
 

@@ -19,9 +19,9 @@ from sase.engine.blocks.key_values import classed, is_plain
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lane
 from sase.engine.kernels.expressions.operations import INTEGER
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 # The bits of the widest codes that are made of keys themselves: always, and where all events are
 # there and these are many, as many more as their number has. The first room of a table.

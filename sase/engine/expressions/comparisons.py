@@ -11,7 +11,7 @@ from sase.engine.expressions.series import AT, Fills
 from sase.engine.kernels.expressions.slow_paths import ordered
 from sase.engine.kernels.jit.compiler import address_of
 from sase.engine.kernels.kleene import run_nodes as of
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 from sase.lang.ast import TURNED
 
 

@@ -34,7 +34,7 @@ from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER,
 from sase.engine.kernels.expressions.operations import EXACT, INTEGER, Op
 from sase.engine.kernels.expressions.program import ADDRESS, ARGUMENTS, WORD, Program, Stack
 from sase.engine.kernels.expressions.slow_paths import Called, address_for, called
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 
 ACCEPTED = {"<": 0b001, "=": 0b010, "<=": 0b011, ">": 0b100, "!=": 0b101, ">=": 0b110}
 ARITHMETIC = {

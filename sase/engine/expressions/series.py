@@ -12,7 +12,7 @@ from sase.binding.types import Kind
 from sase.engine.expressions.layout import Layout, LoweringError
 from sase.engine.expressions.strings import RANK
 from sase.engine.kernels.kleene import run_nodes as of
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 AT, BEFORE = (Part.CURRENT, Part.UP_TO_CURRENT), (Part.PREVIOUS, Part.BEFORE_CURRENT)
 # What each function is made of, and what it makes of that.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 
 NO_CODE = -1
 # The least number of columns of the tables; they double when they are full.

@@ -16,7 +16,7 @@ from sase.engine.expressions.constants import tag_of
 from sase.engine.expressions.strings import NO_CODE, Interner
 from sase.engine.kernels.expressions.operations import NULL
 from sase.engine.kernels.expressions.program import Columns
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 
 SECONDS_OF_A_DAY = 86400
 

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Frames, Links, Stream, mark, reach
 from sase.engine.match_graph.binding import Binding
 from sase.engine.match_graph.candidates import Candidates

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Links, Stream
 from sase.engine.match_graph.candidates import Candidates, Edge
 from sase.engine.match_graph.slots import Slots

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Automaton
 from sase.engine.match_graph.levels import Levels
 

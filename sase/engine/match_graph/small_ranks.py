@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import LIMIT
 from sase.engine.kernels.match_graph.ranks import Counts, Found, count_paths, descend
 from sase.engine.kernels.match_graph.ranks import Wanted as Ranks

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sase.engine.blocks.block import Block, Tests
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.checks import Checks, Tally
-from sase.engine.kernels.jit.compiler import address_of, frozen
+from sase.engine.kernels.jit.compiler import address_of
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.construction import (
     FLOORS,
     FLOORS_OF_GAPS,
@@ -39,9 +40,7 @@ from sase.engine.kernels.scan.fused_scan import (
 from sase.engine.kernels.scan.stacks import (
     COUNT,
     DROPPED,
-    EARLIEST,
     FIELDS,
-    NOTHING,
     ROW,
     TAIL,
     Absences,
@@ -52,6 +51,7 @@ from sase.engine.kernels.scan.stacks import (
     scan_between,
 )
 from sase.engine.kernels.scan.straight import Batch, Moment, arrive, arrive_between
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
 

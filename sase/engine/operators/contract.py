@@ -27,7 +27,7 @@ from sase.engine.blocks.dictionary import PlanCoding
 from sase.engine.blocks.event_buffer import Store
 from sase.engine.expressions import Layout, Need, columns_needed
 from sase.engine.kernels.expressions.program import Stack
-from sase.engine.kernels.scan.stacks import ANY_SPAN, EARLIEST
+from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
 from sase.engine.options import Options
 from sase.planning.nodes import NegativeComponent
 

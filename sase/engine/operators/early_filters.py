@@ -9,7 +9,7 @@ import numpy as np
 
 from sase.binding.bound import Conjunct, Part, Reference
 from sase.engine.expressions import Layout, lower_terms, make_stack
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.early_filters import (
     BEHIND,
     CHOSEN,

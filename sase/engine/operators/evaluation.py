@@ -10,11 +10,11 @@ import numpy as np
 from sase.binding.bound import Condition, Conjunct, ConjunctClass, When
 from sase.engine.blocks.block import Block, Clock
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.jit.compile_ahead import compile_beside
+from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.kleene.match_buffer import Written
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.kleene.runs import FULL, Incoming
-from sase.engine.kernels.scan.stacks import EARLIEST
+from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, Saved, handed_over, measures_of
 from sase.engine.operators.scan_filter import SimpleConditions
@@ -33,7 +33,7 @@ class Evaluation:
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         if self.kernel is not None:
-            compile_beside(self.kernel)
+            compile_ahead(self.kernel)
         self.node, self._context, self._window = node, context, node.window
         self._always, self._first = _simple(node, context)
         # One event alone agrees with itself, NULL or not.

@@ -10,12 +10,12 @@ import numpy as np
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER, NULL
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import pieces as of
 from sase.engine.kernels.kleene.lines import Gate, advance_lines, expire_lines
 from sase.engine.kernels.kleene.match_buffer import Written
 from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, FULL, NEXT_MATCH, USED, Incoming
-from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings, Listed, begins_of
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, handed_over
 from sase.engine.operators.run_evaluation import RunEvaluationState

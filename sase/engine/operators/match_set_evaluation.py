@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.scan.stacks import ANY_SPAN, EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.match_graph import Binding, Candidates, Edge, Levels, MatchSet
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import merged_runs as of
 from sase.engine.kernels.kleene.merged_enumeration import FRAME, WAY, advance_merged
 from sase.engine.kernels.kleene.run_nodes import BEGIN, MOMENTS
 from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, SPARE, USED, Incoming
-from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of
 from sase.engine.operators.run_evaluation import RunEvaluationState

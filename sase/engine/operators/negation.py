@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.engine.blocks.block import Block, Clock
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.jit.compile_ahead import compile_beside
+from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.scan.negation_index import (
     LATEST,
     Gap,
@@ -22,7 +22,7 @@ from sase.engine.kernels.scan.negation_index import (
     forbid_counted,
     insert,
 )
-from sase.engine.kernels.scan.stacks import ANY_SPAN, EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.operators.contract import (
     Context,
     Counters,
@@ -269,7 +269,7 @@ class _Index(IndexedEvents):
     ) -> None:
         super().__init__(negation, window, context)
         if not context.options.analyze:
-            compile_beside(forbid)  # construction is compiled before it
+            compile_ahead(forbid)  # construction is compiled before it
         self._checking = Checking(context, self.rest, [self.several], context.levels + 1)
 
     @property

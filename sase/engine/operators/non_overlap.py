@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.non_overlap import take_apart
-from sase.engine.kernels.scan.stacks import EARLIEST
+from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Context, Saved, Sequences
 

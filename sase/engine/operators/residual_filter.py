@@ -11,8 +11,8 @@ from sase.binding.bound import All, Condition, EquivalenceTest
 from sase.engine.expressions import lower_counted, lower_several, make_stack
 from sase.engine.kernels.expressions.checks import Checks, Tally, select, select_counted
 from sase.engine.kernels.expressions.program import Program
-from sase.engine.kernels.jit.compiler import frozen
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context, Sequences
 
 

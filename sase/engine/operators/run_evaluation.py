@@ -9,7 +9,7 @@ import numpy as np
 
 from sase.engine.blocks.block import Block
 from sase.engine.kernels.kleene import runs as of
-from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
 from sase.engine.operators.evaluation import Evaluation, beginnings

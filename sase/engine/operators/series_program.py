@@ -18,7 +18,8 @@ from sase.engine.expressions.series import Fills, Term, Words, laid_out, words_r
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Program, Stack
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
-from sase.engine.kernels.jit.compiler import Place, address_of, frozen
+from sase.engine.kernels.jit.compiler import SharedTuple, address_of
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.predicates import decide, learn, put_judge
 from sase.engine.kernels.kleene.run_nodes import (
     CHECKS,
@@ -43,7 +44,7 @@ from sase.engine.kernels.kleene.run_nodes import (
     Machine,
     Pattern,
 )
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
 
 
@@ -67,7 +68,7 @@ class Machinery:
         self._learn = 0 if learn is None else address_of(learn)
         self._tables, self._lacking, self._program, self._stack = tables, lacking, program, stack
         self._rows, self._cursors = np.zeros(rows, np.int64), np.zeros(cursors, np.int64)
-        self._place = Place(put_judge)
+        self._place = SharedTuple(put_judge)
 
     def machine(self, context: Context) -> Machine:
         """The arrays as they are now."""

@@ -16,12 +16,12 @@ from sase.engine.blocks.block import Block, Key
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER
 from sase.engine.kernels.jit.arrow_memory import forms_of
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import fused_lines as of
 from sase.engine.kernels.kleene import line_steps as steps
 from sase.engine.kernels.kleene import line_store as heap
 from sase.engine.kernels.kleene import runs
-from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Counters, bound_of
 from sase.engine.operators.line_evaluation import LineEvaluationState
@@ -84,7 +84,7 @@ class SweptEvaluationState(LineEvaluationState):
             return False
         counts, known = np.zeros(heap.COUNTS, np.int64), np.zeros((keys, heap.KEY_FIELDS), np.int64)
         counts[heap.FREE], known[:, heap.HEAD] = NOTHING, NOTHING
-        known[:, [heap.BAR, heap.UNTIL]] = steps.LATEST
+        known[:, [heap.BAR, heap.UNTIL]] = LATEST
         self._swept = heap.Swept(
             np.empty(LINES * heap.FIELDS, np.int64),
             known.ravel(),

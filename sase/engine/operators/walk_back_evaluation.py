@@ -11,7 +11,7 @@ from sase.engine.blocks.block import Block
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.runs import CROWDED, DONE
 from sase.engine.kernels.kleene.walk_back import advance_collapsed
-from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
 from sase.engine.operators.early_filters import EarlyProgram

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.kernels.scan.stacks import EARLIEST
+from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.filter import Filter
 from sase.planning.nodes import Window

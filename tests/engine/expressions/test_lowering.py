@@ -31,7 +31,7 @@ from sase.engine.kernels.expressions.program import (
     evaluate_values,
 )
 from sase.engine.kernels.expressions.slow_paths import Called
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from tests.engine.expressions.generators import SCHEMA
 from tests.engine.expressions.routes import (
     PAIR,

@@ -32,7 +32,7 @@ from sase.engine.kernels.expressions.program import (
     evaluate_values,
 )
 from sase.engine.kernels.expressions.slow_paths import address_for, called
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from tests.engine.expressions.generators import reals, units, wholes
 
 LEAST, MOST = -(2**63), 2**63 - 1

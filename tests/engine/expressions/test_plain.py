@@ -17,7 +17,7 @@ from sase.engine.kernels.kleene.run_nodes import (
     TAKE,
     VALUE_BEFORE,
 )
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 PATTERN = "EVENT SEQ(A x, A+ a[], A b) WHERE"
 LESS, EQUAL, GREATER = 0b001, 0b010, 0b100

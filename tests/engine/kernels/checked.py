@@ -11,8 +11,8 @@ from sase.engine.kernels.expressions.checks import Checks
 from sase.engine.kernels.expressions.operations import INTEGER as INTEGRAL
 from sase.engine.kernels.expressions.operations import NULL
 from sase.engine.kernels.expressions.program import Columns
-from sase.engine.kernels.jit.compiler import frozen
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.sentinels import NOTHING
 
 ROOM = 64  # events by place
 LEVELS = 4  # of which the last may be a negative component

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
-from sase.engine.kernels.scan.stacks import ANY_SPAN, BELOW, COUNT, NOTHING, RIP, ROW, TAIL
+from sase.engine.kernels.scan.stacks import BELOW, COUNT, RIP, ROW, TAIL
+from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
 from sase.engine.operators.baselines.nfa_stack import RuntimeStates

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sase.engine.kernels.expressions.checks import UNDECLARED
-from sase.engine.kernels.scan.stacks import NOTHING, Arrivals
+from sase.engine.kernels.scan.stacks import Arrivals
+from sase.engine.kernels.sentinels import NOTHING
 
 Rows = list[tuple[int, ...]]
 EARLIEST, LATEST = -(2**63), 2**63 - 1

@@ -17,7 +17,7 @@ from sase.engine.kernels.scan.admission import (
     rank,
     turn_away,
 )
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 # By the code of a type plus one; a bare ANY has a bit for events without a type, too.
 STATES = st.lists(st.sampled_from([0, 1, 2, 5, 1 << 62]), min_size=4, max_size=4)

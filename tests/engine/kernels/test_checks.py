@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.kernels.expressions.checks import UNDECLARED, Checks, select
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 from tests.engine.kernels.checked import ROOM, checks_of
 from tests.engine.kernels.opened import NfaRun, Run
 from tests.engine.kernels.streams import Event, Rows, streams

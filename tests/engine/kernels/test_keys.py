@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.blocks.key_dictionary import ROOM, WIDEST, KeyCodes, TextCodes
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 EARLIEST, LATEST = -(2**63), 2**63 - 1
 Key = tuple[int, ...]

@@ -20,7 +20,7 @@ LARGE = "stay_few or growing or close_together"
     ("variable", "profile"), [("NUMBA_DISABLE_JIT", "debug"), ("NUMBA_BOUNDSCHECK", "dev")]
 )
 def test_kernels_in_other_modes(variable: str, profile: str) -> None:
-    files = [str(path) for path in FOLDER.glob("test_*.py") if path != Path(__file__)]
+    files = [str(path) for path in FOLDER.rglob("test_*.py") if path != Path(__file__)]
     # Where an integer wraps on purpose, a scalar of NumPy says so.
     wrapping = "ignore:overflow encountered in scalar:RuntimeWarning"
     options = ["-q", "-p", "no:cacheprovider", f"--hypothesis-profile={profile}", "-W", wrapping]

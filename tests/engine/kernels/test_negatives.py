@@ -21,7 +21,7 @@ from sase.engine.kernels.scan.negation_index import (
     insert,
     last_with_less,
 )
-from sase.engine.kernels.scan.stacks import ANY_SPAN, NOTHING
+from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from tests.engine.kernels.checked import ROOM, checks_of
 from tests.engine.kernels.streams import EARLIEST, LATEST, Event, Rows, arrivals, ranked, streams
 from tests.engine.kernels.twins import Absent, Bounds, in_gap, tuples

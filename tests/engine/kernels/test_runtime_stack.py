@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.kernels.baselines.nfa_stack import RuntimeStack, Search, advance, search
-from sase.engine.kernels.scan.stacks import ANY_SPAN, NOTHING
+from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from tests.engine.kernels.opened import NfaRun, states
 from tests.engine.kernels.streams import Event, arrivals, streams
 from tests.engine.kernels.twins import Bounds, sequences

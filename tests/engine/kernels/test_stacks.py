@@ -12,17 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.kernels.scan.construction import FRESH, Walk, construct
-from sase.engine.kernels.scan.stacks import (
-    ANY_SPAN,
-    COUNT,
-    DROPPED,
-    FIELDS,
-    NOTHING,
-    RIP,
-    ROW,
-    Stacks,
-    scan,
-)
+from sase.engine.kernels.scan.stacks import COUNT, DROPPED, FIELDS, RIP, ROW, Stacks, scan
+from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from tests.engine.kernels.opened import Run
 from tests.engine.kernels.streams import Event, Rows, arrivals, blocks, ranked, streams
 from tests.engine.kernels.twins import Absent, Bounds, sequences

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.kernels.jit.clock import NO_CLOCK
+from sase.engine.kernels.jit.intrinsics import NO_CLOCK
 from sase.engine.kernels.scan.fused_scan import CODES
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.options import Options

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.match_buffer import Written, wrote
 from sase.engine.kernels.kleene.run_nodes import (
     EVENT,
@@ -49,7 +50,8 @@ from sase.engine.kernels.kleene.runs import (
     is_over,
 )
 from sase.engine.kernels.kleene.transitions import is_match
-from sase.engine.kernels.scan.stacks import NOTHING, oldest
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
 
 # Of a run that waits: its node, the place to read on from, and where its partition ends.
 NODE, PLACE, STOP = range(3)
@@ -76,7 +78,7 @@ class Search(NamedTuple):
 # ---------------------------------------------------------------- runs
 
 
-@spliced
+@inlined
 def wait(search: Search, node: int, place: int, stop: int) -> None:
     """Put a run onto the stack."""
     row = search.waiting[search.state[WAITING]]
@@ -84,7 +86,7 @@ def wait(search: Search, node: int, place: int, stop: int) -> None:
     search.state[WAITING] += 1
 
 
-@part
+@linked
 def dropped(runs: Runs, node: int) -> None:
     """Let a run go."""
     runs.state[LIVE] -= 1
@@ -92,7 +94,7 @@ def dropped(runs: Runs, node: int) -> None:
     given_back(runs, node)
 
 
-@spliced
+@inlined
 def take_on(
     machine: Machine, pattern: Pattern, runs: Runs, search: Search, place: int, stop: int
 ) -> None:
@@ -114,7 +116,7 @@ def take_on(
     state[FRESH] = 0
 
 
-@spliced
+@inlined
 def begin(
     machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, search: Search
 ) -> None:
@@ -134,7 +136,7 @@ def begin(
     search.state[AT] += 1
 
 
-@spliced
+@inlined
 def pursue(
     machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, search: Search
 ) -> None:
@@ -152,7 +154,7 @@ def pursue(
             state[EXPIRED] += 1
             stays = False
         else:
-            own, bound = False, oldest(incoming.measures[i], rules.span)
+            own, bound = False, window_start(incoming.measures[i], rules.span)
             if (incoming.begins[i] | incoming.takes[i]) != 0 and cells[node, START] >= bound:
                 own = go_on(machine, pattern, runs, incoming, i, node)
             stays = ignores(machine, rules, runs, incoming, i, node, own)
@@ -195,7 +197,7 @@ def advance_backtracking(
 # ---------------------------------------------------------------- the order of results
 
 
-@part
+@linked
 def comes_before(cells: OutIntRows, one: int, other: int) -> bool:
     """Whether a match is told before another one.
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import OutIntCubes, OutIntRows, kernel, part
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import OutIntCubes, OutIntRows
 from sase.engine.kernels.scan.stacks import (
     BELOW,
     COUNT,
     DROPPED,
-    NOTHING,
     REACH,
     TAIL,
     Arrivals,
     Stacks,
     latest_before,
-    oldest,
     push,
 )
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
 
 
 class OtherStacks(NamedTuple):
@@ -44,7 +45,7 @@ def scan_all(
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key < 0 or not has_all_keys(keys, i):
             continue
-        bound = oldest(measure, span)
+        bound = window_start(measure, span)
         for level in range(stacks.cells.shape[0] - 1, -1, -1):
             if not (arrivals.states[i] >> level) & 1:
                 continue
@@ -66,7 +67,7 @@ def scan_all(
                 others.heads[other, level, keys[other, i]] = number
 
 
-@part
+@linked
 def has_all_keys(keys: OutIntRows, i: int) -> bool:
     """Whether an event has a value of every other attribute."""
     known = True
@@ -75,7 +76,7 @@ def has_all_keys(keys: OutIntRows, i: int) -> bool:
     return known
 
 
-@part
+@linked
 def intersect(
     stacks: Stacks, others: OtherStacks, keys: OutIntRows, at: tuple[int, int, int], bound: int
 ) -> bool:

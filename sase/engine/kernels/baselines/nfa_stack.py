@@ -14,8 +14,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions.checks import Checks, Tally, satisfied
-from sase.engine.kernels.jit.compiler import Ints, OutIntRows, OutInts, kernel, part, spliced
-from sase.engine.kernels.scan.stacks import NOTHING, Arrivals, oldest
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
+from sase.engine.kernels.scan.stacks import Arrivals
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
 
 
 class RuntimeStack(NamedTuple):
@@ -64,7 +67,7 @@ class Search(NamedTuple):
     visited: OutInts
 
 
-@part
+@linked
 def write(stack: RuntimeStack, walk: Search, out: OutIntRows, written: int) -> None:
     """The events of the choices as a sequence."""
     mask = stack.active.shape[0] - 1
@@ -72,7 +75,7 @@ def write(stack: RuntimeStack, walk: Search, out: OutIntRows, written: int) -> N
         out[level, written] = stack.row[walk.choice[level] & mask]
 
 
-@spliced
+@inlined
 def is_taken(checks: Checks | None, tally: Tally | None, row: int, level: int, last: int) -> bool:
     """Whether an event passes at a level."""
     if checks is not None:
@@ -111,7 +114,7 @@ def _searched(
             elif passes:
                 walk.at[1] = last - 1
                 walk.choice[last - 1] = final - 1
-        bound = oldest(stack.measure[final & mask], walk.bounds[0])
+        bound = window_start(stack.measure[final & mask], walk.bounds[0])
         while walk.at[1] < last and written < out.shape[1]:
             level = walk.at[1]
             cell = walk.choice[level]

@@ -5,17 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions.program import Columns, Program, Stack, evaluate_tuple
-from sase.engine.kernels.jit.compiler import (
-    IntRows,
-    Ints,
-    OutFlags,
-    OutIntRows,
-    OutInts,
-    kernel,
-    part,
-    spliced,
-)
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import IntRows, Ints, OutFlags, OutIntRows, OutInts
+from sase.engine.kernels.sentinels import NOTHING
 
 # The code of an event whose type does not declare the attribute: it agrees with every other.
 UNDECLARED = -2
@@ -49,7 +41,7 @@ class Tally(NamedTuple):
     levels: OutInts
 
 
-@part
+@linked
 def disagreeing(checks: Checks, level: int, last: int) -> int:
     """The first test on which the event of a level does not agree with those behind it, if any."""
     for test in range(checks.tests.shape[0]):
@@ -68,7 +60,7 @@ def disagreeing(checks: Checks, level: int, last: int) -> int:
     return NOTHING
 
 
-@spliced
+@inlined
 def holds(checks: Checks, level: int, tally: Tally | None) -> bool:
     """Whether the conditions of a level hold."""
     if checks.starts.shape[0] == 0 or checks.starts[level] == NOTHING:
@@ -80,7 +72,7 @@ def holds(checks: Checks, level: int, tally: Tally | None) -> bool:
     return truth
 
 
-@spliced
+@inlined
 def satisfied(checks: Checks, level: int, last: int, tally: Tally | None) -> bool:
     """Whether the event in `rows` of a level passes what can be decided when it is chosen."""
     test = disagreeing(checks, level, last)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sase.engine.kernels.jit.compiler import part
+from sase.engine.kernels.jit.compiler import linked
 
 Value: TypeAlias = tuple[int, int]
 
@@ -83,13 +83,13 @@ TIME = Op.TIME_ADD - Op.ADD
 MULTIPLY = int(Op.MULTIPLY)
 
 
-@part
+@linked
 def number(value: Value) -> float:
     """The float of a value whose tag is FLOAT."""
     return float(np.int64(value[1]).view(np.float64))
 
 
-@part
+@linked
 def real(result: float) -> Value:
     """The value of a float; NaN is NULL."""
     return (FLOAT, int(np.float64(result).view(np.int64))) if result == result else NOTHING
@@ -98,14 +98,14 @@ def real(result: float) -> Value:
 # ---------------------------------------------------------------- comparison, exactly
 
 
-@part
+@linked
 def is_simple(left: Value, right: Value) -> bool:
     """Whether two values are of one kind, or none is exact, or one is NULL."""
     few, many = min(left[0], right[0]), max(left[0], right[0])
     return few in (NULL, many) or many < EXACT
 
 
-@part
+@linked
 def order_simply(left: Value, right: Value) -> int:
     """-1, 0, 1 by exact numeric value, or UNKNOWN where one is NULL, if that is simple."""
     if left[0] == NULL or right[0] == NULL:
@@ -119,7 +119,7 @@ def order_simply(left: Value, right: Value) -> int:
     return -order_with_float(right[1], number(left))
 
 
-@part
+@linked
 def order(left: Value, right: Value) -> int:
     """The same of any two values."""
     if is_simple(left, right):
@@ -134,7 +134,7 @@ def order(left: Value, right: Value) -> int:
     return -side if turned else side
 
 
-@part
+@linked
 def order_with_float(whole: int, other: float) -> int:
     """The order of an integer and a float."""
     if not -TWO_TO_63 <= other < TWO_TO_63:
@@ -145,7 +145,7 @@ def order_with_float(whole: int, other: float) -> int:
     return (other < float(truncated)) - (other > float(truncated))
 
 
-@part
+@linked
 def order_of_scaled(units: int, scale: int, other: float) -> int:
     """The order of `units / 10**scale`, of at most 18 digits, and a float."""
     side, other_side = (units > 0) - (units < 0), (other > 0.0) - (other < 0.0)
@@ -158,7 +158,7 @@ def order_of_scaled(units: int, scale: int, other: float) -> int:
     return side * order_of_products(abs(units), shift, whole, POWERS[scale])
 
 
-@part
+@linked
 def order_of_multiple(units: int, scale: int, other: int) -> int:
     """The order of `units * 10**scale` and `other`, of which a limit is as good as one within."""
     side, other_side = (units > 0) - (units < 0), (other > 0) - (other < 0)
@@ -168,7 +168,7 @@ def order_of_multiple(units: int, scale: int, other: int) -> int:
     return -side * order_of_products(other_size, 0, size, POWERS[scale])
 
 
-@part
+@linked
 def order_of_products(units: int, shift: int, whole: int, power: int) -> int:
     """The order of `units << shift` and `whole * power`, each in two digits of 60 bits."""
     whole, shift = whole << int(max(-shift, 0)), int(max(shift, 0))
@@ -191,7 +191,7 @@ def order_of_products(units: int, shift: int, whole: int, power: int) -> int:
 # ---------------------------------------------------------------- operations on two values
 
 
-@part
+@linked
 def joined(operation: int, left: Value, right: Value) -> Value:
     """Arithmetic, or the choice of one of two."""
     if operation >= Op.COALESCE:
@@ -203,7 +203,7 @@ def joined(operation: int, left: Value, right: Value) -> Value:
     return real(joined_reals(operation, as_float(left), as_float(right)))
 
 
-@part
+@linked
 def joined_simply(operation: int, left: Value, right: Value) -> Value:
     """Arithmetic on values without a scale."""
     if left[0] == NULL or right[0] == NULL:
@@ -213,7 +213,7 @@ def joined_simply(operation: int, left: Value, right: Value) -> Value:
     return real(joined_reals(operation, simple_float(left), simple_float(right)))
 
 
-@part
+@linked
 def chosen(operation: int, left: Value, right: Value, side: int) -> Value:
     """`coalesce`, `least`, `greatest`: NULL is skipped, and of equal ones the left one taken.
 
@@ -226,7 +226,7 @@ def chosen(operation: int, left: Value, right: Value, side: int) -> Value:
     return right if side == (1 if operation == Op.GREATEST else -1) else left
 
 
-@part
+@linked
 def joined_wholes(operation: int, left: int, right: int) -> Value:
     """Arithmetic on integers, within int64."""
     if operation == Op.ADD:
@@ -245,7 +245,7 @@ def joined_wholes(operation: int, left: int, right: int) -> Value:
     return INTEGER, rest - right if rest != 0 and (rest < 0) != (left < 0) else rest
 
 
-@part
+@linked
 def product_leaves(left: int, right: int) -> bool:
     """Whether a product leaves int64."""
     if -HALF_WORD <= left < HALF_WORD and -HALF_WORD <= right < HALF_WORD:
@@ -259,7 +259,7 @@ def product_leaves(left: int, right: int) -> bool:
     return not (is_least and (left < 0) != (right < 0))
 
 
-@part
+@linked
 def joined_reals(operation: int, left: float, right: float) -> float:
     """Arithmetic on floats; NaN for what is NULL."""
     if operation == Op.ADD:
@@ -275,7 +275,7 @@ def joined_reals(operation: int, left: float, right: float) -> float:
     return math.nan if math.isinf(left) else float(np.fmod(left, right))
 
 
-@part
+@linked
 def joined_times(operation: int, left: Value, right: Value) -> Value:
     """The sum or difference of two times."""
     tag = max(left[0], right[0])
@@ -287,7 +287,7 @@ def joined_times(operation: int, left: Value, right: Value) -> Value:
     return LEAVES if result[0] == OVERFLOW else (tag, result[1])
 
 
-@part
+@linked
 def as_float(value: Value) -> float:
     """The float64 nearest to a number that is not NULL."""
     if value[0] <= EXACT:
@@ -307,13 +307,13 @@ def as_float(value: Value) -> float:
     return nearest if units > 0 else -nearest
 
 
-@part
+@linked
 def simple_float(value: Value) -> float:
     """The same of a number without a scale."""
     return number(value) if value[0] == FLOAT else float(value[1])
 
 
-@part
+@linked
 def changed(operation: int, value: Value) -> Value:
     """The function `abs`, of a number or of an interval."""
     if value[0] < EXACT or operation == Op.TIME_ABSOLUTE:
@@ -321,7 +321,7 @@ def changed(operation: int, value: Value) -> Value:
     return real(abs(as_float(value)))
 
 
-@part
+@linked
 def changed_simply(value: Value) -> Value:
     """The function `abs` of what is counted in units of its own, or of a float."""
     if value[0] == FLOAT:

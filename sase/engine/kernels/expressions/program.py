@@ -14,16 +14,14 @@ from sase.engine.kernels.expressions.operations import (
     Value,
 )
 from sase.engine.kernels.expressions.slow_paths import calculate_at, side_of, taken
-from sase.engine.kernels.jit.compiler import (
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import (
     ByteRows,
     Codes,
     IntRows,
     OutFlags,
     OutIntRows,
     OutInts,
-    kernel,
-    part,
-    spliced,
 )
 
 ARGUMENTS = 3  # the most that an operation has
@@ -63,7 +61,7 @@ class Stack(NamedTuple):
 # ---------------------------------------------------------------- the loops
 
 
-@spliced
+@inlined
 def evaluate_tuple(
     program: Program,
     start: int,
@@ -153,7 +151,7 @@ def evaluate_values(
 # ---------------------------------------------------------------- one step
 
 
-@part
+@linked
 def is_lacking(code: IntRows, at: int, columns: Columns, row: int) -> bool:
     """Whether an event, if there is one, is of a type in a set; or whether a flag says so."""
     if code[at, 0] == Op.LACKING:
@@ -161,7 +159,7 @@ def is_lacking(code: IntRows, at: int, columns: Columns, row: int) -> bool:
     return row >= 0 and is_among(code, code[at, 3], columns.types[row])
 
 
-@part
+@linked
 def of_series(code: IntRows, at: int, columns: Columns, rows: OutInts) -> Value:
     """A value that stands among the rows, or an attribute of an event that there may not be."""
     first, second = code[at, 1], code[at, 2]
@@ -172,7 +170,7 @@ def of_series(code: IntRows, at: int, columns: Columns, rows: OutInts) -> Value:
     return int(columns.tags[second, rows[first]]), int(columns.cells[second, rows[first]])
 
 
-@part
+@linked
 def tested(code: IntRows, at: int, values: IntRows, place: int) -> bool:
     """A test of the values from a place of the stack on."""
     operation, wanted, address = code[at, 0], bool(code[at, 1] == 1), code[at, ADDRESS]
@@ -190,7 +188,7 @@ def tested(code: IntRows, at: int, values: IntRows, place: int) -> bool:
     return found == wanted
 
 
-@part
+@linked
 def is_between(below: int, above: int, wanted: bool) -> bool:
     """BETWEEN, by the orders of the low side and the value, and of it and the high side."""
     if below == do.UNKNOWN or above == do.UNKNOWN:
@@ -198,7 +196,7 @@ def is_between(below: int, above: int, wanted: bool) -> bool:
     return (below <= 0 and above <= 0) == wanted
 
 
-@part
+@linked
 def is_in(address: int, value: Value, code: IntRows, at: int) -> bool:
     """Whether a value is one of the constants of a list, which ascend: rows of a tag and bits."""
     start, stop = code[at, 2], code[at, 3]
@@ -214,13 +212,13 @@ def is_in(address: int, value: Value, code: IntRows, at: int) -> bool:
     return False
 
 
-@part
+@linked
 def is_among(code: IntRows, place: int, kind: int) -> bool:
     """Whether the code of a type is in a set: a bit in the words from a place on."""
     return kind >= 0 and bool((code[place + kind // WORD, 0] >> (kind % WORD)) & 1 == 1)
 
 
-@part
+@linked
 def noted(notes: OutInts, at: int, row: int) -> Value:
     """NULL, for arithmetic that left int64."""
     if notes[0] == 0:

@@ -10,7 +10,8 @@ from enum import IntEnum
 
 from sase.engine.kernels.expressions import operations as do
 from sase.engine.kernels.expressions.operations import LAST_CHANGE, LAST_JOIN, LAST_PUT, Op, Value
-from sase.engine.kernels.jit.compiler import IntRows, address_of, distant, kernel, part
+from sase.engine.kernels.jit.compiler import address_of, by_address, kernel, linked
+from sase.engine.kernels.jit.signatures import IntRows
 
 
 @kernel
@@ -51,7 +52,7 @@ def rounded(value: Value) -> float:
     return float(do.as_float(value))
 
 
-order_at, calculate_at, round_at = (distant(each) for each in (ordered, calculated, rounded))
+order_at, calculate_at, round_at = (by_address(each) for each in (ordered, calculated, rounded))
 
 
 class Called(IntEnum):
@@ -92,13 +93,13 @@ def address_for(what: Called) -> int:
 # ---------------------------------------------------------------- with what is done at once
 
 
-@part
+@linked
 def taken(values: IntRows, place: int) -> Value:
     """A value of the stack."""
     return int(values[place, 0]), int(values[place, 1])
 
 
-@part
+@linked
 def side_of(address: int, left: Value, right: Value) -> int:
     """The order of two values, which mostly are of one kind and no floats."""
     if left[0] == right[0] and left[0] != do.FLOAT and left[0] != do.NULL:
@@ -108,7 +109,7 @@ def side_of(address: int, left: Value, right: Value) -> int:
     return int(order_at(address, left, right))
 
 
-@part
+@linked
 def real_of(address: int, value: Value) -> float:
     """The float64 nearest to a number that is not NULL, which mostly is none that is scaled."""
     if value[0] <= do.EXACT:

@@ -16,8 +16,9 @@ from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sase.engine.kernels.jit.compiler import Ints, OutInts, spliced
+from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.intrinsics import between_bytes, between_shorts
+from sase.engine.kernels.jit.signatures import Ints, OutInts
 
 # What stands in an `ArrowArray`, eight bytes each; behind these how to release it.
 LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
@@ -69,13 +70,13 @@ _int32, _uint32 = _reader("int32"), _reader("uint32")
 _int64 = _reader("int64")
 
 
-@spliced
+@inlined
 def field(array: int, place: int) -> int:
     """What stands at a place of an `ArrowArray`, or of a list of addresses."""
     return _int64(array, place)
 
 
-@spliced
+@inlined
 def number(address: int, form: int, row: int) -> int:
     """One of the numbers that begin at an address; those of uint64 wrap around.
 
@@ -96,7 +97,7 @@ def number(address: int, form: int, row: int) -> int:
     return _int64(address, row)
 
 
-@spliced
+@inlined
 def copy_numbers(address: int, form: int, count: int, out: OutInts, to: int) -> None:
     """Copy so many numbers that begin at an address."""
     # A loop for each form: in one loop it would be found out for each number which form it is.
@@ -123,7 +124,7 @@ def copy_numbers(address: int, form: int, count: int, out: OutInts, to: int) -> 
             out[to + row] = _int64(address, row)
 
 
-@spliced
+@inlined
 def between(address: int, form: int, least: int, most: int) -> int:
     """Which of so many numbers as there are `LANES` lie between two: a bit for each.
 
@@ -134,13 +135,13 @@ def between(address: int, form: int, least: int, most: int) -> int:
     return between_shorts(address, least, most)
 
 
-@spliced
+@inlined
 def numbers_at(array: int, form: int) -> int:
     """The address of the first number of an array."""
     return field(field(array, BUFFERS), 1) + (field(array, OFFSET) << (form >> 1))
 
 
-@spliced
+@inlined
 def is_whole(array: int) -> bool:
     """Whether an array has no NULL."""
     valid = field(field(array, BUFFERS), 0)
@@ -153,7 +154,7 @@ def is_whole(array: int) -> bool:
     return True
 
 
-@spliced
+@inlined
 def is_same(array: int, known: Ints) -> bool:
     """Whether an array without NULLs is the memory of a known one: offset, length, and buffers.
 
@@ -169,3 +170,46 @@ def is_same(array: int, known: Ints) -> bool:
         if address != known[2 + number] and (number > 0 or address != NOWHERE):
             return False
     return True
+
+
+# ---------------------------------------------------------------- copies
+
+Eight = tuple[int, int, int, int, int, int, int, int]
+BLOCK = 16
+
+
+@linked
+def copy(given: Ints, begin: int, out: OutInts, to: int, count: int) -> None:
+    """Copy numbers, many at once."""
+    for place in range(count):
+        out[to + place] = given[begin + place]
+
+
+@inlined
+def copy_blocks(given: Ints, begin: int, out: OutInts, to: int, count: int) -> None:
+    """Copy numbers and up to fifteen behind them, for which there must be room.
+
+    All sixteen by sixteen: a loop for those that are left over would end at another place each
+    time, which the processor cannot foresee.
+    """
+    for place in range(0, count, BLOCK):
+        eight = eight_of(given, begin + place)
+        other = eight_of(given, begin + place + 8)
+        put_eight(out, to + place, eight)
+        put_eight(out, to + place + 8, other)
+
+
+@inlined
+def eight_of(given: Ints, at: int) -> Eight:
+    """Eight numbers from a place on."""
+    return (
+        given[at], given[at + 1], given[at + 2], given[at + 3],
+        given[at + 4], given[at + 5], given[at + 6], given[at + 7],
+    )  # fmt: skip
+
+
+@inlined
+def put_eight(out: OutInts, at: int, eight: Eight) -> None:
+    """Write eight numbers from a place on."""
+    out[at], out[at + 1], out[at + 2], out[at + 3] = eight[0], eight[1], eight[2], eight[3]
+    out[at + 4], out[at + 5], out[at + 6], out[at + 7] = eight[4], eight[5], eight[6], eight[7]

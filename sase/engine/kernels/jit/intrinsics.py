@@ -1,15 +1,17 @@
-"""What machines can do in one instruction, and Numba has no name for."""
+"""Instructions and calls that Numba has no name for, each with its twin in Python."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import config, types
+from numba.core.cgutils import alloca_once
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -106,3 +108,44 @@ between_bytes, between_shorts = _between(8), _between(16)
 low_bit = _low_bit if config.DISABLE_JIT else _lowest
 word_at = _word_at if config.DISABLE_JIT else _load_word
 top_bit = _top_bit if config.DISABLE_JIT else _highest
+
+
+# ---------------------------------------------------------------- the clock
+
+NO_CLOCK = 0
+
+
+def _address() -> int:
+    """Where the C library reads a clock that only runs forward, if it does as POSIX has it."""
+    if sys.maxsize < 2**63 - 1 or not hasattr(time, "CLOCK_MONOTONIC"):
+        return NO_CLOCK
+    try:
+        found = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value
+    except (OSError, TypeError, AttributeError):
+        return NO_CLOCK
+    return found or NO_CLOCK
+
+
+CLOCK = _address()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _nanoseconds(context: Any, clock: Any) -> tuple[Signature, Callable[..., Any]]:
+    def reading(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+        number, word = ir.IntType(32), ir.IntType(64)
+        spent = alloca_once(builder, ir.ArrayType(word, 2))
+        function = ir.FunctionType(number, [number, spent.type])
+        which = number(time.CLOCK_MONOTONIC)
+        builder.call(builder.inttoptr(values[0], function.as_pointer()), [which, spent])
+        seconds, rest = (builder.extract_value(builder.load(spent), part) for part in range(2))
+        return builder.add(builder.mul(seconds, word(10**9)), rest)
+
+    return types.int64(types.int64), reading
+
+
+def _perf_counter(clock: int) -> int:
+    return time.perf_counter_ns()
+
+
+# The time by the clock at an address.
+nanoseconds = _perf_counter if config.DISABLE_JIT else _nanoseconds

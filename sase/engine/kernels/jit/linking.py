@@ -1,13 +1,13 @@
-"""How kernels are put together: of parts that are linked in, and of others that are called.
+"""Compiler passes: parts linked into kernels, calls by address, and indexes from the beginning.
 
-By itself Numba optimizes a function that only others call, and makes machine code of it, although
-all of that is done again in each kernel that it becomes part of. Here parts are compiled as far as
-they are linked, and no further. What is large and seldom needed is no part at all: kernels call it
-by its address, which they are handed, and it is compiled by those who need it. The arrays that only
-it reads are told to it in the same way, since one that is handed on costs seven words at each call.
+By itself Numba optimizes a function that only others call and generates machine code of it, and
+does both again in each kernel that it is linked into. Here parts are lowered and no further. What
+is large and rarely needed is no part: kernels call it by an address that they take as an argument,
+and it is compiled by those who need it. Arrays that only it reads come by address too, since each
+array argument costs seven words at every call.
 
-An index counts from the beginning. Numba asks of each whether it is negative, as those that count
-from the end are; without that loops take up to a quarter less.
+Numba checks each index for being negative, as those that count from the end are; without the check
+loops take up to a quarter less.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
 
-class _Linked(JITCodeLibrary):  # type: ignore[misc]
-    """Code that waits to be linked into that of a kernel."""
+class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Code that is only linked into that of kernels."""
 
     def _optimize_final_module(self) -> None:
-        """Nothing: the kernel is optimized as a whole."""
+        """Do nothing: the kernel is optimized as a whole."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """None, as of a wrapper that there is not."""
+        """Return none, as of a wrapper that there is not."""
         return 0
 
 
 def _from_the_beginning(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
-    """An index into an array, in the place of what counts negative ones from the end."""
+    """Cast an index, in the place of what counts negative ones from the end."""
     return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
 
 
 @contextmanager
 def _counted_from_the_beginning() -> Iterator[None]:
-    """Have indexes taken as they are; only one thread of a process compiles at a time."""
-    from numba.np import arrayobj  # which is not loaded where all kernels are kept
+    """Take indexes as they are; only one thread of a process compiles at a time."""
+    from numba.np import arrayobj  # which is not loaded where all kernels are cached
 
     usual = arrayobj.fix_integer_index
     arrayobj.fix_integer_index = _from_the_beginning
@@ -76,7 +76,9 @@ class _LinkedLowering(_KernelLowering):
     _name = "linked_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        state.library = library = _Linked(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = library = _LinkedLibrary(
+            state.targetctx.codegen(), state.func_id.func_qualname
+        )
         state.flags.no_compile = True
         super().run_pass(state)
         library.finalize()
@@ -93,39 +95,39 @@ class _LinkedLowering(_KernelLowering):
 
 
 class KernelCompiler(CompilerBase):  # type: ignore[misc]
-    """Numba's own passes, but for the last."""
+    """Numba's passes with another lowering."""
 
     lowering: type[NativeLowering] = _KernelLowering
 
     def define_pipelines(self) -> list[Any]:
-        """The one there is: there is no object mode to fall back to."""
+        """Return one pipeline: there is no object mode to fall back to."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [
-            (self.lowering if each is NativeLowering else each, told)
-            for each, told in passes.passes
+            (self.lowering if each is NativeLowering else each, message)
+            for each, message in passes.passes
         ]
         passes.finalize()
         return [passes]
 
 
 class PartCompiler(KernelCompiler):
-    """The same for what is linked into kernels."""
+    """The compiler of parts."""
 
     lowering = _LinkedLowering
 
 
-def called_at(arguments: tuple[Any, ...], result: Any) -> Callable[..., Any]:
-    """What calls, in a kernel, the function of this signature whose address is handed in first."""
+def call_by_address(arguments: tuple[Any, ...], result: Any) -> Callable[..., Any]:
+    """Return what calls, in a kernel, a function by the address before its arguments."""
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def call(context: Any, address: Any, *given: Any) -> tuple[Signature, Callable[..., Any]]:
+    def call(context: Any, address: Any, *values: Any) -> tuple[Signature, Callable[..., Any]]:
         return result(types.int64, types.BaseTuple.from_types(arguments)), _calling
 
     return call  # type: ignore[no-any-return]
 
 
 def _calling(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
-    """The code of such a call, which goes wrong where what it calls does, or is not there."""
+    """Generate such a call, which raises where the callee does, or where there is none."""
     address, packed = values
     kinds, convention = tuple(wanted.args[1]), context.call_conv
     arguments = [builder.extract_value(packed, place) for place in range(len(kinds))]
@@ -139,39 +141,39 @@ def _calling(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
     return found
 
 
-# The words there are for a tuple that is told by its address.
-ROOM = 128
+# The words of memory for a tuple that is passed by address.
+SHARED_WORDS = 128
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def put_at(context: Any, address: Any, told: Any) -> tuple[Signature, Callable[..., Any]]:
-    """Put a tuple where there is room for it."""
+def store_at(context: Any, address: Any, shared: Any) -> tuple[Signature, Callable[..., Any]]:
+    """Store a tuple at an address."""
 
-    def putting(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
-        if context.get_abi_sizeof(values[1].type) > 8 * ROOM:
-            raise NotImplementedError(f"{told} needs more than {ROOM} words")
+    def storing(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+        if context.get_abi_sizeof(values[1].type) > 8 * SHARED_WORDS:
+            raise NotImplementedError(f"{shared} needs more than {SHARED_WORDS} words")
         builder.store(values[1], builder.inttoptr(values[0], values[1].type.as_pointer()))
         return context.get_dummy_value()
 
-    return types.none(address, told), putting
+    return types.none(address, shared), storing
 
 
-def told_at(kind: Any) -> Callable[[int], Any]:
-    """What finds, in a kernel, a tuple of a kind that was put at an address."""
+def load_at(kind: Any) -> Callable[[int], Any]:
+    """Return what loads, in a kernel, a tuple of a kind from an address."""
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def find(context: Any, address: Any) -> tuple[Signature, Callable[..., Any]]:
-        return kind(types.int64), finding
+    def load(context: Any, address: Any) -> tuple[Signature, Callable[..., Any]]:
+        return kind(types.int64), loading
 
-    def finding(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+    def loading(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
         pointer = context.get_value_type(kind).as_pointer()
         return builder.load(builder.inttoptr(values[0], pointer))
 
-    return find  # type: ignore[no-any-return]
+    return load  # type: ignore[no-any-return]
 
 
 def address_in(compiled: Any) -> int:
-    """Where the machine code of something compiled begins, for callers in machine code."""
+    """Return where the machine code of something compiled begins, for callers in machine code."""
     found: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     assert found, f"{compiled.fndesc.qualname} has no address"
     return found

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import Pattern
 from sase.engine.kernels.kleene.runs import Incoming
-from sase.engine.kernels.scan.stacks import EARLIEST, oldest
+from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.kernels.window import window_start
 
 # The fields of an instance: its event, order, measure, and levels as bits. Then by level the last
 # instance before it of that level, and the latest first event from which it can be reached.
@@ -68,7 +70,7 @@ class Bounds(NamedTuple):
 # ---------------------------------------------------------------- instances
 
 
-@spliced
+@inlined
 def reached(collapsed: Collapsed, base: int, level: int, order: int) -> int:
     """The latest first event from which an event of this order can follow one of a level."""
     known = collapsed.known[base + level]
@@ -77,14 +79,14 @@ def reached(collapsed: Collapsed, base: int, level: int, order: int) -> int:
     return int(max(known[REACHED], known[REACHED_NOW]))
 
 
-@part
+@linked
 def remembered(
     pattern: Pattern, bounds: Bounds, collapsed: Collapsed, incoming: Incoming, i: int
 ) -> bool:
     """Make an instance of an event, of the levels at which it can be reached within the window."""
     levels, state, cells = pattern.least.shape[0], collapsed.state, collapsed.cells
     base, order = incoming.keys[i] * levels, incoming.ties[i]
-    measure, bound = incoming.measures[i], oldest(incoming.measures[i], bounds.span)
+    measure, bound = incoming.measures[i], window_start(incoming.measures[i], bounds.span)
     number = state[COUNT]
     cell = cells[number & (cells.shape[0] - 1)]
     begins, takes = incoming.begins[i], incoming.takes[i]
@@ -134,7 +136,7 @@ def forget(collapsed: Collapsed, bound: int) -> None:
     drop(collapsed, bound)
 
 
-@part
+@linked
 def drop(collapsed: Collapsed, bound: int) -> None:
     """Give up the instances before a bound."""
     cells, state = collapsed.cells, collapsed.state

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sase.engine.kernels.expressions.operations import NULL, Value
 from sase.engine.kernels.expressions.slow_paths import side_of
-from sase.engine.kernels.jit.compiler import Ints, OutIntRows, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, linked
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows
 from sase.engine.kernels.kleene.predicates import decide_at
 from sase.engine.kernels.kleene.run_nodes import (
     CHECKS,
@@ -19,10 +20,10 @@ from sase.engine.kernels.kleene.run_nodes import (
     Machine,
     entry,
 )
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 
-@spliced
+@inlined
 def hold_besides(machine: Machine, cells: OutIntRows, moment: int, node: int) -> bool:
     """Whether those conditions of a moment hold that are no plain comparisons."""
     for condition in range(
@@ -35,7 +36,7 @@ def hold_besides(machine: Machine, cells: OutIntRows, moment: int, node: int) ->
     return True
 
 
-@spliced
+@inlined
 def may_bind(machine: Machine, cells: OutIntRows, moment: int, node: int, event: int) -> bool:
     """Whether the plain comparisons of a moment accept an event after a node."""
     for condition in range(
@@ -47,14 +48,14 @@ def may_bind(machine: Machine, cells: OutIntRows, moment: int, node: int, event:
     return True
 
 
-@part
+@linked
 def accepts(machine: Machine, cells: OutIntRows, check: Ints, node: int, place: int) -> bool:
     """Whether a plain comparison of a new event with what a node knows is as wanted."""
     value = int(machine.tags[check[1], place]), int(machine.columns[check[1], place])
     return is_accepted(check, value, met(machine, cells, check, node))
 
 
-@spliced
+@inlined
 def met(machine: Machine, cells: OutIntRows, check: Ints, node: int) -> Value:
     """What a plain comparison meets after a node: NULL of an event that there is not."""
     source, word = check[2], HEAD + check[3]
@@ -67,7 +68,7 @@ def met(machine: Machine, cells: OutIntRows, check: Ints, node: int) -> Value:
     return int(machine.tags[check[4], at]), int(machine.columns[check[4], at])
 
 
-@spliced
+@inlined
 def is_accepted(check: Ints, value: Value, other: Value) -> bool:
     """Whether the order of two values is one that a plain comparison accepts."""
     return bool((check[0] >> (side_of(check[5], value, other) + 1)) & 1 == 1)

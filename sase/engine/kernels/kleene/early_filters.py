@@ -6,7 +6,7 @@ A kernel of their own, which the walk calls by address: only some queries have a
 from __future__ import annotations
 
 from sase.engine.kernels.expressions.program import evaluate_tuple
-from sase.engine.kernels.jit.compiler import distant, kernel, part, spliced
+from sase.engine.kernels.jit.compiler import by_address, inlined, kernel, linked
 from sase.engine.kernels.kleene.candidates import WAY, WAY_EVENT, WAY_LEVEL, WAY_ON, Collapsed
 from sase.engine.kernels.kleene.predicates import judge_at
 from sase.engine.kernels.kleene.run_nodes import (
@@ -18,7 +18,7 @@ from sase.engine.kernels.kleene.run_nodes import (
     Machine,
     entry,
 )
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 # Where an early condition reads from: the event that is chosen, the one behind it, the last one of
 # a level, and the one that a loop is at.
@@ -57,7 +57,7 @@ def allow(address: int, collapsed: Collapsed, condition: int, place: int) -> boo
             return True
 
 
-@part
+@linked
 def on_level(collapsed: Collapsed, level: int, place: int) -> int:
     """The first step on along a way that is of a level."""
     while place != NOTHING and collapsed.ways[place, WAY_LEVEL] < level:
@@ -67,7 +67,7 @@ def on_level(collapsed: Collapsed, level: int, place: int) -> int:
     return place
 
 
-@part
+@linked
 def fill_early(judge: Judge, collapsed: Collapsed, condition: int, place: int) -> None:
     """Put the events that a program reads where it reads them."""
     ways = collapsed.ways
@@ -87,10 +87,10 @@ def fill_early(judge: Judge, collapsed: Collapsed, condition: int, place: int) -
         judge.rows[row[4]] = event & judge.mask
 
 
-allow_at = distant(allow)
+allow_at = by_address(allow)
 
 
-@spliced
+@inlined
 def allowed(early: Machine, collapsed: Collapsed, place: int, moment: int) -> bool:
     """Whether the early conditions on the event chosen last hold in a way."""
     first = 2 * collapsed.ways[place, WAY_LEVEL] + moment

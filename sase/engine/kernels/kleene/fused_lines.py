@@ -14,15 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.jit.arrow_memory import copy_numbers
-from sase.engine.kernels.jit.compiler import Bytes, IntRows, Ints, OutInts, kernel, spliced
-from sase.engine.kernels.kleene.line_steps import (
-    LATEST,
-    Arrived,
-    Asked,
-    is_simple,
-    step,
-    step_inside,
-)
+from sase.engine.kernels.jit.compiler import inlined, kernel
+from sase.engine.kernels.jit.signatures import Bytes, IntRows, Ints, OutInts
+from sase.engine.kernels.kleene.line_steps import Arrived, Asked, is_simple, step, step_inside
 from sase.engine.kernels.kleene.line_store import (
     BAR,
     COUNT,
@@ -46,7 +40,8 @@ from sase.engine.kernels.kleene.line_store import (
 from sase.engine.kernels.kleene.pieces import Output
 from sase.engine.kernels.kleene.runs import DONE, RANKED, STRICT
 from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
-from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING, oldest
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
+from sase.engine.kernels.window import window_start
 
 # What windows measure.
 BY_TIME, BY_PLACE, BY_RANK = range(3)
@@ -80,7 +75,7 @@ class Stream(NamedTuple):
     tie: int
 
 
-@spliced
+@inlined
 def read(asked: Asked, stream: Stream, swept: Swept, begin: int, count: int, room: OutInts) -> None:
     """Read where it stands what is to know of events from one on."""
     for place in range(count):
@@ -102,7 +97,7 @@ def read(asked: Asked, stream: Stream, swept: Swept, begin: int, count: int, roo
             room[MEASURE + place] = stream.position + begin + place
 
 
-@spliced
+@inlined
 def read_codes(stream: Stream, begin: int, count: int, room: OutInts) -> None:
     """Read what is known of the keys of events from one on."""
     for place in range(count):
@@ -118,7 +113,7 @@ def read_codes(stream: Stream, begin: int, count: int, room: OutInts) -> None:
         room[CODE + place] *= KEY_FIELDS
 
 
-@spliced
+@inlined
 def read_values(asked: Asked, stream: Stream, begin: int, count: int, room: OutInts) -> None:
     """Read what is compared of events from one on, as integers of which the greater one passes."""
     if asked.accepted == 0:
@@ -137,7 +132,7 @@ def read_values(asked: Asked, stream: Stream, begin: int, count: int, room: OutI
             room[VALUE + place] = ~room[VALUE + place]
 
 
-@spliced
+@inlined
 def not_read(asked: Asked, swept: Swept, begin: int, count: int, room: OutInts) -> None:
     """Events of a piece are read once more: they are not counted among those of their keys."""
     if asked.ranked:
@@ -145,7 +140,7 @@ def not_read(asked: Asked, swept: Swept, begin: int, count: int, room: OutInts) 
             swept.keys[room[CODE + place] + RANK] -= 1
 
 
-@spliced
+@inlined
 def tie_of(stream: Stream, i: int) -> int:
     """The rank of the order key of an event."""
     if stream.ties.shape[0] > 0:
@@ -153,7 +148,7 @@ def tie_of(stream: Stream, i: int) -> int:
     return stream.tie + stream.row + i
 
 
-@spliced
+@inlined
 def next_one(swept: Swept, room: OutInts, place: int, count: int, measures: int) -> int:
     """The next event of a piece that may change a line, or the end: others are counted as seen."""
     keys, steps = swept.keys, 0
@@ -201,7 +196,7 @@ def sweep_lines(
                 step_inside(asked, swept, output, event)
             else:
                 spot = room[RANKS + at] if asked.strategy == RANKED else place
-                bound, tie = oldest(measure, asked.span), tie_of(stream, i)
+                bound, tie = window_start(measure, asked.span), tie_of(stream, i)
                 event = Arrived(place, key, begins, takes, value, tie, spot, bound)
                 step(asked, swept, output, event, measure)
             at = next_one(swept, room, at + 1, count, measures)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import OutInts, part, spliced
-from sase.engine.kernels.jit.copying import copy_blocks
+from sase.engine.kernels.jit.arrow_memory import copy_blocks
+from sase.engine.kernels.jit.compiler import inlined, linked
+from sase.engine.kernels.jit.signatures import OutInts
 from sase.engine.kernels.kleene.line_store import (
     AT,
     BAR,
@@ -43,11 +44,11 @@ from sase.engine.kernels.kleene.line_store import (
 )
 from sase.engine.kernels.kleene.pieces import Output
 from sase.engine.kernels.kleene.runs import NEXT_MATCH
-from sase.engine.kernels.scan.stacks import ANY_SPAN, EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
+from sase.engine.kernels.window import window_end
 
 # The orders that are accepted, as bits: less, equal, more.
 BELOW, NOT_ABOVE, ABOVE, NOT_BELOW = 0b001, 0b011, 0b100, 0b110
-LATEST = 2**63 - 1
 # What becomes of a line.
 STAYS, MOVES, OVER = range(3)
 
@@ -89,7 +90,7 @@ class Arrived(NamedTuple):
     bound: int
 
 
-@spliced
+@inlined
 def write(asked: Asked, swept: Swept, output: Output, line: int, last: int) -> None:
     """Write a match: the events of a line, and one more unless that is `NOTHING`."""
     heap, sizes = swept.heap, output.sizes
@@ -104,25 +105,25 @@ def write(asked: Asked, swept: Swept, output: Output, line: int, last: int) -> N
     output.ends[count] = sizes[1]
 
 
-@spliced
+@inlined
 def is_last(asked: Asked) -> bool:
     """Whether the series is the last component."""
     return asked.series == asked.levels - 1
 
 
-@spliced
+@inlined
 def may_end(asked: Asked, size: int) -> bool:
     """Whether a line of so many events may leave the level that it is at."""
     return size <= asked.series or size - asked.series >= asked.least
 
 
-@spliced
+@inlined
 def may_take(asked: Asked, size: int) -> bool:
     """Whether a line of so many events, in its series, may have one more."""
     return asked.most < 0 or size - asked.series < asked.most
 
 
-@spliced
+@inlined
 def goes_on(asked: Asked, size: int) -> bool:
     """Whether a line of so many events may have more of them."""
     if size > asked.series and is_last(asked):
@@ -130,7 +131,7 @@ def goes_on(asked: Asked, size: int) -> bool:
     return size < asked.levels or size > asked.series
 
 
-@spliced
+@inlined
 def bind(asked: Asked, swept: Swept, output: Output, event: Arrived, line: int) -> bool:
     """Bind an event, and write the match that the line may be then; whether it goes on."""
     lines = swept.lines
@@ -145,7 +146,7 @@ def bind(asked: Asked, swept: Swept, output: Output, event: Arrived, line: int) 
     return goes_on(asked, size)
 
 
-@part
+@linked
 def begun(asked: Asked, swept: Swept, output: Output, event: Arrived, measure: int) -> int:
     """The line that begins with an event, if it goes on."""
     counts, lines = swept.counts, swept.lines
@@ -165,7 +166,7 @@ def begun(asked: Asked, swept: Swept, output: Output, event: Arrived, measure: i
     return int(line)
 
 
-@spliced
+@inlined
 def is_accepted(asked: Asked, value: int, other: int) -> bool:
     """Whether a further event of the series may come, as it compares with another one."""
     if value > other:
@@ -174,19 +175,19 @@ def is_accepted(asked: Asked, value: int, other: int) -> bool:
     return asked.accepted == 0 or (asked.accepted >> side) & 1 == 1
 
 
-@spliced
+@inlined
 def is_ordered(asked: Asked) -> bool:
     """Whether a bar tells which events certainly leave all lines of a key alone."""
     return asked.strategy == NEXT_MATCH and asked.accepted in (ABOVE, NOT_BELOW)
 
 
-@spliced
+@inlined
 def passing(asked: Asked, met: int) -> int:
     """The least value that is accepted after another one; of the greatest one that one itself."""
     return met + int(asked.accepted == ABOVE and met < LATEST)
 
 
-@spliced
+@inlined
 def lowered(asked: Asked, lines: OutInts, line: int, bar: int) -> int:
     """The bar where there is a line more: the least value that further events of a series have.
 
@@ -199,15 +200,7 @@ def lowered(asked: Asked, lines: OutInts, line: int, bar: int) -> int:
     return min(bar, passing(asked, lines[line + MET]))
 
 
-@spliced
-def end_of_window(asked: Asked, first: int) -> int:
-    """The last measure within the window of an event."""
-    if asked.span == ANY_SPAN or first > LATEST - asked.span:
-        return LATEST
-    return first + asked.span
-
-
-@spliced
+@inlined
 def fate(asked: Asked, swept: Swept, output: Output, event: Arrived, line: int) -> int:
     """What an event does to a line, once the match is written that it completes."""
     lines, stays = swept.lines, asked.strategy == NEXT_MATCH
@@ -234,7 +227,7 @@ def fate(asked: Asked, swept: Swept, output: Output, event: Arrived, line: int) 
     return MOVES if bind(asked, swept, output, event, line) else OVER
 
 
-@spliced
+@inlined
 def moved(swept: Swept, key: int, line: int, ahead: int, changed: int) -> None:
     """Have a line come behind the last one that was changed, or first, of a key."""
     lines = swept.lines
@@ -243,7 +236,7 @@ def moved(swept: Swept, key: int, line: int, ahead: int, changed: int) -> None:
     unlink(swept, key, changed, line)
 
 
-@spliced
+@inlined
 def step(asked: Asked, swept: Swept, output: Output, event: Arrived, measure: int) -> None:
     """What an event does to each line of its key; the lines that it changes come first."""
     lines, keys, counts, key = swept.lines, swept.keys, swept.counts, event.key
@@ -273,7 +266,7 @@ def step(asked: Asked, swept: Swept, output: Output, event: Arrived, measure: in
                 moved(swept, key, line, ahead, changed)
                 changed = line
         line = after
-    keys[key + BAR], keys[key + UNTIL] = bar, end_of_window(asked, first)
+    keys[key + BAR], keys[key + UNTIL] = bar, window_end(first, asked.span)
     keys[key + OUTSIDE] = outside
     counts[STEPS] += shown
     if new != NOTHING:
@@ -282,14 +275,14 @@ def step(asked: Asked, swept: Swept, output: Output, event: Arrived, measure: in
         counts[MOST_LIVE] = max(counts[MOST_LIVE], counts[LIVE])
 
 
-@spliced
+@inlined
 def is_simple(asked: Asked) -> bool:
     """Whether lines in their series only wait for one more event of it, or for the last one."""
     is_second_last = asked.series == asked.levels - 2
     return asked.strategy == NEXT_MATCH and is_second_last and asked.most < 0
 
 
-@spliced
+@inlined
 def step_inside(asked: Asked, swept: Swept, output: Output, event: Arrived) -> None:
     """The same where no line begins or ends, all are in their series and no two events are at once.
 

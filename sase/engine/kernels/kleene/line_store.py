@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import OutInts, part, spliced
-from sase.engine.kernels.jit.copying import BLOCK, copy_blocks
+from sase.engine.kernels.jit.arrow_memory import BLOCK, copy_blocks
+from sase.engine.kernels.jit.compiler import inlined, linked
+from sase.engine.kernels.jit.signatures import OutInts
 from sase.engine.kernels.kleene.pieces import Output
 from sase.engine.kernels.kleene.runs import DONE, FULL
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 # A line: the next of its key, the measure of its first event, how many events it has, the tie and
 # the spot of the last one, what a further event of the series is compared with, and where in the
@@ -48,7 +49,7 @@ class Swept(NamedTuple):
     counts: OutInts
 
 
-@part
+@linked
 def taken_place(swept: Swept, room: int) -> int:
     """A place in the heap with some room, which there is for certain."""
     size = place_of(room)
@@ -61,7 +62,7 @@ def taken_place(swept: Swept, room: int) -> int:
     return int(place)
 
 
-@spliced
+@inlined
 def place_of(room: int) -> int:
     """Which of the sizes of places a room is."""
     size, least = 0, SMALLEST
@@ -70,14 +71,14 @@ def place_of(room: int) -> int:
     return size
 
 
-@spliced
+@inlined
 def give_place(swept: Swept, place: int, room: int) -> None:
     """Give a place back."""
     size = place_of(room)
     swept.heap[place], swept.free[size] = swept.free[size], place
 
 
-@spliced
+@inlined
 def add(swept: Swept, line: int, event: int) -> None:
     """An event is the last one of a line."""
     lines = swept.lines
@@ -92,7 +93,7 @@ def add(swept: Swept, line: int, event: int) -> None:
     swept.counts[HELD] += 1
 
 
-@spliced
+@inlined
 def let_go(swept: Swept, key: int, line: int) -> None:
     """A line is no more."""
     lines, counts = swept.lines, swept.counts
@@ -103,7 +104,7 @@ def let_go(swept: Swept, key: int, line: int) -> None:
     lines[line + NEXT], counts[FREE] = counts[FREE], line
 
 
-@spliced
+@inlined
 def unlink(swept: Swept, key: int, ahead: int, after: int) -> None:
     """What comes behind a line, or first, is another one."""
     if ahead == NOTHING:
@@ -115,19 +116,19 @@ def unlink(swept: Swept, key: int, ahead: int, after: int) -> None:
 # ---------------------------------------------------------------- room
 
 
-@spliced
+@inlined
 def free_of_heap(swept: Swept) -> int:
     """How much of the heap was never used; what is copied in blocks is read beyond it."""
     return int(swept.heap.shape[0] - swept.counts[TOP] - BLOCK)
 
 
-@spliced
+@inlined
 def free_for_events(output: Output) -> int:
     """How many more events there is room for; what is copied in blocks is written beyond them."""
     return int(output.events.shape[0] - output.sizes[1] - BLOCK)
 
 
-@spliced
+@inlined
 def has_room(swept: Swept, output: Output, begins: int, writes: int) -> bool:
     """Whether there is room for all that an event may need if all lines are of its key."""
     counts, sizes = swept.counts, output.sizes
@@ -142,7 +143,7 @@ def has_room(swept: Swept, output: Output, begins: int, writes: int) -> bool:
     return bool(is_enough and free_for_events(output) > held + live)
 
 
-@part
+@linked
 def lacks(swept: Swept, output: Output, key: int, begins: int, writes: int) -> int:
     """What there is no room for that the lines of a key may need by an event, or `DONE`."""
     counts, sizes = swept.counts, output.sizes

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions.operations import FLOAT, NULL, order_simply
-from sase.engine.kernels.jit.compiler import Ints, OutIntRows, kernel, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows
 from sase.engine.kernels.kleene.comparisons import hold_besides, may_bind, met
 from sase.engine.kernels.kleene.pieces import (
     MET_TAG,
@@ -61,7 +62,8 @@ from sase.engine.kernels.kleene.runs import (
     unlink,
 )
 from sase.engine.kernels.kleene.transitions import bind, may_proceed
-from sase.engine.kernels.scan.stacks import NOTHING, oldest
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
 
 # What becomes of a line.
 STAYS, MOVES, OVER = range(3)
@@ -95,7 +97,7 @@ class Gate(NamedTuple):
 # ---------------------------------------------------------------- moves
 
 
-@part
+@linked
 def holds_on_trial(
     machine: Machine, cells: OutIntRows, before: int, level: int, moment: int, event: int
 ) -> bool:
@@ -104,7 +106,7 @@ def holds_on_trial(
     return hold_besides(machine, cells, MOMENTS * level + moment, TRIAL)
 
 
-@spliced
+@inlined
 def binds(
     machine: Machine, form: Form, lines: Lines, incoming: Incoming, i: int, row: int, before: int,
     level: int, moment: int,
@@ -124,7 +126,7 @@ def binds(
     return True
 
 
-@part
+@linked
 def begun(
     machine: Machine, pattern: Pattern, form: Form, lines: Lines, incoming: Incoming,
     output: Output, i: int,
@@ -146,7 +148,7 @@ def begun(
     return NOTHING
 
 
-@spliced
+@inlined
 def completes(
     machine: Machine, pattern: Pattern, form: Form, lines: Lines, event: int, row: int
 ) -> bool:
@@ -163,7 +165,7 @@ def completes(
 # ---------------------------------------------------------------- the loop
 
 
-@spliced
+@inlined
 def passed(
     form: Form, rules: Rules, gate: Gate, lines: Lines, key: int, bound: int, value: int
 ) -> int:
@@ -190,7 +192,7 @@ def passed(
     return count
 
 
-@spliced
+@inlined
 def fate(
     machine: Machine, pattern: Pattern, form: Form, rules: Rules, lines: Lines,
     incoming: Incoming, output: Output, event: Event, row: int,
@@ -223,7 +225,7 @@ def fate(
     return MOVES if goes_on(pattern, cells, row) else OVER
 
 
-@spliced
+@inlined
 def step(
     machine: Machine, pattern: Pattern, form: Form, rules: Rules, lines: Lines,
     incoming: Incoming, output: Output, event: Event,
@@ -272,7 +274,7 @@ def advance_lines(
             continue
         if runs.heads[key] == NOTHING and begins & 1 == 0:
             continue
-        bound = oldest(incoming.measures[i], rules.span)
+        bound = window_start(incoming.measures[i], rules.span)
         if begins == 0 and gate.kind != NULL:
             count = passed(form, rules, gate, lines, key, bound, gate.values[i])
             if count != NOTHING:

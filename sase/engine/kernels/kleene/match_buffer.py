@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import OutIntRows, OutInts, spliced
-from sase.engine.kernels.jit.copying import copy
+from sase.engine.kernels.jit.arrow_memory import copy
+from sase.engine.kernels.jit.compiler import inlined
+from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import DEPTH, EVENT, LENGTH, LEVEL, PREVIOUS, ROOT, SHOWN
 
 
@@ -21,7 +22,7 @@ class Written(NamedTuple):
     sizes: OutInts
 
 
-@spliced
+@inlined
 def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
     """Write the match that ends with a node, if there is room.
 
@@ -50,7 +51,7 @@ def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
     return True
 
 
-@spliced
+@inlined
 def level_reached(cells: OutIntRows, node: int, level: int, lengths: OutIntRows, count: int) -> int:
     """Note how many events there are of a node's level, on the way back from a higher one."""
     reached = cells[node, LEVEL]

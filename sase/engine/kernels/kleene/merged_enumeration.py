@@ -10,7 +10,8 @@ part of a match.
 
 from __future__ import annotations
 
-from sase.engine.kernels.jit.compiler import OutIntRows, kernel, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import OutIntRows
 from sase.engine.kernels.kleene.match_buffer import Written, wrote
 from sase.engine.kernels.kleene.merged_runs import (
     AFTER,
@@ -49,7 +50,8 @@ from sase.engine.kernels.kleene.runs import (
     Runs,
 )
 from sase.engine.kernels.kleene.transitions import is_match
-from sase.engine.kernels.scan.stacks import NOTHING, oldest
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
 
 # Of a way: its node, the way behind it, its rank, the next node to go back to, and the edge to the
 # one after that; the event and level of the node, and how many events are chosen.
@@ -64,7 +66,7 @@ FRAME = 3
 # ---------------------------------------------------------------- ways
 
 
-@spliced
+@inlined
 def pass_dead(runs: Runs, merging: Merging, way: int, bound: int) -> None:
     """Pass over the nodes from which all runs begin too early."""
     row, cells = merging.ways[way], runs.cells
@@ -75,7 +77,7 @@ def pass_dead(runs: Runs, merging: Merging, way: int, bound: int) -> None:
             row[NEXT_NODE], row[NEXT_EDGE] = merging.edges[edge, TO], merging.edges[edge, AFTER]
 
 
-@part
+@linked
 def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
     """The next node that a way may go back to."""
     row = merging.ways[way]
@@ -86,7 +88,7 @@ def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
     pass_dead(runs, merging, way, bound)
 
 
-@spliced
+@inlined
 def fill_way(
     runs: Runs, merging: Merging, way: int, node: int, behind: int, rank: int, bound: int
 ) -> None:
@@ -99,7 +101,7 @@ def fill_way(
     pass_dead(runs, merging, way, bound)
 
 
-@spliced
+@inlined
 def is_less(ways: OutIntRows, one: int, other: int) -> bool:
     """Whether a way comes before another one."""
     if ways[one, RANK] != ways[other, RANK]:
@@ -107,7 +109,7 @@ def is_less(ways: OutIntRows, one: int, other: int) -> bool:
     return bool(ways[one, OF_LEVEL] < ways[other, OF_LEVEL])
 
 
-@part
+@linked
 def ranked(merging: Merging, begin: int) -> None:
     """Bring the ways of a frame into the order of what is behind, then of levels."""
     ways, end = merging.ways, merging.state[WAYS]
@@ -133,7 +135,7 @@ def ranked(merging: Merging, begin: int) -> None:
 # ---------------------------------------------------------------- frames
 
 
-@spliced
+@inlined
 def set_frame(merging: Merging, number: int, begin: int) -> None:
     """The frame on top is of all ways from one on."""
     frame, state = merging.frames[number], merging.state
@@ -142,7 +144,7 @@ def set_frame(merging: Merging, number: int, begin: int) -> None:
     state[FRAMES] = number + 1
 
 
-@part
+@linked
 def start(machine: Machine, pattern: Pattern, runs: Runs, merging: Merging, bound: int) -> None:
     """The frame of the matches that the fresh nodes are."""
     state = merging.state
@@ -156,7 +158,7 @@ def start(machine: Machine, pattern: Pattern, runs: Runs, merging: Merging, boun
         set_frame(merging, 0, 0)
 
 
-@part
+@linked
 def wrote_way(runs: Runs, merging: Merging, way: int, written: Written) -> bool:
     """Write the match of a way and of what comes before its node, if there is room."""
     cells, ways, node = runs.cells, merging.ways, merging.ways[way, PLACE]
@@ -182,7 +184,7 @@ def wrote_way(runs: Runs, merging: Merging, way: int, written: Written) -> bool:
     return True
 
 
-@spliced
+@inlined
 def is_chosen(runs: Runs, merging: Merging, way: int, several: int) -> bool:
     """Whether a way has a match, of which nothing more needs to be chosen or compared."""
     before = merging.ways[way, NEXT_NODE]
@@ -190,7 +192,7 @@ def is_chosen(runs: Runs, merging: Merging, way: int, several: int) -> bool:
     return bool(before == ROOT or (before > ROOT and is_one_run))
 
 
-@spliced
+@inlined
 def descend(runs: Runs, merging: Merging, bound: int) -> None:
     """Go back from the frame on top as long as there is one way, and one node before it.
 
@@ -212,7 +214,7 @@ def descend(runs: Runs, merging: Merging, bound: int) -> None:
     frame[END] = state[WAYS] = way + 1
 
 
-@part
+@linked
 def latest(runs: Runs, merging: Merging, begin: int) -> tuple[int, int]:
     """The latest event to which ways may go back, and how many nodes of it they come to."""
     cells, ways, edges, event = runs.cells, merging.ways, merging.edges, NOTHING
@@ -230,7 +232,7 @@ def latest(runs: Runs, merging: Merging, begin: int) -> tuple[int, int]:
     return event, count
 
 
-@part
+@linked
 def go_back(runs: Runs, merging: Merging, begin: int, event: int, bound: int) -> None:
     """A frame of the nodes of an event to which the ways of the frame on top go back."""
     cells, ways, state = runs.cells, merging.ways, merging.state
@@ -245,7 +247,7 @@ def go_back(runs: Runs, merging: Merging, begin: int, event: int, bound: int) ->
     set_frame(merging, state[FRAMES] - is_done, end)
 
 
-@part
+@linked
 def tell(runs: Runs, merging: Merging, written: Written, bound: int) -> int:
     """Write matches, on from where there was no room."""
     state, frames = merging.state, merging.frames
@@ -273,7 +275,7 @@ def tell(runs: Runs, merging: Merging, written: Written, bound: int) -> int:
 # ---------------------------------------------------------------- events
 
 
-@spliced
+@inlined
 def has_room(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> bool:
     """Whether there is room for all that the runs of a partition may become by an event."""
     state, needed = runs.state, (runs.counts[key] + 1) * pattern.least.shape[0]
@@ -305,7 +307,7 @@ def advance_merged(
                 return CROWDED
             move(machine, pattern, rules, runs, merging, incoming, i)
         if state[FRESH] > 0:
-            bound = oldest(incoming.measures[i], rules.span)
+            bound = window_start(incoming.measures[i], rules.span)
             if merging.state[TELLING] == 0:
                 start(machine, pattern, runs, merging, bound)
                 merging.state[TELLING] = 1

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import IntRows, OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import (
     DEPTH,
     EVENT,
@@ -52,7 +53,8 @@ from sase.engine.kernels.kleene.runs import (
     shelve,
     take_out,
 )
-from sase.engine.kernels.scan.stacks import NOTHING, oldest
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
 
 # A node does not need its first event, so it knows its partition instead.
 KEY = FIRST
@@ -90,14 +92,14 @@ class Merging(NamedTuple):
 # ---------------------------------------------------------------- nodes
 
 
-@spliced
+@inlined
 def shelve_edge(merging: Merging, edge: int) -> None:
     """An edge may be used for another node."""
     merging.edges[edge, AFTER], merging.state[FREE_EDGE] = merging.state[FREE_EDGE], edge
     merging.state[SPARE_EDGES] += 1
 
 
-@part
+@linked
 def let_go(runs: Runs, merging: Merging, node: int) -> None:
     """Let a node go if nothing needs it, and those before it that only it needed."""
     cells, edges = runs.cells, merging.edges
@@ -122,7 +124,7 @@ def let_go(runs: Runs, merging: Merging, node: int) -> None:
                 edge = after
 
 
-@spliced
+@inlined
 def join(runs: Runs, merging: Merging, node: int, other: int) -> None:
     """Let a node stand for another fresh one as well: that has only one node before it."""
     cells, edges, state = runs.cells, merging.edges, merging.state
@@ -148,7 +150,7 @@ def join(runs: Runs, merging: Merging, node: int, other: int) -> None:
 # ---------------------------------------------------------------- runs that are alike
 
 
-@spliced
+@inlined
 def counted(pattern: Pattern, cells: OutIntRows, node: int) -> int:
     """The length of the series that a run is inside of, as far as it matters."""
     level = cells[node, LEVEL]
@@ -156,7 +158,7 @@ def counted(pattern: Pattern, cells: OutIntRows, node: int) -> int:
     return int(length if pattern.most[level] >= 0 else min(length, max(pattern.least[level], 1)))
 
 
-@part
+@linked
 def are_alike(pattern: Pattern, merging: Merging, cells: OutIntRows, one: int, other: int) -> bool:
     """Whether nodes of one event agree on their level and all that is still read of them."""
     level = cells[one, LEVEL]
@@ -171,7 +173,7 @@ def are_alike(pattern: Pattern, merging: Merging, cells: OutIntRows, one: int, o
     return True
 
 
-@part
+@linked
 def hashed(pattern: Pattern, merging: Merging, cells: OutIntRows, node: int) -> int:
     """A number that is the same for nodes that are alike; it stays far within int64."""
     level = cells[node, LEVEL]
@@ -183,7 +185,7 @@ def hashed(pattern: Pattern, merging: Merging, cells: OutIntRows, node: int) -> 
     return int((found ^ (found >> 20)) & LOW_HALF)
 
 
-@part
+@linked
 def merge(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> None:
     """Of the fresh nodes keep one for all that are alike, and note their partition."""
     cells, state, buckets = runs.cells, runs.state, merging.buckets
@@ -216,7 +218,7 @@ def merge(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> None:
 # ---------------------------------------------------------------- moves
 
 
-@spliced
+@inlined
 def move(
     machine: Machine,
     pattern: Pattern,
@@ -231,7 +233,7 @@ def move(
     merging.seen[key] = incoming.measures[i]
     if incoming.begins[i] & rules.first:
         go_on(machine, pattern, runs, incoming, i, ROOT)
-    bound = oldest(incoming.measures[i], rules.span)
+    bound = window_start(incoming.measures[i], rules.span)
     ahead, node = NOTHING, runs.heads[key]
     while node != NOTHING:
         after, stays = cells[node, NEXT], False
@@ -252,7 +254,7 @@ def move(
     merge(pattern, runs, merging, key)
 
 
-@part
+@linked
 def settle(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> None:
     """The fresh nodes become runs, before those there were, if they can go on."""
     cells, state = runs.cells, runs.state
@@ -269,7 +271,7 @@ def settle(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> None:
 # ---------------------------------------------------------------- what is over
 
 
-@part
+@linked
 def cut(runs: Runs, merging: Merging, node: int, bound: int) -> None:
     """Forget the nodes before a node from which all runs begin too early."""
     cells, edges, link = runs.cells, merging.edges, merging.links[node]
@@ -316,7 +318,7 @@ def expire_merged(runs: Runs, merging: Merging, rules: Rules, bound: int, spot: 
     for node in range(1, state[USED]):
         if cells[node, EVENT] == NOTHING or rules.prunes == 0:
             continue
-        least = max(bound, oldest(merging.seen[cells[node, KEY]], rules.span))
+        least = max(bound, window_start(merging.seen[cells[node, KEY]], rules.span))
         if cells[node, START] >= least:
             cut(runs, merging, node, least)
     for node in range(1, state[USED]):

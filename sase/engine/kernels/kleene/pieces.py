@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import OutIntRows, OutInts, part, spliced
-from sase.engine.kernels.jit.copying import copy
+from sase.engine.kernels.jit.arrow_memory import copy
+from sase.engine.kernels.jit.compiler import inlined, linked
+from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import DEPTH, GROUP, NEEDED, PREVIOUS, SHOWN
 from sase.engine.kernels.kleene.runs import LIVE, SPARE, USED, Runs, shelve
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 TRIAL, FIRST_LINE = 1, 2
 # Where a node says what lines have no use for, a line says: its first piece and its last one, and
@@ -66,7 +67,7 @@ class Output(NamedTuple):
 # ---------------------------------------------------------------- rows and pieces
 
 
-@spliced
+@inlined
 def free_piece(lines: Lines) -> int:
     """A piece for more events, the last of its line."""
     sizes = lines.sizes
@@ -81,7 +82,7 @@ def free_piece(lines: Lines) -> int:
     return int(piece)
 
 
-@spliced
+@inlined
 def added(lines: Lines, key: int, row: int, event: int) -> None:
     """An event is the last one of a line."""
     line, pieces = lines.runs.cells[row], lines.pieces
@@ -97,7 +98,7 @@ def added(lines: Lines, key: int, row: int, event: int) -> None:
     lines.held[key] += 1
 
 
-@part
+@linked
 def let_go(lines: Lines, key: int, row: int) -> None:
     """A line is no more."""
     runs, sizes = lines.runs, lines.sizes
@@ -114,7 +115,7 @@ def let_go(lines: Lines, key: int, row: int) -> None:
 # ---------------------------------------------------------------- room, and matches
 
 
-@spliced
+@inlined
 def has_room(lines: Lines, output: Output, key: int) -> bool:
     """Whether there is room for all matches that an event may complete."""
     sizes, count = output.sizes, lines.runs.counts[key] + 1
@@ -122,7 +123,7 @@ def has_room(lines: Lines, output: Output, key: int) -> bool:
     return bool(is_enough and sizes[1] + lines.held[key] + count <= output.events.shape[0])
 
 
-@spliced
+@inlined
 def wrote(form: Form, lines: Lines, output: Output, row: int, last: int) -> None:
     """Write a match: the events of a line, and one more unless that is `NOTHING`.
 
@@ -154,7 +155,7 @@ def wrote(form: Form, lines: Lines, output: Output, row: int, last: int) -> None
     output.sizes[0], output.sizes[1] = count + 1, to
 
 
-@spliced
+@inlined
 def is_crowded(lines: Lines, key: int) -> bool:
     """Whether there may be no room for what an event changes."""
     runs, sizes = lines.runs, lines.sizes

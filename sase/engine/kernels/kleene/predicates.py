@@ -12,8 +12,9 @@ import numpy as np
 from sase.engine.kernels.expressions import operations as do
 from sase.engine.kernels.expressions.program import evaluate_tuple
 from sase.engine.kernels.expressions.slow_paths import real_of, side_of
-from sase.engine.kernels.jit.compiler import Ints, OutIntRows, OutInts, distant, kernel, part, told
-from sase.engine.kernels.jit.linking import put_at
+from sase.engine.kernels.jit.compiler import by_address, kernel, linked, tuple_at
+from sase.engine.kernels.jit.linking import store_at
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import (
     CHANGES,
     CHECKS,
@@ -42,16 +43,16 @@ from sase.engine.kernels.kleene.run_nodes import (
     Judge,
     entry,
 )
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 
 @kernel
 def put_judge(address: int, judge: Judge) -> None:
     """Put what is read where `learn` and `decide` find it."""
-    put_at(address, judge)
+    store_at(address, judge)
 
 
-judge_at = told(Judge)
+judge_at = tuple_at(Judge)
 
 # ---------------------------------------------------------------- learning
 
@@ -81,7 +82,7 @@ def learn(address: int, number: int, cells: OutIntRows, node: int, place: int) -
             words[word], words[word + 1] = value
 
 
-@part
+@linked
 def is_better(judge: Judge, change: Ints, known: do.Value, value: do.Value) -> bool:
     """Whether a value is less, or greater, than the one known; texts go by the table."""
     kind, table, address = change[0], change[3], change[4]
@@ -92,7 +93,7 @@ def is_better(judge: Judge, change: Ints, known: do.Value, value: do.Value) -> b
     return side_of(address, value, known) == (-1 if kind == LEAST else 1)
 
 
-@part
+@linked
 def add(words: OutInts, word: int, value: do.Value, real: float) -> None:
     """Add to a sum: how many, high and low bits of integers, whether all are, and as floats."""
     words[word] += 1
@@ -106,7 +107,7 @@ def add(words: OutInts, word: int, value: do.Value, real: float) -> None:
         words[word + 3] = 1
 
 
-@part
+@linked
 def spread(words: OutInts, word: int, value: float) -> None:
     """Welford's recurrence: how many, the mean, and the squares of the distances from it."""
     words[word] += 1
@@ -122,7 +123,7 @@ def spread(words: OutInts, word: int, value: float) -> None:
 # ---------------------------------------------------------------- values
 
 
-@part
+@linked
 def value_of(words: OutInts, word: int, kind: int) -> do.Value:
     """What a node knows, as a value."""
     if kind in (COUNT, NUMBERS, LACKS):
@@ -147,7 +148,7 @@ def value_of(words: OutInts, word: int, kind: int) -> do.Value:
     return (do.INTEGER, whole) if kind == SUM else do.real(float(whole) / float(count))
 
 
-@part
+@linked
 def fill(judge: Judge, cells: OutIntRows, condition: int, judged: int) -> None:
     """Put what a program reads where it reads it; NOTHING for an event that there is not."""
     rows, cursors, mask = judge.rows, judge.cursors, judge.mask
@@ -203,7 +204,7 @@ def decide(address: int, cells: OutIntRows, condition: int, node: int, judged: i
             return True
 
 
-@part
+@linked
 def last_of(judge: Judge, cells: OutIntRows, loop: int, node: int) -> int:
     """The last node over which a loop ranges, at or before a node."""
     level = entry(judge, LOOPS, loop, 0)
@@ -212,7 +213,7 @@ def last_of(judge: Judge, cells: OutIntRows, loop: int, node: int) -> int:
     return within(judge, cells, loop, node)
 
 
-@part
+@linked
 def within(judge: Judge, cells: OutIntRows, loop: int, node: int) -> int:
     """The node, if the loop ranges over it."""
     is_exempt = entry(judge, LOOPS, loop, 1) == 1 and cells[node, LENGTH] == 1
@@ -220,4 +221,4 @@ def within(judge: Judge, cells: OutIntRows, loop: int, node: int) -> int:
     return int(node) if inside and not is_exempt else NOTHING
 
 
-decide_at, learn_at = distant(decide), distant(learn)
+decide_at, learn_at = by_address(decide), by_address(learn)

@@ -9,18 +9,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions.checks import UNDECLARED
-from sase.engine.kernels.jit.compiler import (
+from sase.engine.kernels.jit.arrow_memory import copy
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import (
     IntRows,
     Ints,
     OutFlags,
     OutIntCubes,
     OutIntRows,
     OutInts,
-    kernel,
-    part,
-    spliced,
 )
-from sase.engine.kernels.jit.copying import copy
 from sase.engine.kernels.kleene.predicates import decide_at
 from sase.engine.kernels.kleene.run_nodes import (
     HEAD,
@@ -39,7 +37,8 @@ from sase.engine.kernels.scan.negation_index import (
     last_in_window,
     last_with_less,
 )
-from sase.engine.kernels.scan.stacks import EARLIEST, oldest
+from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.kernels.window import window_start
 
 
 class Matches(NamedTuple):
@@ -50,7 +49,7 @@ class Matches(NamedTuple):
     lengths: OutIntRows
 
 
-@spliced
+@inlined
 def begin_of(ends: Ints, lengths: IntRows, level: int, number: int) -> int:
     """Where the events of a component begin in a match."""
     begin = ends[number - 1] if number > 0 else 0
@@ -86,7 +85,7 @@ def gather_ranges(given: Ints, begins: Ints, sizes: Ints, out: OutInts) -> None:
         to += sizes[number]
 
 
-@part
+@linked
 def rebuilt(machine: Machine, cells: OutIntRows, matches: Matches, number: int) -> int:
     """Bind a match in nodes of its own: its last node."""
     at = matches.ends[number - 1] if number > 0 else 0
@@ -150,7 +149,7 @@ def forbid_matches(
             )  # fmt: skip
 
 
-@part
+@linked
 def is_forbidden(
     machine: Machine,
     cells: OutIntRows,
@@ -171,7 +170,7 @@ def is_forbidden(
     else:
         at = last_with_less(index, index.tie, key, stored.tie[events[split] & machine.mask])
     if split == 0:
-        bound = max(oldest(stored.measure[last], gap.bounds[0]), gap.bounds[1])
+        bound = max(window_start(stored.measure[last], gap.bounds[0]), gap.bounds[1])
     else:
         earliest = stored.tie[events[split - 1] & machine.mask] + 1
     while at >= index.sizes[1] and index.tie[at & mask] >= earliest:
@@ -184,7 +183,7 @@ def is_forbidden(
     return False
 
 
-@part
+@linked
 def agrees(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     """Whether an event agrees with a match on the tests that are decided event by event."""
     for test in range(tests_of(machine)):

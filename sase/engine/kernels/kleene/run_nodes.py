@@ -16,8 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions.program import Columns, Program, Stack
-from sase.engine.kernels.jit.compiler import ByteRows, IntRows, Ints, OutInts, spliced
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.jit.compiler import inlined
+from sase.engine.kernels.jit.signatures import ByteRows, IntRows, Ints, OutInts
+from sase.engine.kernels.sentinels import NOTHING
 
 # The head of a node: its event, the node before, the level, which event of its component it is and
 # of all, the measure and number of the first event, its own order and place, and for runs: the
@@ -101,13 +102,13 @@ class Judge(NamedTuple):
     cursors: OutInts
 
 
-@spliced
+@inlined
 def entry(machine: Machine | Judge, table: int, row: int, column: int) -> int:
     """A number of one of the tables."""
     return int(machine.tables[machine.tables[0, table] + row, column])
 
 
-@spliced
+@inlined
 def tests_of(machine: Machine) -> int:
     """How many equivalence tests are decided event by event."""
     return int(machine.tables[0, CHANGES_OF] - machine.tables[0, TESTS])

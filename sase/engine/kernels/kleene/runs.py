@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import OutIntRows, OutInts, kernel, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.comparisons import hold_besides, may_bind
 from sase.engine.kernels.kleene.match_buffer import Written, wrote
 from sase.engine.kernels.kleene.run_nodes import (
@@ -41,7 +42,8 @@ from sase.engine.kernels.kleene.transitions import (
     may_pass,
     may_proceed,
 )
-from sase.engine.kernels.scan.stacks import NOTHING, oldest
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
 
 # What a run may ignore. Of a contiguous partition either the ranks are known, or every event comes.
 ANY, NEXT_MATCH, STRICT, RANKED, WATCHED = range(5)
@@ -93,7 +95,7 @@ class Runs(NamedTuple):
 # ---------------------------------------------------------------- nodes
 
 
-@spliced
+@inlined
 def made(runs: Runs) -> int:
     """A node that nothing needs yet."""
     state, cells = runs.state, runs.cells
@@ -108,7 +110,7 @@ def made(runs: Runs) -> int:
     return int(node)
 
 
-@spliced
+@inlined
 def shelve(runs: Runs, node: int) -> None:
     """A node that nothing needs may be used for another event."""
     cells, state = runs.cells, runs.state
@@ -117,7 +119,7 @@ def shelve(runs: Runs, node: int) -> None:
     state[SPARE] += 1
 
 
-@part
+@linked
 def given_back(runs: Runs, node: int) -> None:
     """Let a node go that nothing needs, and those before it that only it needed."""
     cells = runs.cells
@@ -128,7 +130,7 @@ def given_back(runs: Runs, node: int) -> None:
         node = before
 
 
-@spliced
+@inlined
 def put_in(runs: Runs, key: int, node: int) -> None:
     """A run comes before the others of its partition."""
     cells = runs.cells
@@ -138,7 +140,7 @@ def put_in(runs: Runs, key: int, node: int) -> None:
     runs.state[LIVE] += 1
 
 
-@spliced
+@inlined
 def unlink(runs: Runs, key: int, ahead: int, node: int) -> None:
     """A run leaves the list of its partition, where it comes behind another one if any."""
     cells = runs.cells
@@ -148,7 +150,7 @@ def unlink(runs: Runs, key: int, ahead: int, node: int) -> None:
         cells[ahead, NEXT] = cells[node, NEXT]
 
 
-@spliced
+@inlined
 def take_out(runs: Runs, key: int, ahead: int, node: int) -> None:
     """A run goes from those of its partition, where it comes behind another one if any."""
     unlink(runs, key, ahead, node)
@@ -158,7 +160,7 @@ def take_out(runs: Runs, key: int, ahead: int, node: int) -> None:
     cells[node, NEEDED] -= 1
 
 
-@spliced
+@inlined
 def moved(
     machine: Machine, runs: Runs, incoming: Incoming, i: int, before: int, level: int, moment: int
 ) -> bool:
@@ -184,7 +186,7 @@ def moved(
 # ---------------------------------------------------------------- moves
 
 
-@spliced
+@inlined
 def go_on(
     machine: Machine, pattern: Pattern, runs: Runs, incoming: Incoming, i: int, node: int
 ) -> bool:
@@ -218,13 +220,13 @@ def go_on(
     return own
 
 
-@spliced
+@inlined
 def is_over(
     machine: Machine, rules: Rules, runs: Runs, incoming: Incoming, i: int, node: int
 ) -> bool:
     """Whether a run can bind nothing any more, from this event on."""
     cells, strategy = runs.cells, rules.strategy
-    if rules.prunes == 1 and cells[node, START] < oldest(incoming.measures[i], rules.span):
+    if rules.prunes == 1 and cells[node, START] < window_start(incoming.measures[i], rules.span):
         return True
     if strategy == STRICT:
         return bool(incoming.spots[i] != cells[node, SPOT] + 1)
@@ -233,7 +235,7 @@ def is_over(
     return False
 
 
-@spliced
+@inlined
 def ignores(
     machine: Machine, rules: Rules, runs: Runs, incoming: Incoming, i: int, node: int, own: bool
 ) -> bool:
@@ -248,7 +250,7 @@ def ignores(
     return differs(machine, runs.cells, node, incoming.numbers[i])
 
 
-@spliced
+@inlined
 def in_order(runs: Runs, begin: int) -> None:
     """Bring the fresh nodes of a group into the order of their levels."""
     cells, fresh = runs.cells, runs.fresh
@@ -260,7 +262,7 @@ def in_order(runs: Runs, begin: int) -> None:
         fresh[to] = node
 
 
-@spliced
+@inlined
 def step(
     machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, i: int
 ) -> None:
@@ -269,7 +271,7 @@ def step(
     if incoming.begins[i] & rules.first:
         state[GROUPS] += 1
         go_on(machine, pattern, runs, incoming, i, ROOT)
-    bound = oldest(incoming.measures[i], rules.span)
+    bound = window_start(incoming.measures[i], rules.span)
     ahead, node, group, begin = NOTHING, runs.heads[key], NOTHING, state[FRESH]
     while node != NOTHING:
         after = cells[node, NEXT]
@@ -296,7 +298,7 @@ def step(
     in_order(runs, begin)
 
 
-@spliced
+@inlined
 def goes_on(pattern: Pattern, cells: OutIntRows, node: int) -> bool:
     """Whether a node is a run: whether it may bind anything more."""
     last = pattern.least.shape[0] - 1
@@ -305,7 +307,7 @@ def goes_on(pattern: Pattern, cells: OutIntRows, node: int) -> bool:
     return bool(cells[node, LEVEL] < last or can_take)
 
 
-@spliced
+@inlined
 def commit(pattern: Pattern, runs: Runs, key: int) -> None:
     """The fresh nodes become runs, before those there were, if they can go on."""
     cells, state = runs.cells, runs.state
@@ -358,7 +360,7 @@ def advance_runs(
     return DONE
 
 
-@spliced
+@inlined
 def is_ended(rules: Rules, runs: Runs, node: int, bound: int, spot: int) -> bool:
     """Whether a window or contiguity has ended a run, whatever comes."""
     cells = runs.cells

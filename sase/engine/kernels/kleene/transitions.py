@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sase.engine.kernels.expressions.checks import UNDECLARED
-from sase.engine.kernels.jit.compiler import OutIntRows, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, linked
+from sase.engine.kernels.jit.signatures import OutIntRows
 from sase.engine.kernels.kleene.predicates import decide_at, learn_at
 from sase.engine.kernels.kleene.run_nodes import (
     CHANGES,
@@ -28,12 +29,12 @@ from sase.engine.kernels.kleene.run_nodes import (
     entry,
     tests_of,
 )
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 # ---------------------------------------------------------------- binding
 
 
-@spliced
+@inlined
 def fits(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     """Whether an event agrees with all that are bound, on the tests that are decided here."""
     for test in range(tests_of(machine)):
@@ -46,7 +47,7 @@ def fits(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     return True
 
 
-@part
+@linked
 def differs(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     """Whether an event is of another partition than all that are bound."""
     for test in range(tests_of(machine)):
@@ -57,7 +58,7 @@ def differs(machine: Machine, cells: OutIntRows, node: int, event: int) -> bool:
     return False
 
 
-@spliced
+@inlined
 def bind(
     machine: Machine, cells: OutIntRows, node: int, before: int, level: int, event: int
 ) -> None:
@@ -83,7 +84,7 @@ def bind(
         change(machine, number, cells, node, place)
 
 
-@spliced
+@inlined
 def change(machine: Machine, number: int, cells: OutIntRows, node: int, place: int) -> None:
     """Let a new node know of its own event."""
     words, at = cells[node], machine.tables[0, CHANGES] + number
@@ -99,7 +100,7 @@ def change(machine: Machine, number: int, cells: OutIntRows, node: int, place: i
 # ---------------------------------------------------------------- conditions
 
 
-@spliced
+@inlined
 def hold(machine: Machine, cells: OutIntRows, moment: int, node: int, judged: int) -> bool:
     """Whether all conditions of a moment hold at a node, for each event that they range over."""
     for condition in range(
@@ -113,7 +114,7 @@ def hold(machine: Machine, cells: OutIntRows, moment: int, node: int, judged: in
 # ---------------------------------------------------------------- where a run may go
 
 
-@spliced
+@inlined
 def may_pass(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int, level: int) -> bool:
     """Whether a level may stay empty after a node."""
     return bool(pattern.least[level] == 0) and hold(
@@ -121,7 +122,7 @@ def may_pass(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int, l
     )
 
 
-@spliced
+@inlined
 def may_proceed(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int) -> bool:
     """Whether the level of a node may be left."""
     level = cells[node, LEVEL]
@@ -130,7 +131,7 @@ def may_proceed(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int
     )
 
 
-@spliced
+@inlined
 def is_match(machine: Machine, pattern: Pattern, cells: OutIntRows, node: int) -> bool:
     """Whether all that is bound up to a node is a match."""
     if not may_proceed(machine, pattern, cells, node):

@@ -9,7 +9,7 @@ would.
 
 from __future__ import annotations
 
-from sase.engine.kernels.jit.compiler import kernel, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import low_bit
 from sase.engine.kernels.kleene.candidates import (
     AT,
@@ -50,7 +50,8 @@ from sase.engine.kernels.kleene.match_buffer import Written
 from sase.engine.kernels.kleene.run_nodes import BEGIN, LEVEL, MOMENTS, ROOT, TAKE, Machine, Pattern
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
 from sase.engine.kernels.kleene.transitions import bind, fits, is_match, may_pass, may_proceed
-from sase.engine.kernels.scan.stacks import NOTHING, oldest
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
 
 # After so many instances a walk pauses, though nothing is full: an interrupt is heard then.
 PAUSED, PATIENCE = 3, 1 << 20
@@ -58,7 +59,7 @@ PAUSED, PATIENCE = 3, 1 << 20
 # ---------------------------------------------------------------- the walk
 
 
-@spliced
+@inlined
 def before(collapsed: Collapsed, levels: int, number: int, wanted: int) -> int:
     """The last instance before one that may be of some levels."""
     cell = collapsed.cells[number & (collapsed.cells.shape[0] - 1)]
@@ -69,7 +70,7 @@ def before(collapsed: Collapsed, levels: int, number: int, wanted: int) -> int:
     return int(found)
 
 
-@part
+@linked
 def begun(
     early: Machine, pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int
 ) -> bool:
@@ -92,7 +93,7 @@ def begun(
     return True
 
 
-@part
+@linked
 def stepped(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int, low: int) -> None:
     """A step to an instance, of which the ways are those from a place on."""
     state, levels = collapsed.state, pattern.least.shape[0]
@@ -112,7 +113,7 @@ def stepped(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int,
     state[DEPTH] += 1
 
 
-@part
+@linked
 def went_on(
     early: Machine,
     pattern: Pattern,
@@ -161,7 +162,7 @@ def went_on(
 # ---------------------------------------------------------------- a whole way
 
 
-@part
+@linked
 def is_bound(machine: Machine, pattern: Pattern, collapsed: Collapsed, place: int) -> bool:
     """Whether the events of a way are a match, when they are bound from the first one on."""
     nodes, ways, node = collapsed.nodes, collapsed.ways, ROOT
@@ -188,7 +189,7 @@ def is_bound(machine: Machine, pattern: Pattern, collapsed: Collapsed, place: in
     return is_match(machine, pattern, nodes, node)
 
 
-@spliced
+@inlined
 def may_be_first(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, place: int) -> bool:
     """Whether a match may begin with the event chosen last in a way."""
     way = collapsed.ways[place]
@@ -201,7 +202,7 @@ def may_be_first(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, place: 
     )
 
 
-@part
+@linked
 def wrote(collapsed: Collapsed, place: int, written: Written) -> bool:
     """Write the match of a way, if there is room."""
     count, at = written.sizes[0], written.sizes[1]
@@ -224,7 +225,7 @@ def wrote(collapsed: Collapsed, place: int, written: Written) -> bool:
 # ---------------------------------------------------------------- event by event
 
 
-@part
+@linked
 def walked(
     machine: Machine,
     early: Machine,
@@ -237,7 +238,7 @@ def walked(
     state, cells, mask = collapsed.state, collapsed.cells, collapsed.cells.shape[0] - 1
     levels = pattern.least.shape[0]
     last = cells[collapsed.steps[0, INSTANCE] & mask, MEASURE]
-    bound = oldest(last, bounds.span)
+    bound = window_start(last, bounds.span)
     while state[DEPTH] > 0:
         step = collapsed.steps[state[DEPTH] - 1]
         while step[LOOKED] < step[HIGH]:
@@ -285,7 +286,7 @@ def advance_collapsed(
         i = state[AT]
         if state[DEPTH] == 0:
             if bounds.prunes == 1:
-                drop(collapsed, oldest(incoming.measures[i], bounds.span))
+                drop(collapsed, window_start(incoming.measures[i], bounds.span))
             is_of_any = incoming.keys[i] >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0
             if is_of_any and state[COUNT] - state[TAIL] >= collapsed.cells.shape[0]:
                 return CROWDED

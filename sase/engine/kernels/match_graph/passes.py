@@ -13,15 +13,14 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.kernels.jit.compiler import (
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import (
     IntRows,
     Ints,
     Layout,
     OutIntCubes,
     OutIntRows,
     OutInts,
-    kernel,
-    part,
 )
 
 Places = Annotated[NDArray[np.int32], Layout("int32", 1)]
@@ -76,7 +75,7 @@ class Frames(NamedTuple):
     beyond: Ints
 
 
-@part
+@linked
 def fits(automaton: Automaton, stream: Stream, place: int, slot: int) -> bool:
     """Whether the event at a place may stand in a slot."""
     bits = stream.takes[place] if automaton.further[slot] else stream.begins[place]
@@ -105,7 +104,7 @@ def reach(
             best[1, slot] = max(best[1, slot], found)
 
 
-@part
+@linked
 def _latest(
     automaton: Automaton,
     stream: Stream,
@@ -159,7 +158,7 @@ def tally(
     return frame
 
 
-@part
+@linked
 def _tally_frame(
     automaton: Automaton,
     stream: Stream,
@@ -211,7 +210,7 @@ def _tally_frame(
     return True
 
 
-@part
+@linked
 def _close_group(sums: OutIntCubes) -> None:
     """Simultaneous places are over: what they added counts for the places that come."""
     for slot in range(sums.shape[2]):
@@ -220,7 +219,7 @@ def _close_group(sums: OutIntCubes) -> None:
             sums[kind, 1, slot] = 0
 
 
-@part
+@linked
 def _arriving(
     automaton: Automaton,
     stream: Stream,
@@ -284,7 +283,7 @@ def mark(
                 _mark_sources(automaton, stream, links, low, needed, alive, place, slot)
 
 
-@part
+@linked
 def _mark_sources(
     automaton: Automaton,
     stream: Stream,

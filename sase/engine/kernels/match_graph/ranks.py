@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import IntRows, Ints, OutIntRows, OutInts, kernel, part
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import IntRows, Ints, OutIntRows, OutInts
 from sase.engine.kernels.match_graph.passes import LIMIT, Automaton, Links, Stream, fits
 
 
@@ -55,7 +56,7 @@ def count_paths(
     return True
 
 
-@part
+@linked
 def _through(
     automaton: Automaton,
     stream: Stream,
@@ -117,7 +118,7 @@ def descend(
     return number
 
 
-@part
+@linked
 def _last(automaton: Automaton, counts: Counts, row: int, rank: int) -> tuple[int, int]:
     """The slot of the last event, and the rank among the paths to it."""
     for slot in range(len(automaton.levels)):
@@ -128,7 +129,7 @@ def _last(automaton: Automaton, counts: Counts, row: int, rank: int) -> tuple[in
     return -1, rank
 
 
-@part
+@linked
 def _former(
     automaton: Automaton,
     stream: Stream,
@@ -158,7 +159,7 @@ def _former(
     return -1, -1, rank
 
 
-@part
+@linked
 def _row(running: IntRows, slot: int, stop: int, rank: int) -> int:
     """The last row before `stop` whose running count is not above the rank."""
     start = 0
@@ -171,7 +172,7 @@ def _row(running: IntRows, slot: int, stop: int, rank: int) -> int:
     return start
 
 
-@part
+@linked
 def _reverse(places: OutInts, start: int, stop: int) -> None:
     """Turn a part of an array round."""
     while stop - start > 1:

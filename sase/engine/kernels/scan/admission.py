@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sase.engine.kernels.jit.compiler import (
+from sase.engine.kernels.jit.compiler import kernel
+from sase.engine.kernels.jit.signatures import (
     Bytes,
     Codes,
     Flags,
@@ -10,9 +11,8 @@ from sase.engine.kernels.jit.compiler import (
     OutBytes,
     OutIntRows,
     OutInts,
-    kernel,
 )
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 
 # What is written of each event.
 PLACE, STATE, TIME = range(3)

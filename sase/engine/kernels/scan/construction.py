@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions.checks import Checks, Tally, satisfied
-from sase.engine.kernels.jit.compiler import OutIntRows, OutInts, distant, kernel, part, spliced
+from sase.engine.kernels.jit.compiler import by_address, inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.scan.stacks import (
     BELOW,
     COUNT,
-    EARLIEST,
     FLOOR,
     MEASURE,
     PRECEDED,
@@ -27,8 +27,9 @@ from sase.engine.kernels.scan.stacks import (
     TAIL,
     TIE,
     Stacks,
-    oldest,
 )
+from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.kernels.window import window_start
 
 # What the second field of `at` says when no walk is under way.
 FRESH = -1
@@ -50,7 +51,7 @@ class Walk(NamedTuple):
     bounds: OutInts
 
 
-@part
+@linked
 def next_choice(stacks: Stacks, walk: Walk, level: int) -> int:
     """Go down the stack of a level, or past the last level, where there is but one choice."""
     last, mask = stacks.cells.shape[0] - 1, stacks.cells.shape[1] - 1
@@ -61,7 +62,7 @@ def next_choice(stacks: Stacks, walk: Walk, level: int) -> int:
     return level
 
 
-@spliced
+@inlined
 def write_all(
     stacks: Stacks, walk: Walk, bound: int, tally: Tally | None, out: OutIntRows, written: int
 ) -> int:
@@ -95,13 +96,13 @@ def write_all(
     return written
 
 
-@part
+@linked
 def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
     """Whether no event of a negated start lies before a first event, in the window of the final."""
     if stacks.cells[0, place, RIP] != PRECEDED:
         return True
     measure = stacks.cells[stacks.cells.shape[0] - 1, final, MEASURE]
-    bound = max(oldest(measure, walk.bounds[2]), walk.bounds[3])
+    bound = max(window_start(measure, walk.bounds[2]), walk.bounds[3])
     return bool(stacks.cells[0, place, FLOOR] < bound)
 
 
@@ -123,7 +124,7 @@ def _constructed(
     number, level = walk.at[0], walk.at[1]
     while number < count and written < room:
         final = number & mask
-        bound = oldest(cells[last, final, MEASURE], span)
+        bound = window_start(cells[last, final, MEASURE], span)
         if level == FRESH:
             level, choice[last] = last, number
         while level <= last and written < room:
@@ -169,5 +170,5 @@ construct = kernel(_constructed, absent=["checks", "tally"])
 construct_checked = kernel(_constructed, absent=["tally"])
 construct_tallied = kernel(_constructed, absent=["checks"])
 construct_counted = kernel(_constructed)
-construct_at = distant(_constructed, absent=["checks", "tally"])
-construct_tallied_at = distant(_constructed, absent=["checks"])
+construct_at = by_address(_constructed, absent=["checks", "tally"])
+construct_tallied_at = by_address(_constructed, absent=["checks"])

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from sase.engine.kernels.expressions.checks import Tally
 from sase.engine.kernels.jit.arrow_memory import between, number
-from sase.engine.kernels.jit.clock import NO_CLOCK, nanoseconds
-from sase.engine.kernels.jit.compiler import Ints, OutIntRows, OutInts, kernel, part, spliced
-from sase.engine.kernels.jit.intrinsics import LANES, low_bit
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.intrinsics import LANES, NO_CLOCK, low_bit, nanoseconds
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME
 from sase.engine.kernels.scan.construction import Walk, construct_at, construct_tallied_at
 from sase.engine.kernels.scan.key_hash import excess
@@ -24,10 +24,10 @@ from sase.engine.kernels.scan.stacks import (
     Arrivals,
     Stacks,
     evicted,
-    oldest,
     scan_at,
     scan_between_at,
 )
+from sase.engine.kernels.window import window_start
 
 # What is written of each event besides its place, state and time.
 KEY, TIE = 3, 4
@@ -112,7 +112,7 @@ class Swept(NamedTuple):
     lacks: int
 
 
-@spliced
+@inlined
 def ranges_of(states: Ints, form: int) -> Ranges:
     """The ranges of codes that have a state, as far as types of a form can have them."""
     known = least = most = other = end = third = last = 0
@@ -129,7 +129,7 @@ def ranges_of(states: Ints, form: int) -> Ranges:
     return Ranges(known, least, most, other, end, third, last)
 
 
-@spliced
+@inlined
 def admitted(types: int, form: int, states: Ints, room: OutIntRows, size: int) -> int:
     """Write the places of the events whose type has a state; how many they are.
 
@@ -159,7 +159,7 @@ def admitted(types: int, form: int, states: Ints, room: OutIntRows, size: int) -
     return count
 
 
-@spliced
+@inlined
 def coded(reading: Reading, begin: int, count: int, room: OutIntRows) -> bool:
     """Write the codes of the keys of events; false if one of these has none."""
     columns, digits, beyond = reading.columns, reading.digits, 0
@@ -178,7 +178,7 @@ def coded(reading: Reading, begin: int, count: int, room: OutIntRows) -> bool:
     return beyond == 0
 
 
-@spliced
+@inlined
 def described(reading: Reading, sought: Span, begin: int, count: int, room: OutIntRows) -> None:
     """Write what else the stacks want to know of events, and their positions for their places."""
     columns, states, ties = reading.columns, reading.states, reading.ties
@@ -201,18 +201,18 @@ def described(reading: Reading, sought: Span, begin: int, count: int, room: OutI
         room[PLACE, place] += position
 
 
-@part
+@linked
 def bound_before(reading: Reading, sought: Span, row: int) -> int:
     """What instances are before that no event from a row on can reach."""
     if row == 0:
         return sought.bound
     if sought.measure == PLACE:
-        return oldest(sought.position + row, sought.span)
+        return window_start(sought.position + row, sought.span)
     times = reading.columns[TIMES]
-    return oldest(number(times[ADDRESS], times[FORM], row - 1), sought.span)
+    return window_start(number(times[ADDRESS], times[FORM], row - 1), sought.span)
 
 
-@part
+@linked
 def free_places(stacks: Stacks) -> int:
     """How many more events every level can take for certain."""
     most = 0
@@ -221,7 +221,7 @@ def free_places(stacks: Stacks) -> int:
     return int(stacks.cells.shape[1] - most)
 
 
-@part
+@linked
 def note_time(counting: Counting, which: int) -> None:
     """Count the time since the last note for a part."""
     if counting.clock != NO_CLOCK:
@@ -230,7 +230,7 @@ def note_time(counting: Counting, which: int) -> None:
         counting.spent[SINCE] = now
 
 
-@part
+@linked
 def note_alive(counting: Counting, stacks: Stacks) -> None:
     """Remember the most instances there ever were."""
     for level in range(stacks.cells.shape[0]):
@@ -289,7 +289,7 @@ def _swept(
     return int(begin), int(total), int(written), int(lacks)
 
 
-swept = spliced(_swept)
+swept = inlined(_swept)
 sweep = kernel(_swept, absent=["absences", "counting"])
 sweep_between = kernel(_swept, absent=["counting"])
 sweep_counted = kernel(_swept, absent=["absences"])

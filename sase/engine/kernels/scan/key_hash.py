@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import IntRows, OutIntRows, OutInts, kernel, part, spliced
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts
+from sase.engine.kernels.sentinels import NOTHING
 
 FACTOR, LOW_BITS = 0x1E3779B97F4A7C15, 2**62 - 1
 
@@ -45,7 +46,7 @@ def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
     return beyond == 0
 
 
-@spliced
+@inlined
 def excess(number: int, least: int, bits: int) -> int:
     """What a number is beyond so many bits from the least on: 0 if it is in range."""
     return ((number - least) >> bits) | int(number < least)
@@ -80,7 +81,7 @@ def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: 
     return int(codes.shape[0])
 
 
-@part
+@linked
 def slot_of(rows: IntRows, place: int, table: KeyTable) -> int:
     """The slot that a key has, or the free one where it belongs."""
     mask = table.slots.shape[0] - 1
@@ -94,7 +95,7 @@ def slot_of(rows: IntRows, place: int, table: KeyTable) -> int:
     return int(slot)
 
 
-@part
+@linked
 def is_key(rows: IntRows, place: int, table: KeyTable, code: int) -> bool:
     """Whether a code stands for a key."""
     same = True

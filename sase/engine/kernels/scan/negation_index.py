@@ -13,8 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions.checks import UNDECLARED, Checks, Tally, holds
-from sase.engine.kernels.jit.compiler import OutFlags, OutIntRows, OutInts, kernel, part
-from sase.engine.kernels.scan.stacks import EARLIEST, NOTHING, Arrivals, oldest
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import OutFlags, OutIntRows, OutInts
+from sase.engine.kernels.scan.stacks import Arrivals
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.kernels.window import window_start
 
 LATEST = 2**63 - 1
 
@@ -60,7 +63,7 @@ def drop(index: NegativeIndex, bound: int) -> None:
         index.sizes[1] += 1
 
 
-@part
+@linked
 def jump_over(index: NegativeIndex, top: int) -> int:
     """Where the jump of an event leads that comes on top: over two jumps that are equally long."""
     mask, tail = index.row.shape[0] - 1, index.sizes[1]
@@ -74,7 +77,7 @@ def jump_over(index: NegativeIndex, top: int) -> int:
     return second if here - there == there - index.depth[second & mask] else top
 
 
-@part
+@linked
 def last_with_less(index: NegativeIndex, by: OutInts, key: int, limit: int) -> int:
     """The last event of a key whose tie, or measure, is less than a limit."""
     mask, tail = index.row.shape[0] - 1, index.sizes[1]
@@ -131,7 +134,7 @@ def _forbidden(
             at = last_with_less(index, index.tie, key, stored.tie[checks.rows[before]])
         if after == NOTHING:
             measure = stored.measure[checks.rows[last]]
-            bound = max(oldest(measure, gap.bounds[0]), gap.bounds[1])
+            bound = max(window_start(measure, gap.bounds[0]), gap.bounds[1])
         else:
             earliest = stored.tie[checks.rows[after]] + 1
         while at >= index.sizes[1] and index.tie[at & mask] >= earliest:
@@ -149,7 +152,7 @@ forbid = kernel(_forbidden, absent=["tally"])
 forbid_counted = kernel(_forbidden)
 
 
-@part
+@linked
 def last_in_window(index: NegativeIndex, key: int, measure: int, gap: Gap) -> int:
     """The last event of a key in the window that begins with a measure; its end saturates."""
     length, inclusive = gap.bounds[2], gap.bounds[3] == 1
@@ -158,7 +161,7 @@ def last_in_window(index: NegativeIndex, key: int, measure: int, gap: Gap) -> in
     return index.heads[key] if inclusive else last_with_less(index, index.measure, key, LATEST)
 
 
-@part
+@linked
 def agrees_with_all(checks: Checks, last: int, tally: Tally | None) -> bool:
     """Whether the event behind the sequence agrees with each of its events on every test."""
     for test in range(checks.tests.shape[0]):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sase.engine.kernels.jit.compiler import OutFlags, OutInts, kernel
+from sase.engine.kernels.jit.compiler import kernel
+from sase.engine.kernels.jit.signatures import OutFlags, OutInts
 
 
 @kernel

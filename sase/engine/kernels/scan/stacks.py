@@ -20,21 +20,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.jit.compiler import (
-    Ints,
-    OutIntCubes,
-    OutIntRows,
-    OutInts,
-    distant,
-    kernel,
-    spliced,
-)
+from sase.engine.kernels.jit.compiler import by_address, inlined, kernel
 from sase.engine.kernels.jit.intrinsics import top_bit
+from sase.engine.kernels.jit.signatures import Ints, OutIntCubes, OutIntRows, OutInts
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.kernels.window import window_start
 
-NOTHING, PRECEDED = -1, 0
-# A span that bounds nothing, and the earliest measure there is.
-ANY_SPAN = -1
-EARLIEST = -(2**63)
+PRECEDED = 0
 
 # The fields of an instance; EARLIER is the first below that is not simultaneous. Eight numbers
 # fill a line of the cache.
@@ -81,15 +73,7 @@ class Arrivals(NamedTuple):
     ties: OutInts
 
 
-@spliced
-def oldest(measure: int, span: int) -> int:
-    """The smallest measure that a first event may have; a window of `< T` spans T − 1."""
-    if span == ANY_SPAN or measure < EARLIEST + span:
-        return EARLIEST
-    return measure - span
-
-
-@spliced
+@inlined
 def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
     """The most recent live instance of a partition's stack that is strictly earlier."""
     top, tail = stacks.heads[level, key], stacks.ends[TAIL, level]
@@ -101,7 +85,7 @@ def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
     return top if top >= tail else NOTHING
 
 
-@spliced
+@inlined
 def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, int, int]) -> int:
     """Put an instance on top of its partition's stack; its place."""
     mask = stacks.cells.shape[1] - 1
@@ -136,14 +120,14 @@ def _evicted(stacks: Stacks, bound: int) -> None:
     stacks.ends[TAIL, levels - 1] = stacks.ends[COUNT, levels - 1]
 
 
-evicted = spliced(_evicted)
+evicted = inlined(_evicted)
 evict = kernel(_evicted)
 
 
 # ---------------------------------------------------------------- negative components
 
 
-@spliced
+@inlined
 def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[int, int]:
     """The last event before `tie` that forbids what a level follows, if any: its tie or measure."""
     state, found = NOTHING, EARLIEST
@@ -158,7 +142,7 @@ def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[in
     return state, found
 
 
-@spliced
+@inlined
 def note_absence(absences: Absences, states: int, key: int, measure: int, tie: int) -> None:
     """Remember an event of the negative components that it belongs to."""
     for number in range(absences.gaps.shape[0]):
@@ -184,7 +168,7 @@ def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key < 0:
             continue
-        bound = oldest(measure, span)
+        bound = window_start(measure, span)
         # From the last level down, since an event never follows itself.
         left = arrivals.states[i] & every
         while left != 0:
@@ -213,5 +197,5 @@ def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span
 
 scan = kernel(_scanned, absent=["absences"])
 scan_between = kernel(_scanned)
-scan_at = distant(_scanned, absent=["absences"])
-scan_between_at = distant(_scanned)
+scan_at = by_address(_scanned, absent=["absences"])
+scan_between_at = by_address(_scanned)

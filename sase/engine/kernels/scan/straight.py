@@ -17,13 +17,8 @@ from sase.engine.kernels.jit.arrow_memory import (
     number,
     numbers_at,
 )
-from sase.engine.kernels.jit.compiler import (
-    Ints,
-    OutIntCubes,
-    OutIntRows,
-    OutInts,
-    kernel,
-)
+from sase.engine.kernels.jit.compiler import kernel
+from sase.engine.kernels.jit.signatures import Ints, OutIntCubes, OutIntRows, OutInts
 from sase.engine.kernels.scan.construction import Walk
 from sase.engine.kernels.scan.fused_scan import (
     ADDRESS,

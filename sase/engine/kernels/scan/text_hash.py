@@ -11,8 +11,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.kernels.jit.compiler import Bytes, Layout, OutBytes, OutInts, kernel, part, spliced
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import word_at
+from sase.engine.kernels.jit.signatures import Bytes, Layout, OutBytes, OutInts
 
 OutCodes = Annotated[NDArray[np.int16], Layout("int16", 1, writable=True)]
 
@@ -73,7 +74,7 @@ def code_texts(
     return True
 
 
-@spliced
+@inlined
 def word_of(data: Bytes, begin: int, end: int) -> int:
     """Up to eight bytes as an integer, those that lack zero."""
     if begin + WORD <= data.shape[0]:
@@ -85,7 +86,7 @@ def word_of(data: Bytes, begin: int, end: int) -> int:
     return word
 
 
-@part
+@linked
 def learned(texts: Texts, data: Bytes, begin: int, end: int, first: int, last: int) -> int:
     """The code of a text that was not seen before, if there is room for it."""
     code, filled = texts.sizes[COUNT], texts.sizes[FILLED]
@@ -99,7 +100,7 @@ def learned(texts: Texts, data: Bytes, begin: int, end: int, first: int, last: i
     return int(code)
 
 
-@part
+@linked
 def is_same(texts: Texts, code: int, data: Bytes, begin: int) -> bool:
     """Whether a text has the bytes of one seen, of which it has the first, the last and as many."""
     known = texts.begins[code]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sase.engine.kernels.baselines import backtracking as of
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, WATCHED, Incoming
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.run_evaluation import RunEvaluationState

@@ -7,7 +7,8 @@ import numpy as np
 from sase.engine.blocks.block import Block, Tests
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.baselines.multi_stacks import OtherStacks, scan_all
-from sase.engine.kernels.scan.stacks import COUNT, NOTHING, TAIL, Arrivals
+from sase.engine.kernels.scan.stacks import COUNT, TAIL, Arrivals
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Context, Saved
 from sase.planning.nodes import SequenceConstruction

@@ -16,8 +16,8 @@ from sase.engine.kernels.baselines.nfa_stack import (
     search_tallied,
 )
 from sase.engine.kernels.expressions.checks import Checks, Tally
-from sase.engine.kernels.jit.compiler import frozen
-from sase.engine.kernels.scan.stacks import NOTHING
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
 

@@ -18,7 +18,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import BatchDecoder, BatchTypes, UnreadBatch
 from sase.engine.columns.c_data import Exported
 from sase.engine.columns.input import SMALL, as_batch
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import ROWS, Swept
 from sase.engine.kernels.scan.straight import FOREIGN, Batch, Moment
 from sase.engine.operators.transformation import Results

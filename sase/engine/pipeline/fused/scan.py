@@ -24,8 +24,8 @@ from sase.engine.blocks.key_dictionary import KeyCodes, counts_from_zero
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
-from sase.engine.kernels.jit.clock import CLOCK, NO_CLOCK
-from sase.engine.kernels.jit.compiler import frozen
+from sase.engine.kernels.jit.intrinsics import CLOCK, NO_CLOCK
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.admission import PLACE, TIME
 from sase.engine.kernels.scan.fused_scan import (
     CODES,

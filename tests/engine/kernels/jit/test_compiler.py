@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parent
-ROOT = FOLDER.parents[2]
+ROOT = Path(__file__).parents[4]
+EXPRESSIONS = ROOT / "tests/engine/expressions"
 COMPILING = "sase: compiling kernels, once per installation …\n"
 
 # A small kernel of its own, put beside the real ones, so that nothing else need be compiled.
@@ -19,13 +19,14 @@ KERNEL = """
 from __future__ import annotations
 from typing import NamedTuple
 import numpy as np
-from sase.engine.kernels.jit.compiler import Ints, OutInts, frozen, kernel, part
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import Ints, OutInts, frozen
 
 class Pair(NamedTuple):
     left: Ints
     right: Ints
 
-@part
+@linked
 def twice(number: int) -> int:
     return 2 * number
 
@@ -39,7 +40,7 @@ def total(pair: Pair, more: Ints, out: OutInts) -> int:
 def half(number: int) -> float:
     return number / twice(1)
 
-@part
+@linked
 def within(numbers: Ints, place: int) -> int:
     return numbers[place]
 
@@ -218,11 +219,11 @@ def test_without_compilation(package: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("variable", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_expressions_in_other_modes(variable: str) -> None:
-    """A part of this folder without compilation, and with every index checked."""
+    """Their tests without compilation, and with every index checked."""
     files = ["test_meaning.py", "test_operations.py", "test_lowering.py"]
     options = ["-q", "-x", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *(str(FOLDER / name) for name in files)],
+        [sys.executable, "-m", "pytest", *options, *(str(EXPRESSIONS / name) for name in files)],
         env={**os.environ, variable: "1"}, cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

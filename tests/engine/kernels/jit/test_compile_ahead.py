@@ -11,16 +11,16 @@ import pytest
 
 # Each in a process of its own, with a cache of its own.
 BEGIN = """
-from sase.engine.kernels import beside
+from sase.engine.kernels.jit import compile_ahead as ahead
 from sase.engine.kernels.scan.admission import rank
 from sase.engine.kernels.jit.compiler import compilations
-beside.cores = lambda: 2
+ahead.cores = lambda: 2
 """
 ENDS = """
 import numpy as np
 ranks = np.zeros(3, np.int64)
 rank(np.array([0, -1, 0]), np.zeros(1, np.int64), ranks)
-print(len(beside.others), compilations(), ranks.tolist())
+print(len(ahead.processes), compilations(), ranks.tolist())
 """
 
 
@@ -37,39 +37,39 @@ def told(program: str, cache: Path, **variables: str) -> tuple[str, str]:
 
 
 def test_what_another_process_compiled_is_loaded(tmp_path: Path) -> None:
-    program = "beside.compile_beside(rank)\nassert beside.others[0].wait() == 0"
+    program = "ahead.compile_ahead(rank)\nassert ahead.processes[0].wait() == 0"
     out, err = told(program + ENDS, tmp_path)
     assert out == "1 0 [0, -1, 1]"
     assert err == "sase: compiling kernels, once per installation …"
-    out, err = told("beside.compile_beside(rank)" + ENDS, tmp_path)
+    out, err = told("ahead.compile_ahead(rank)" + ENDS, tmp_path)
     assert (out, err) == ("0 0 [0, -1, 1]", "")  # it is kept
 
 
 @pytest.mark.parametrize(
     "reason",
     [
-        "beside.cores = lambda: 1",
+        "ahead.cores = lambda: 1",
         "sys.executable = ''",
         "sys.executable = '/usr/bin/env'",  # as where Python is a part of another program
         "sys.executable = '/nowhere/python3'",
     ],
 )
 def test_without_another_process(reason: str, tmp_path: Path) -> None:
-    out, _ = told(f"import sys\n{reason}\nbeside.compile_beside(rank){ENDS}", tmp_path)
+    out, _ = told(f"import sys\n{reason}\nahead.compile_ahead(rank){ENDS}", tmp_path)
     assert out == "0 1 [0, -1, 1]"
 
 
 def test_without_machine_code(tmp_path: Path) -> None:
-    out, _ = told(f"beside.compile_beside(rank){ENDS}", tmp_path, NUMBA_DISABLE_JIT="1")
+    out, _ = told(f"ahead.compile_ahead(rank){ENDS}", tmp_path, NUMBA_DISABLE_JIT="1")
     assert out == "0 0 [0, -1, 1]"
 
 
 def test_one_process_at_a_time_which_ends_with_this_one(tmp_path: Path) -> None:
     program = """
 from sase.engine.kernels.kleene.runs import advance_runs
-beside.compile_beside(advance_runs)
-beside.compile_beside(rank)
-print(len(beside.others), beside.others[0].pid)
+ahead.compile_ahead(advance_runs)
+ahead.compile_ahead(rank)
+print(len(ahead.processes), ahead.processes[0].pid)
 """
     number, process = told(program, tmp_path)[0].split()
     assert number == "1"

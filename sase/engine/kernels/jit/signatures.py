@@ -1,0 +1,73 @@
+"""The exact types of the parameters of kernels, as annotations and as Numba's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+
+class Layout(NamedTuple):
+    """The exact type of an array argument: contiguous, and written to or not."""
+
+    dtype: str
+    dimensions: int
+    writable: bool = False
+
+
+# A read-only parameter takes writable arrays too, but not inside a tuple: see `frozen`.
+Ints = Annotated[NDArray[np.int64], Layout("int64", 1)]
+IntRows = Annotated[NDArray[np.int64], Layout("int64", 2)]
+Floats = Annotated[NDArray[np.float64], Layout("float64", 1)]
+FloatRows = Annotated[NDArray[np.float64], Layout("float64", 2)]
+Bytes = Annotated[NDArray[np.uint8], Layout("uint8", 1)]
+ByteRows = Annotated[NDArray[np.uint8], Layout("uint8", 2)]
+Codes = Annotated[NDArray[np.int16], Layout("int16", 1)]
+Flags = Annotated[NDArray[np.bool_], Layout("bool_", 1)]
+FlagRows = Annotated[NDArray[np.bool_], Layout("bool_", 2)]
+OutInts = Annotated[NDArray[np.int64], Layout("int64", 1, writable=True)]
+OutFloats = Annotated[NDArray[np.float64], Layout("float64", 1, writable=True)]
+OutBytes = Annotated[NDArray[np.uint8], Layout("uint8", 1, writable=True)]
+OutIntRows = Annotated[NDArray[np.int64], Layout("int64", 2, writable=True)]
+OutIntCubes = Annotated[NDArray[np.int64], Layout("int64", 3, writable=True)]
+OutFlags = Annotated[NDArray[np.bool_], Layout("bool_", 1, writable=True)]
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A contiguous read-only view: inside a tuple Numba takes nothing else for a read-only one."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def signature(function: Callable[..., Any], absent: Sequence[str] = ()) -> tuple[Any, ...] | None:
+    """Return the Numba types of the parameters, or None if an annotation is not exact."""
+    hints = get_type_hints(function, include_extras=True)
+    hints.pop("return", None)
+    found = tuple(
+        types.none if name in absent else numba_type(hint) for name, hint in hints.items()
+    )
+    return None if None in found else found
+
+
+def numba_type(hint: Any) -> Any:
+    """Return the Numba type of an annotation, or None if that is not exact."""
+    simple = {int: types.int64, float: types.float64, bool: types.boolean, type(None): types.none}
+    if hint in simple:
+        return simple[hint]
+    if isinstance(hint, UnionType):
+        return numba_type(get_args(hint)[0])
+    if get_origin(hint) is tuple:
+        return types.BaseTuple.from_types([numba_type(each) for each in get_args(hint)])
+    for layout in get_args(hint)[1:]:
+        if isinstance(layout, Layout):
+            data_type = getattr(types, layout.dtype)
+            return types.Array(data_type, layout.dimensions, "C", readonly=not layout.writable)
+    if not hasattr(hint, "_fields"):
+        return None
+    fields = [numba_type(each) for each in get_type_hints(hint, include_extras=True).values()]
+    return None if None in fields else types.BaseTuple.from_types(fields, hint)
