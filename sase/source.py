@@ -68,10 +68,12 @@ class Source:
         line, start, end = _clip(line, start, end)
         carets = "".join(map(_pad, line[:start])) + "^" * (end - start)
         before, after = (OVERRIDE, POP) if any(map(_is_right_to_left, line)) else ("", "")
+        marked = "".join(map(_marked, line[start:end]))
+        shown = "".join(map(_visible, line[:start])) + marked + "".join(map(_visible, line[end:]))
         gutter = f"{number} | "
         blank = f"{'|':>{len(gutter) - 1}} "
         return [
-            gutter + before + "".join(map(_visible, line)) + after,
+            gutter + before + shown + after,
             blank + before + carets + after,
         ]
 
@@ -105,6 +107,14 @@ def _visible(character: str) -> str:
     return character
 
 
+def _marked(character: str) -> str:
+    """What is shown above a caret: a picture also of what nobody would see."""
+    shown = _visible(character)
+    return shown if shown == " " else _UNSEEN.get(unicodedata.category(shown), shown)
+
+
+# By category: spaces, and what has no width, such as joiners and marks of direction.
+_UNSEEN = {"Zs": "\u2423", "Cf": "\ufffd"}
 _BIDI_CONTROLS = frozenset(("LRE", "LRO", "RLE", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"))
 
 

@@ -122,6 +122,8 @@ def tokens() -> st.SearchStrategy[str]:
 @example("\0")
 @example("EVENT A\0")
 @example("\ud800")
+@example("\u00a0")
+@example("\u3000")
 @example("EVENT `\udfff` x")
 @example("EVENT A WHERE ſtrict_contiguity { x = 1 }")
 @example("EVENT A WHERE skİp_till_any_match { x = 1 }")

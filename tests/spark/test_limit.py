@@ -204,6 +204,15 @@ def test_a_count_does_not_depend_on_the_order(spark: SparkSession) -> None:
     assert 2 <= sum(each["value"] for each in results) <= 5
 
 
+def test_several_matches_of_one_series_in_a_key(spark: SparkSession) -> None:
+    """Results are put in order by all their events, which lines hold component by component."""
+    query = "EVENT A+ a[] WHERE skip_till_next_match { [id] } WITHIN 4 LIMIT 2"
+    table = pa.Table.from_pylist([{"ts": ts, "type": "A", "id": 1} for ts in (1, 2)])
+    found = on_spark.match(query, frame(spark, table), strategy="key", seq="ts")
+    assert multiset(rows_of(found)) == multiset(sase.match(query, table, seq="ts").to_pylist())
+    assert found.count() == 2
+
+
 def test_results_that_do_not_overlap(spark: SparkSession) -> None:
     table = pa.Table.from_pylist(AROUND)
     for strategy in ("key", "slice"):

@@ -174,8 +174,9 @@ class Listed(Bindings):
     @cached_property
     def ends(self) -> Numbers:
         """Where each match ends."""
-        singles = self.stops.count(None) * np.arange(1, self.size + 1, dtype=np.int64)
-        return singles + sum(stops for stops in self.stops if stops is not None)
+        known = [stops for stops in self.stops if stops is not None]
+        singles = len(self.stops) - len(known)
+        return singles * np.arange(1, self.size + 1, dtype=np.int64) + sum(known)
 
     @property
     def nbytes(self) -> int:

@@ -1,0 +1,69 @@
+"""Matches that are held component by component are the same as those held match by match."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sase.engine.operators.bindings import Bindings, Listed
+
+Matches = list[tuple[list[int], ...]]
+
+
+def by_match(matches: Matches, levels: int) -> Bindings:
+    events = [event for match in matches for bound in match for event in bound]
+    lengths = np.array([[len(match[level]) for match in matches] for level in range(levels)])
+    ends = np.cumsum(lengths.sum(axis=0))
+    return Bindings(np.array(events, np.int64), ends, lengths)
+
+
+def by_component(matches: Matches, is_single: tuple[bool, ...]) -> Listed:
+    every = [[match[level] for match in matches] for level in range(len(is_single))]
+    return Listed(
+        [np.array(sum(bound, []), np.int64) for bound in every],
+        [
+            None if is_one else np.cumsum([len(each) for each in bound])
+            for bound, is_one in zip(every, is_single, strict=True)
+        ],
+    )
+
+
+def are_equal(one: Bindings, other: Bindings) -> None:
+    assert one.shape == other.shape
+    for name in ("events", "ends", "lengths", "begins", "first", "last"):
+        assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
+    for level in range(one.shape[0]):
+        for mine, others in zip(one.of_level(level), other.of_level(level), strict=True):
+            assert mine.tolist() == others.tolist(), level
+
+
+singles = st.lists(st.booleans(), min_size=1, max_size=4).map(tuple)
+
+
+def matches_of(is_single: tuple[bool, ...]) -> st.SearchStrategy[Matches]:
+    numbers = st.integers(0, 99)
+    bound = [st.lists(numbers, min_size=1, max_size=1 if one else 3) for one in is_single]
+    return st.lists(st.tuples(*bound), min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize("is_single", [(False,), (True, False), (False, True, True), (True,)])
+def test_the_ends_of_two_matches(is_single: tuple[bool, ...]) -> None:
+    match = tuple([level] for level in range(len(is_single)))
+    are_equal(by_component([match, match], is_single), by_match([match, match], len(is_single)))
+
+
+@given(st.data(), singles)
+def test_both_say_the_same(data: st.DataObject, is_single: tuple[bool, ...]) -> None:
+    levels = len(is_single)
+    matches, more = data.draw(matches_of(is_single)), data.draw(matches_of(is_single))
+    one, other = by_component(matches, is_single), by_match(matches, levels)
+    are_equal(one, other)
+    parts = [one, by_component(more, is_single)]
+    whole = by_match(matches + more, levels)
+    are_equal(Bindings.joined(parts, levels), whole)
+    are_equal(Bindings.joined([parts[0], by_match(more, levels)], levels), whole)
+    keep = np.array([data.draw(st.booleans()) for _ in matches])
+    are_equal(one[:, keep], other[:, keep])
+    are_equal(Bindings.restored(one.saved()), other)
