@@ -20,8 +20,8 @@ from sase.planning.nodes import Transformation, the
 from sase.planning.optimizer import Optimized
 
 if TYPE_CHECKING:
-    from sase.engine.set_results import CompressedMatches, Counted, MatchCount
-    from sase.engine.set_results.compressed_matches import Source
+    from sase.engine.set_results import CompressedMatches, CountedMatches, MatchCount
+    from sase.engine.set_results.compressed_matches import MatchSource
 
 # What `run` takes beside a compiled query and events: any number of matches is fine.
 Settings = Mapping[str, Any]
@@ -82,7 +82,7 @@ def _may_be_few(known: Compiled, events: object) -> bool:
     return not is_too_large(known.plan(Optimized.of(form.plan)).engine, events)
 
 
-def _told(source: Source, count: int) -> MatchCount:
+def _told(source: MatchSource, count: int) -> MatchCount:
     from sase.engine.set_results import MatchCount
     from sase.engine.set_results.compressed_matches import notes
 
@@ -91,10 +91,10 @@ def _told(source: Source, count: int) -> MatchCount:
     return MatchCount.of(count, report, is_counted=not source.reasons)
 
 
-def _source(known: Compiled, events: object, settings: Settings, *, for_set: bool) -> Source:
+def _source(known: Compiled, events: object, settings: Settings, *, for_set: bool) -> MatchSource:
     """A graph where the query allows it, and else a search."""
     from sase.engine.pipeline.batch import held, is_too_large
-    from sase.engine.set_results import Counted
+    from sase.engine.set_results import CountedMatches
 
     form = collapsed(known.basic)
     plan = known.plan(Optimized.of(form.plan)).engine
@@ -105,9 +105,9 @@ def _source(known: Compiled, events: object, settings: Settings, *, for_set: boo
         )
     whole = held(plan, events) if form.lacks_having or not form.reasons else None
     if whole is not None and not form.reasons:
-        return Counted(plan, *whole)
+        return CountedMatches(plan, *whole)
     # That HAVING is asked of too many matches is worth to know where there are few events.
-    among = None if whole is None or len(whole[1]) > MOST_AMONG else Counted(plan, *whole)
+    among = None if whole is None or len(whole[1]) > MOST_AMONG else CountedMatches(plan, *whole)
     reasons = form.reasons or ("the events are too many to be held",)
     return _searched(known, events, settings, reasons, for_set=for_set, among=among)
 
@@ -119,15 +119,15 @@ def _searched(
     reasons: tuple[str, ...],
     *,
     for_set: bool,
-    among: Counted | None = None,
-) -> Source:
+    among: CountedMatches | None = None,
+) -> MatchSource:
     """A search, which looks at matches one by one, of those `among` which HAVING chooses."""
-    from sase.engine.set_results import Listed
+    from sase.engine.set_results import ListedMatches
 
     # Matches of a set show their events, which several threads do not hand over.
     threads = 1 if for_set else settings.get("threads")
     matches = run(known, events, max_matches=ANY_NUMBER, **{**settings, "threads": threads})
-    return Listed(matches, reasons, holds=for_set, among=among)
+    return ListedMatches(matches, reasons, holds=for_set, among=among)
 
 
 def _with_having(query: str, condition: str) -> str:

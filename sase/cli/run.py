@@ -20,7 +20,7 @@ from sase.cli.writing import print_rows, remove_old, write_file
 if TYPE_CHECKING:
     from sase.api.compiling import Compiled
     from sase.engine.report import Report
-    from sase.engine.results.batch import Part
+    from sase.engine.results.batch import ResultBatch
     from sase.engine.results.matches import Matches
 
 SHOWN = 20
@@ -213,7 +213,7 @@ def _say_interrupted(progress: Progress) -> None:
 
 
 def _print_table(matches: Matches, progress: Progress) -> None:
-    first: list[Part] = []
+    first: list[ResultBatch] = []
     try:
         for count in matches.counted(SHOWN, first):
             progress.matches = count
@@ -226,7 +226,7 @@ def _print_table(matches: Matches, progress: Progress) -> None:
         print(f"… and {progress.matches - SHOWN:,} more: write all of them with  -o FILE")
 
 
-def _print_first(first: list[Part], count: int) -> None:
+def _print_first(first: list[ResultBatch], count: int) -> None:
     from sase.engine.report import Report
     from sase.engine.results.matches import Matches
     from sase.engine.results.repr import table_of

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from sase.engine.results.batch import Found
+from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError
 from sase.spark.failing import told_alone
 from sase.spark.order import HEAD, ORDER, Numbers, heads_of, results_of, sequence
@@ -76,7 +76,7 @@ class Leading:
     One that `is_beyond` is not among them: the part cannot say whether it comes before others.
     """
 
-    found: Found
+    found: MatchBatch
     heads: Numbers
     follows: Numbers
     is_beyond: bool = False
@@ -92,9 +92,9 @@ class FirstOfPart:
     left: int
     looks_on: bool = False
     _group: Group = field(default_factory=Group)
-    _last: Found | None = None
+    _last: MatchBatch | None = None
 
-    def of(self, found: Found) -> Iterator[Leading]:
+    def of(self, found: MatchBatch) -> Iterator[Leading]:
         """Those of some more results that are taken, and then one that shows a doubt."""
         if self.left:
             taken = found.between(0, self.left)
@@ -111,7 +111,7 @@ class FirstOfPart:
         if not self.left and self.looks_on and len(found):
             yield from self._beyond(found)
 
-    def _beyond(self, found: Found) -> Iterator[Leading]:
+    def _beyond(self, found: MatchBatch) -> Iterator[Leading]:
         """The first result behind those that are taken that could as well be before them."""
         heads = heads_of(found)
         of_group = self._group.goes_on(heads)
@@ -132,7 +132,7 @@ class FirstOfPart:
         orders = sequence(self._last, numbers)
         return bool(((times[1:] == times[0]) & (orders[1:] == orders[0])).any())
 
-    def refuse(self, beyond: Found) -> NoReturn:
+    def refuse(self, beyond: MatchBatch) -> NoReturn:
         """Say that it cannot be said which results are first."""
         assert self._last is not None
         raise DataError(_undecided(self._last.table(), beyond.table()))

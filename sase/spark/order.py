@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.operators.bindings import Bindings, ends_of
-from sase.engine.results.batch import Found
+from sase.engine.results.batch import MatchBatch
 
 Numbers = NDArray[np.int64]
 # What results are ordered by, between which events each lies, and its partition.
@@ -20,7 +20,7 @@ HEAD = 3
 NO_EVENT = -(2**63)
 
 
-def sequence(found: Found, positions: Numbers) -> Numbers:
+def sequence(found: MatchBatch, positions: Numbers) -> Numbers:
     """The numbers that order simultaneous events, of events by position."""
     name, history = found.shape.schema.seq, found.history
     assert name is not None, "the order of results depends on it"
@@ -28,7 +28,7 @@ def sequence(found: Found, positions: Numbers) -> Numbers:
     return np.asarray(numbers.to_numpy())
 
 
-def heads_of(found: Found) -> Numbers:
+def heads_of(found: MatchBatch) -> Numbers:
     """What each result is ordered by first, and the position of its last event."""
     positions = found.positions
     _, last = ends_of(positions)
@@ -37,7 +37,7 @@ def heads_of(found: Found) -> Numbers:
     return np.stack([known, times, numbers, last], axis=1)
 
 
-def order_of(found: Found, heads: Numbers, follows: Numbers, part: int) -> pa.Array:
+def order_of(found: MatchBatch, heads: Numbers, follows: Numbers, part: int) -> pa.Array:
     """What results are ordered by (docs/semantics.md, Order of results), as lists of integers.
 
     Behind the head stands whether another result of the part with the same last event is before
@@ -57,7 +57,7 @@ def order_of(found: Found, heads: Numbers, follows: Numbers, part: int) -> pa.Ar
     return _lists([*known, *earlier, *event])
 
 
-def _order_of_series(found: Found, positions: Bindings, known: Numbers) -> pa.Array:
+def _order_of_series(found: MatchBatch, positions: Bindings, known: Numbers) -> pa.Array:
     """The same where matches are of any number of events; where they end comes before all."""
     times = found.history.times(positions.events)
     sequences = sequence(found, positions.events)
@@ -71,7 +71,7 @@ def _order_of_series(found: Found, positions: Bindings, known: Numbers) -> pa.Ar
     return pa.array(keys, pa.list_(pa.int64()))
 
 
-def span_of(found: Found) -> pa.Array:
+def span_of(found: MatchBatch) -> pa.Array:
     """The time and `seq` of the first event of each result and of the last."""
     columns = []
     for positions in ends_of(found.positions):

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.engine.operators.bindings import as_bindings
-from sase.engine.results.batch import Found
+from sase.engine.results.batch import MatchBatch
 
 Numbers = NDArray[np.int64]
 Texts = NDArray[np.object_]
 NULL, UNDECLARED = "0", "-"
 
 
-def partitions_of(found: Found, tests: Sequence[EquivalenceTest]) -> pa.Array:
+def partitions_of(found: MatchBatch, tests: Sequence[EquivalenceTest]) -> pa.Array:
     """The partition of each match by the tests as written; one for all without any."""
     known = [_agreed(found, test) for test in tests]
     if len(known) == 1:
@@ -34,7 +34,7 @@ def partitions_of(found: Found, tests: Sequence[EquivalenceTest]) -> pa.Array:
     return pa.array(texts, pa.string(), size=len(found))
 
 
-def _agreed(found: Found, test: EquivalenceTest) -> Texts:
+def _agreed(found: MatchBatch, test: EquivalenceTest) -> Texts:
     """The value that the events of each match agree on, whichever of them declares it."""
     bound = as_bindings(found.positions)
     if all(test.declared[component.index] for component in found.shape.components):
@@ -50,7 +50,7 @@ def _agreed(found: Found, test: EquivalenceTest) -> Texts:
     return agreed
 
 
-def _values(found: Found, name: str, positions: Numbers) -> Texts:
+def _values(found: MatchBatch, name: str, positions: Numbers) -> Texts:
     """An attribute of events by position."""
     history, schema = found.history, found.shape.schema
     texts = np.full(len(positions), UNDECLARED, np.object_)
@@ -66,7 +66,7 @@ def _values(found: Found, name: str, positions: Numbers) -> Texts:
     return texts
 
 
-def _column(found: Found, name: str, positions: Numbers, type_name: str | None) -> Texts:
+def _column(found: MatchBatch, name: str, positions: Numbers, type_name: str | None) -> Texts:
     types = None if type_name is None else (type_name,)
     values = found.history.column(name, found.history.places(positions), types).combine_chunks()
     if not pa.types.is_dictionary(values.type):

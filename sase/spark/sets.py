@@ -17,11 +17,11 @@ from sase.binding.bound import WindowKind
 from sase.engine.columns import Events
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
-from sase.engine.results.batch import Found, Part
-from sase.engine.set_results.collapsed_table import Ends, Lists, collapsed_events
+from sase.engine.results.batch import MatchBatch, ResultBatch
+from sase.engine.set_results.collapsed_table import CollapsedForm, EventLists, collapsed_events
 from sase.engine.set_results.compressed_matches import BUDGET
-from sase.engine.set_results.counted import Counted
-from sase.engine.set_results.listed import Gathered
+from sase.engine.set_results.counted import CountedMatches
+from sase.engine.set_results.listed import CollapsedBuilder
 from sase.errors import BudgetError, DataError
 from sase.planning.replay import EARLIEST, LATEST
 from sase.spark.failing import of_row
@@ -48,9 +48,9 @@ def shown_schema(form: Form, empty: object) -> pa.Schema:
     """The columns of the collapsed form, by those of events without any row."""
     matcher = Matcher(form.plan, streaming=False)
     inputs, events = matcher.load(empty)
-    found = Found(matcher.shape, matcher.take(inputs, events))
+    found = MatchBatch(matcher.shape, matcher.take(inputs, events))
     none = np.empty(0, np.int64)
-    ends = Ends(none, [], tuple(Lists(none, none) for _ in form.plan.positives))
+    ends = CollapsedForm(none, [], tuple(EventLists(none, none) for _ in form.plan.positives))
     return collapsed_events(ends, found, form.keys).schema
 
 
@@ -143,7 +143,7 @@ class SetSearch:
         if self._form.reasons:
             found, pieces = self._listed(matcher.search(inputs, events), within)
         else:
-            known = Counted(self._form.plan, inputs, events)
+            known = CountedMatches(self._form.plan, inputs, events)
             if self._counts:
                 self.results += known.count_within(within)
                 return
@@ -152,13 +152,15 @@ class SetSearch:
             self.results += sum(ends.counts)
             yield collapsed_events(ends, found, self._form.keys)
 
-    def _listed(self, parts: Iterator[Part], within: range) -> tuple[Found, Iterator[Ends]]:
+    def _listed(
+        self, parts: Iterator[ResultBatch], within: range
+    ) -> tuple[MatchBatch, Iterator[CollapsedForm]]:
         """The collapsed form of matches that are looked at one by one."""
         nothing = next(parts)
-        assert isinstance(nothing, Found), "of events that are held nothing else is found"
-        gathered = Gathered(len(nothing.shape.components))
+        assert isinstance(nothing, MatchBatch), "of events that are held nothing else is found"
+        gathered = CollapsedBuilder(len(nothing.shape.components))
         for part in parts:
-            assert isinstance(part, Found)
+            assert isinstance(part, MatchBatch)
             self._looked_at += len(part)
             if self._looked_at > BUDGET:
                 raise BudgetError(
@@ -170,7 +172,7 @@ class SetSearch:
         return nothing, iter([gathered.ends()])
 
 
-def _ending(part: Found, within: range) -> Found:
+def _ending(part: MatchBatch, within: range) -> MatchBatch:
     """The matches whose last event has one of some positions."""
     kept = []
     for results in part.results:

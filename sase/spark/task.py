@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from sase.binding.bound import EquivalenceTest
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
-from sase.engine.results.batch import Found
+from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError, SaseError
 from sase.planning.replay import Slices
 from sase.spark.blocks import gathered, whole_moments
@@ -198,13 +198,13 @@ class Search:
 
     def _tables(self, parts: Iterable[object]) -> Iterator[pa.Table]:
         for part in parts:
-            assert isinstance(part, Found)
+            assert isinstance(part, MatchBatch)
             for found in map(self._own, part.pieces()):
                 yield from self._taken(found)
             if self.is_done and (self._first is None or not self._first.looks_on):
                 return
 
-    def _taken(self, found: Found) -> Iterator[pa.Table]:
+    def _taken(self, found: MatchBatch) -> Iterator[pa.Table]:
         """What is to be given of some more results."""
         task = self._task
         if self._first is None:
@@ -222,7 +222,7 @@ class Search:
             if len(leading.found):
                 yield self._table(leading.found, leading)
 
-    def _own(self, found: Found) -> Found:
+    def _own(self, found: MatchBatch) -> MatchBatch:
         """The matches whose last event, or first where that decides, the part owns."""
         if self._owned is None:
             return found
@@ -235,7 +235,7 @@ class Search:
             kept.append(results if is_own.all() else results.at(is_own))
         return replace(found, results=tuple(kept))
 
-    def _table(self, found: Found, leading: Leading | None = None) -> pa.Table:
+    def _table(self, found: MatchBatch, leading: Leading | None = None) -> pa.Table:
         names, steps = self._task.output.names, {}
         if ORDER in names and leading is not None:
             steps[ORDER] = order_of(found, leading.heads, leading.follows, self.part)

@@ -25,7 +25,7 @@ import sase
 from sase.cli.main import main
 from sase.cli.progress import Progress
 from sase.engine.results import sinks
-from sase.engine.results.batch import Part
+from sase.engine.results.batch import ResultBatch
 
 EVENTS = pa.table(
     {
@@ -488,7 +488,7 @@ def test_an_interrupt_shows_what_was_found_so_far(
     many_events()
     every = sase.Matches.counted
 
-    def interrupted(matches: sase.Matches, count: int, first: list[Part]) -> Iterator[int]:
+    def interrupted(matches: sase.Matches, count: int, first: list[ResultBatch]) -> Iterator[int]:
         for seen in every(matches, count, first):
             yield seen
             if seen:

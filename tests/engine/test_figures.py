@@ -65,7 +65,7 @@ class Run:
     # ------------------------------------------------------------ what the stacks hold
 
     def name_of(self, number: int) -> str:
-        store = self.matcher._context.store
+        store = self.matcher._context.buffer
         return self.names[
             store.numbers("position")[number & store.mask] if store.is_needed else number
         ]

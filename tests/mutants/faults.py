@@ -219,8 +219,8 @@ FAULTS = [
     Fault(
         "snapshot-without-ranks",
         "sase/engine/blocks/builder.py",
-        'self.at, self._counts = Position(**saved["at"]), saved["counts"]',
-        'self.at = Position(**saved["at"])',
+        'self.at, self._counts = StreamPosition(**saved["at"]), saved["counts"]',
+        'self.at = StreamPosition(**saved["at"])',
     ),
     Fault("swept-range-too-long", SWEEPING, "code > most + 1", "code > most + 2"),
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),

@@ -15,7 +15,7 @@ from sase.diagnostics.strategies.strategy_rules import Rules, Run
 from sase.engine.pipeline.batch import held
 from sase.engine.plan import EnginePlan
 from sase.engine.results.matches import Matches
-from sase.engine.results.row_history import History, Piece
+from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.lang.ast import StrategyName
 
 # The matches of each strategy, by input rows; the strictest strategy first.
@@ -43,7 +43,7 @@ class Differences:
         if loaded is not None:
             read, events = loaded
             self.rules = Rules(query, events, plan.schema)
-            self._history = History((Piece.of(0, read, events, read.numbers),))
+            self._history = RowHistory((HistorySegment.of(0, read, events, read.numbers),))
             self._count = len(events)
 
     def between(self, found: Sets) -> Iterator[Difference]:

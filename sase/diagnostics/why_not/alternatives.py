@@ -24,7 +24,7 @@ from sase.binding.bound import (
 )
 from sase.binding.parts import references
 from sase.binding.types import TIMES, DataType, Kind
-from sase.engine.expressions import Lane
+from sase.engine.expressions import Vector
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT
 from sase.nearest import nearest
 
@@ -122,7 +122,7 @@ def _of_texts(
     return Seen(name, shown, len(used), None if meant is None else quoted(meant))
 
 
-def _of_numbers(reference: Reference, lane: Lane, values: Any, given: list[int | float]) -> Seen:
+def _of_numbers(reference: Reference, lane: Vector, values: Any, given: list[int | float]) -> Seen:
     tag = lane.tag
     assert isinstance(tag, int)
     kind = reference.type

@@ -21,10 +21,10 @@ from sase.binding.bound import (
 from sase.diagnostics.why_not.alternatives import Seen, seen_by
 from sase.diagnostics.why_not.query_parts import Kind, Part, shown
 from sase.diagnostics.why_not.relaxation import keys_of
-from sase.engine.blocks.block import Block, Stretch
-from sase.engine.blocks.dictionary import KnownTypes, PlanCoding
+from sase.engine.blocks.block import Block, EventRange
+from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Column, Events
-from sase.engine.expressions import Interner, Lane, RowTest, columns_needed
+from sase.engine.expressions import Interner, RowFilter, Vector, columns_needed
 from sase.engine.kernels.sentinels import NOTHING
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -85,8 +85,8 @@ class Attributes:
 
     def __init__(self, events: Events, schema: Schema, components: Sequence[BoundComponent]):
         mentioned = (name for each in components for name in each.types or ())
-        self.events, self._known = events, KnownTypes(schema, mentioned)
-        self._coding = PlanCoding(self._known, Interner(), streaming=False)
+        self.events, self._known = events, TypeDictionary(schema, mentioned)
+        self._coding = PlanDictionary(self._known, Interner(), streaming=False)
 
     def truth(self, condition: Condition, component: BoundComponent, places: Numbers) -> Mask:
         """Whether a condition on events of a component holds for those at some places."""
@@ -96,19 +96,19 @@ class Attributes:
             for need in columns_needed([condition])
             if component.types is None and known.strangers_lack(need[1])
         )
-        test = RowTest(condition, known.codes, self._coding.texts, strangers, known.stranger)
+        test = RowFilter(condition, known.codes, self._coding.texts, strangers, known.stranger)
         found = np.empty(len(places), np.bool_)
         for begin in range(0, len(places), PIECE):
             block = self._block(places[begin : begin + PIECE])
-            lanes: Mapping[tuple[int, str], Lane] = {
-                need: block.lane(need[1]) for need in test.columns
+            lanes: Mapping[tuple[int, str], Vector] = {
+                need: block.vector(need[1]) for need in test.columns
             }
             found[begin : begin + PIECE] = test.truth(lanes, block.types)
         return found
 
-    def lane(self, attribute: str, places: Numbers) -> Lane:
+    def lane(self, attribute: str, places: Numbers) -> Vector:
         """An attribute of the events at some places."""
-        return self._block(places).lane(attribute)
+        return self._block(places).vector(attribute)
 
     def codes(self, tests: Sequence[EquivalenceTest]) -> Numbers:
         """The codes of all events under tests, negative where they have none."""
@@ -131,9 +131,9 @@ class Attributes:
         return None if code == NOTHING else self._coding.texts.texts[code]
 
     def _block(self, places: Numbers) -> Block:
-        stretch = Stretch(self.events, 0, len(self.events), 0, 0)
+        span = EventRange(self.events, 0, len(self.events), 0, 0)
         ts = self.events.ts[places]
-        return Block(stretch, places, places, ts, places, places, self._coding)
+        return Block(span, places, places, ts, places, places, self._coding)
 
 
 def candidates_of(

@@ -13,13 +13,13 @@ from sase.binding.bound import Condition, WindowKind
 from sase.binding.where import EVENT
 from sase.diagnostics.why_not.candidates import Attributes, of_types
 from sase.engine.blocks.builder import loader_of
-from sase.engine.blocks.dictionary import KnownTypes, PlanCoding
+from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Events
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.columns.origin import FilePart
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.plan import EnginePlan
-from sase.engine.results.row_history import History, Piece
+from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.sources import MOST_HELD, Files
 from sase.engine.sources.salvage import salvaged
 from sase.errors import DataError
@@ -38,7 +38,7 @@ class LookedAt:
     """
 
     events: Events
-    history: History
+    history: RowHistory
     types: tuple[tuple[str, int], ...]
     rows: int
     is_whole: bool
@@ -73,7 +73,7 @@ def looked_at(
     of_query = _of_query(events, query)
     kept = events if of_query is None else events.at(of_query)
     kept = _with_few_texts(kept)
-    history = History((Piece.of(0, inputs, kept, inputs.numbers),))
+    history = RowHistory((HistorySegment.of(0, inputs, kept, inputs.numbers),))
     return LookedAt(kept, history, types, inputs.num_rows, is_whole)
 
 
@@ -104,7 +104,7 @@ def _with_few_texts(events: Events) -> Events:
 
 def _loaded(plan: EnginePlan, given: object, names: Sequence[str]) -> tuple[Inputs, Events]:
     """The events in the order of the stream, with the columns that are read."""
-    coding = PlanCoding(KnownTypes(plan.schema, iter(())), Interner(), streaming=False)
+    coding = PlanDictionary(TypeDictionary(plan.schema, iter(())), Interner(), streaming=False)
     loader = loader_of(plan, coding, plan.on_bad_row, names)
     inputs = loader.opened(given).drained()
     return inputs, loader.load(inputs)

@@ -24,7 +24,7 @@ from sase.engine.columns import Events
 from sase.engine.expressions.constants import NANOSECOND
 from sase.engine.kernels.expressions.operations import EXACT
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.results.row_history import History
+from sase.engine.results.row_history import RowHistory
 
 UNKNOWN = float("nan")
 # Values of a test that are listed for a component.
@@ -50,7 +50,7 @@ class Judge:
         query: BoundQuery,
         events: Events,
         schema: Schema,
-        history: History,
+        history: RowHistory,
         positions: Sequence[int],
         work: int,
     ) -> None:

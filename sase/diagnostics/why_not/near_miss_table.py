@@ -16,8 +16,8 @@ from sase.diagnostics.why_not.series_misses import shown_as
 from sase.engine.expressions import Interner
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.transformation import Results
-from sase.engine.results.batch import Found, Shape
-from sase.engine.results.row_history import History
+from sase.engine.results.batch import MatchBatch, ResultSchema
+from sase.engine.results.row_history import RowHistory
 from sase.planning.recipes import Recipe
 
 Numbers = NDArray[np.int64]
@@ -26,7 +26,7 @@ UNCHANGED = Recipe("", "", ())
 
 
 def table_of(
-    query: BoundQuery, misses: Sequence[Misses], history: History, schema: Schema, near: int
+    query: BoundQuery, misses: Sequence[Misses], history: RowHistory, schema: Schema, near: int
 ) -> pa.Table:
     """The nearest misses: `stopped_by`, `by`, `distance`, the `rows` and the events themselves.
 
@@ -63,11 +63,11 @@ def _nothing(query: BoundQuery) -> tuple[BoundQuery, Numbers | Bindings]:
 
 
 def _events(
-    query: BoundQuery, positions: Numbers | Bindings, history: History, schema: Schema
+    query: BoundQuery, positions: Numbers | Bindings, history: RowHistory, schema: Schema
 ) -> pa.Table:
     """The events of matches under their variables, and in `rows` the numbers of their rows."""
-    shape = Shape.of(planned(bare(query), schema, UNCHANGED), Interner())
-    found = Found(shape, history, (Results(positions),))
+    shape = ResultSchema.of(planned(bare(query), schema, UNCHANGED), Interner())
+    found = MatchBatch(shape, history, (Results(positions),))
     rows = found.rows().to_struct_array().combine_chunks()
     return found.table().select(found.names).append_column("rows", rows)
 

@@ -14,7 +14,7 @@ from sase.diagnostics.why_not.relaxation import ending, starting
 from sase.engine.columns import Events
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.totals import totals
-from sase.engine.operators.match_set_evaluation import CollapsedEvaluationState
+from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.options import Options
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
@@ -138,10 +138,10 @@ class _Collector(Matcher):
     """A matcher that finds no match, and what it has collected."""
 
     @property
-    def evaluation(self) -> CollapsedEvaluationState:
+    def evaluation(self) -> MatchSetEvaluationState:
         """The evaluation that collects events."""
         found = self._operators[0]
-        assert isinstance(found, CollapsedEvaluationState)
+        assert isinstance(found, MatchSetEvaluationState)
         return found
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import Lane
+from sase.engine.expressions import Vector
 from sase.engine.kernels.scan.stacks import Arrivals
 
 Tests = tuple[EquivalenceTest, ...]
@@ -27,16 +27,16 @@ class Key:
     tests: Tests
 
 
-class Coding(Protocol):
+class BlockColumns(Protocol):
     """What gives a block the types and attributes of its events, and the codes of keys."""
 
     def types(self, block: Block) -> NDArray[np.int16]:
         """The types of the block's events as the plan counts them."""
 
-    def lane(self, block: Block, attribute: str) -> Lane:
+    def vector(self, block: Block, attribute: str) -> Vector:
         """An attribute of the block's events."""
 
-    def given(self, block: Block, attribute: str) -> Lane:
+    def raw_vector(self, block: Block, attribute: str) -> Vector:
         """The same for comparisons with constants: integers of the block may be as they came."""
 
     def codes(self, block: Block, key: Key) -> Numbers:
@@ -44,7 +44,7 @@ class Coding(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EventRange:
     """A piece of the stream: places in `events`, of which the first stands at a position.
 
     `ties` is the rank of the first order key of all.
@@ -59,23 +59,23 @@ class Stretch:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """Events by their place in the events of a stretch, and their numbers in the store.
+    """Events by their place in the events of a span, and their numbers in the store.
 
     `states` has a bit for each component that admits the type of an event: positive ones by level,
     and then the negative ones. Positions and ties count through the whole stream.
     """
 
-    stretch: Stretch
+    range: EventRange
     places: Numbers
     states: Numbers
     ts: Numbers
     positions: Numbers
     numbers: Numbers
-    coding: Coding
+    coding: BlockColumns
     ranks: Numbers | None = None
     _ties: Numbers | None = None
     _types: NDArray[np.int16] | None = None
-    _lanes: dict[str, Lane] = field(default_factory=dict)
+    _lanes: dict[str, Vector] = field(default_factory=dict)
     _codes: dict[Key, Numbers] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -84,24 +84,24 @@ class Block:
     @property
     def events(self) -> Events:
         """What the events are taken from."""
-        return self.stretch.events
+        return self.range.events
 
     @property
     def rows(self) -> slice | Numbers:
-        """Where the events are among all: a range if they are all of the stretch."""
-        begin, end = self.stretch.begin, self.stretch.end
+        """Where the events are among all: a range if they are all of the span."""
+        begin, end = self.range.begin, self.range.end
         return slice(begin, end) if len(self) == end - begin else self.places
 
     @property
     def end(self) -> int:
-        """The position behind the stretch."""
-        return self.stretch.position + self.stretch.end
+        """The position behind the span."""
+        return self.range.position + self.range.end
 
     @property
     def ties(self) -> Numbers:
         """The ranks of the order keys: equal ones are of simultaneous events."""
         if self._ties is None:
-            tie, first = self.events.tie, self.stretch.tie
+            tie, first = self.events.tie, self.range.tie
             ranks = self.places if tie is None else tie[self.places]
             self._ties = ranks + first if first else ranks
         return self._ties
@@ -113,15 +113,15 @@ class Block:
             self._types = self.coding.types(self)
         return self._types
 
-    def lane(self, attribute: str) -> Lane:
+    def vector(self, attribute: str) -> Vector:
         """An attribute of the events."""
         if attribute not in self._lanes:
-            self._lanes[attribute] = self.coding.lane(self, attribute)
+            self._lanes[attribute] = self.coding.vector(self, attribute)
         return self._lanes[attribute]
 
-    def given(self, attribute: str) -> Lane:
+    def raw_vector(self, attribute: str) -> Vector:
         """The same for comparisons with constants, where integers may be as they came."""
-        return self.coding.given(self, attribute)
+        return self.coding.raw_vector(self, attribute)
 
     def codes(self, key: Key) -> Numbers:
         """The codes of the events under a key."""
@@ -137,7 +137,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class Watermark:
     """How far the stream has come: no event is to come before this time; the next position.
 
     It is final where no event at all is to come.

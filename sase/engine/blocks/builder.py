@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, Condition
-from sase.engine.blocks.block import Block, Stretch, Tests
-from sase.engine.blocks.dictionary import PlanCoding
+from sase.engine.blocks.block import Block, EventRange, Tests
+from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.columns import Events, Loader
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import Interner, RowTest
+from sase.engine.expressions import Interner, RowFilter
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
 from sase.engine.kernels.sentinels import NOTHING
@@ -27,7 +27,7 @@ WATCHED = 1 << 62
 
 
 @dataclass
-class Position:
+class StreamPosition:
     """How much of the stream has been seen: events, distinct order keys, and numbers given out."""
 
     events: int = 0
@@ -35,7 +35,7 @@ class Position:
     numbers: int = 0
 
 
-class Front:
+class BlockBuilder:
     """Makes blocks of the events that some component admits.
 
     `components` are in the order of their bits. With `ranked` tests the events are ranked in their
@@ -48,7 +48,7 @@ class Front:
         self,
         components: Sequence[BoundComponent],
         positives: int,
-        coding: PlanCoding,
+        coding: PlanDictionary,
         ranked: Tests,
         *,
         dense: bool,
@@ -59,9 +59,11 @@ class Front:
         self._every = every
         self.coding, self.ranked = coding, ranked
         # Codes of its own, which are never used again: a rank may be asked for at any time.
-        self._rank_coding = PlanCoding(coding.types_known, Interner(), streaming=coding.streaming)
+        self._rank_coding = PlanDictionary(
+            coding.type_dictionary, Interner(), streaming=coding.streaming
+        )
         self._rank_key = self._rank_coding.key(ranked)
-        self.at = Position()
+        self.at = StreamPosition()
         self._counts = np.zeros(0, np.int64)
         self._states: tuple[tuple[str, ...], Numbers] | None = None
         self._usual = FEW
@@ -72,7 +74,7 @@ class Front:
         position, tie = at.events - first, at.ties
         for begin in range(first, count, size):
             end = min(begin + size, count)
-            block = self._block(Stretch(events, begin, end, position, tie))
+            block = self._block(EventRange(events, begin, end, position, tie))
             at.numbers += len(block.places)
             at.events = position + end
             yield block
@@ -80,30 +82,30 @@ class Front:
         if count:
             at.ties += count if events.tie is None else int(events.tie[-1]) + 1
 
-    def saved(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
         return {
             "at": asdict(self.at),
             "counts": self._counts,
-            "ranks": self._rank_coding.saved() if self.ranked else None,
+            "ranks": self._rank_coding.checkpoint() if self.ranked else None,
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from a state that was saved."""
-        self.at, self._counts = Position(**saved["at"]), saved["counts"]
+        self.at, self._counts = StreamPosition(**saved["at"]), saved["counts"]
         if self.ranked:
             self._rank_coding.restore(saved["ranks"])
 
-    def _block(self, stretch: Stretch) -> Block:
-        events, begin, end = stretch.events, stretch.begin, stretch.end
+    def _block(self, span: EventRange) -> Block:
+        events, begin, end = span.events, span.begin, span.end
         places, states, ts = self._admitted(events, begin, end)
-        block = self._of(stretch, places, states, ts)
+        block = self._of(span, places, states, ts)
         if self.ranked:
             if len(block) == end - begin:
                 block.ranks = self._ranks(block)
             else:
                 places, ts = np.arange(begin, end), events.ts[begin:end]
-                every = self._of(stretch, places, places, ts)
+                every = self._of(span, places, places, ts)
                 block.ranks = self._ranks(every)[block.places - begin]
             block.states[block.ranks == NOTHING] &= -1 << self.positives
         return block
@@ -123,12 +125,12 @@ class Front:
         self._usual = max(count, FEW)
         return out[PLACE, :count], out[STATE, :count], out[TIME, :count]
 
-    def _of(self, stretch: Stretch, places: Numbers, states: Numbers, ts: Numbers) -> Block:
-        positions = places + stretch.position if stretch.position else places
+    def _of(self, span: EventRange, places: Numbers, states: Numbers, ts: Numbers) -> Block:
+        positions = places + span.position if span.position else places
         first, count = self.at.numbers, len(places)
-        is_all = count == stretch.end - stretch.begin and stretch.position + stretch.begin == first
+        is_all = count == span.end - span.begin and span.position + span.begin == first
         numbers = np.arange(first, first + count) if self._dense and not is_all else positions
-        return Block(stretch, places, states, ts, positions, numbers, self.coding)
+        return Block(span, places, states, ts, positions, numbers, self.coding)
 
     def states_of(self, type_names: tuple[str, ...]) -> Numbers:
         """The components that admit each type, as bits, by code plus one."""
@@ -154,7 +156,7 @@ class Front:
 
 
 def loader_of(
-    plan: EnginePlan, coding: PlanCoding, on_bad_row: str, more: Sequence[str] = ()
+    plan: EnginePlan, coding: PlanDictionary, on_bad_row: str, more: Sequence[str] = ()
 ) -> Loader:
     """What loads the columns that a plan reads, and some more."""
     seq = () if plan.schema.seq is None else (plan.schema.seq,)
@@ -169,16 +171,16 @@ def loader_of(
 
 
 def classified(
-    events: Events, definitions: Sequence[tuple[str, Condition]], coding: PlanCoding
+    events: Events, definitions: Sequence[tuple[str, Condition]], coding: PlanDictionary
 ) -> tuple[np.typing.NDArray[np.int16], tuple[str, ...]]:
     """The types of events by conditions: the first that holds."""
     names = tuple(name for name, _ in definitions)
     types = np.full(len(events), -1, np.int16)
     places = np.arange(len(events))
-    stretch = Stretch(events, 0, len(events), 0, 0)
-    block = Block(stretch, places, places, events.ts, places, places, coding, _types=types)
+    span = EventRange(events, 0, len(events), 0, 0)
+    block = Block(span, places, places, events.ts, places, places, coding, _types=types)
     for code, (_, condition) in reversed(list(enumerate(definitions))):
-        test = RowTest(condition, {}, coding.texts)
-        lanes = {need: block.lane(need[1]) for need in test.columns}
+        test = RowFilter(condition, {}, coding.texts)
+        lanes = {need: block.vector(need[1]) for need in test.columns}
         types[test.truth(lanes, types)] = code
     return types, names

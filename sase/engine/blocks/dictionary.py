@@ -13,10 +13,10 @@ from sase.binding import Schema
 from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, Key, Tests
-from sase.engine.blocks.key_dictionary import KeyCodes, TextCodes
+from sase.engine.blocks.key_dictionary import KeyDictionary, TextDictionary
 from sase.engine.columns import Column
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.expressions import Interner, Lane, lane_of
+from sase.engine.expressions import Interner, Vector, vector_of
 from sase.engine.expressions.layout import UNSCALED
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.operations import INTEGER
@@ -26,7 +26,7 @@ from sase.engine.kernels.sentinels import NOTHING
 FEW = 64
 
 
-class KnownTypes:
+class TypeDictionary:
     """The types that a plan knows, and what each declares; all that it does not know are one."""
 
     def __init__(self, schema: Schema, mentioned: Iterator[str]) -> None:
@@ -89,29 +89,29 @@ class _Translated:
     codes: Numbers
 
 
-class PlanCoding:
+class PlanDictionary:
     """Codes that last for a run: of strings, and of the keys under each set of tests.
 
     Where the whole input has one dictionary for a column its own codes are keys. In a stream, where
     dictionaries come and go, strings are known by their text.
     """
 
-    def __init__(self, types: KnownTypes, texts: Interner, *, streaming: bool) -> None:
-        self.types_known, self.texts, self.streaming = types, texts, streaming
+    def __init__(self, types: TypeDictionary, texts: Interner, *, streaming: bool) -> None:
+        self.type_dictionary, self.texts, self.streaming = types, texts, streaming
         self._keys: dict[Tests, Key] = {}
-        self._key_codes: dict[Key, KeyCodes] = {}
-        self._key_texts: dict[str, TextCodes] = {}
+        self._key_codes: dict[Key, KeyDictionary] = {}
+        self._key_texts: dict[str, TextDictionary] = {}
         self._translated: dict[tuple[str, str], _Translated] = {}
 
     def types(self, block: Block) -> NDArray[np.int16]:
         """The types of the block's events as the plan counts them."""
-        events, known = block.events, self.types_known
+        events, known = block.events, self.type_dictionary
         given = events.types[block.rows]
         if known.keeps(events.type_names):
             return given.astype(np.int16, copy=False)
         return known.translation(events.type_names)[given]
 
-    def lane(self, block: Block, attribute: str) -> Lane:
+    def vector(self, block: Block, attribute: str) -> Vector:
         """An attribute of the block's events; NULL where the type does not declare it."""
         events = block.events
         if attribute in events.columns:
@@ -121,27 +121,27 @@ class PlanCoding:
         declared = self._declared(block, attribute)
         if declared is None:
             return lane
-        return Lane(
+        return Vector(
             lane.values, lane.tag, declared if lane.valid is None else lane.valid & declared
         )
 
-    def given(self, block: Block, attribute: str) -> Lane:
+    def raw_vector(self, block: Block, attribute: str) -> Vector:
         """The same for comparisons with constants: integers of the block may be as they came."""
         column = block.events.columns.get(attribute)
-        is_declared = self.types_known.declare(attribute) is None
+        is_declared = self.type_dictionary.declare(attribute) is None
         if column is None or column.type.kind is not Kind.INTEGER or not is_declared:
-            return block.lane(attribute)
+            return block.vector(attribute)
         valid = None if column.valid is None else column.valid[block.rows]
-        return Lane(column.values[block.rows], INTEGER, valid)
+        return Vector(column.values[block.rows], INTEGER, valid)
 
     def key(self, tests: Tests) -> Key:
         """The key of some tests."""
         if tests not in self._keys:
             key = self._keys[tests] = Key(tests)
-            self._key_codes[key] = KeyCodes(len(tests), streaming=self.streaming)
+            self._key_codes[key] = KeyDictionary(len(tests), streaming=self.streaming)
         return self._keys[tests]
 
-    def codes_of(self, key: Key) -> KeyCodes:
+    def codes_of(self, key: Key) -> KeyDictionary:
         """What gives the codes under a key."""
         return self._key_codes[key]
 
@@ -168,12 +168,12 @@ class PlanCoding:
         for texts in self._key_texts.values():
             texts.recycle(horizon)
 
-    def saved(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values; of the keys in the order in which they came up."""
         return {
-            "texts": self.texts.saved(),
-            "keys": [codes.saved() for codes in self._key_codes.values()],
-            "key_texts": {name: codes.saved() for name, codes in self._key_texts.items()},
+            "texts": self.texts.checkpoint(),
+            "keys": [codes.checkpoint() for codes in self._key_codes.values()],
+            "key_texts": {name: codes.checkpoint() for name, codes in self._key_texts.items()},
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -182,28 +182,28 @@ class PlanCoding:
         for codes, state in zip(self._key_codes.values(), saved["keys"], strict=True):
             codes.restore(state)
         for name, state in saved["key_texts"].items():
-            self._key_texts[name] = TextCodes()
+            self._key_texts[name] = TextDictionary()
             self._key_texts[name].restore(state)
 
     def _declared(self, block: Block, attribute: str) -> Mask | None:
-        by_type = self.types_known.declare(attribute)
+        by_type = self.type_dictionary.declare(attribute)
         return None if by_type is None else by_type[block.types]
 
     # ------------------------------------------------------------ attributes
 
-    def _taken(self, name: tuple[str, str], column: Column, places: slice | Numbers) -> Lane:
+    def _taken(self, name: tuple[str, str], column: Column, places: slice | Numbers) -> Vector:
         """The values of a column at some places."""
         if column.dictionary is None:
-            return lane_of(column.take(places), self.texts)
+            return vector_of(column.take(places), self.texts)
         known = self._translated.get(name)
         if known is None or known.dictionary is not column.dictionary:
             codes = self.texts.codes(column.dictionary.to_pylist())
             known = _Translated(column.dictionary, np.append(codes, NOTHING))
             self._translated[name] = known
         taken = column.take(places)
-        return Lane(known.codes[taken.values], INTEGER, taken.valid)
+        return Vector(known.codes[taken.values], INTEGER, taken.valid)
 
-    def _by_type(self, block: Block, attribute: str) -> Lane:
+    def _by_type(self, block: Block, attribute: str) -> Vector:
         """An attribute that the tables of several types have as columns of several kinds."""
         events, count = block.events, len(block)
         values, tags = np.zeros(count, np.int64), np.zeros(count, np.uint8)
@@ -216,11 +216,11 @@ class PlanCoding:
             lane = self._taken((type_name, attribute), column, block.places[rows])
             values[rows] = lane.values.view(np.int64)
             tags[rows] = lane.tag if lane.valid is None else np.where(lane.valid, lane.tag, 0)
-        return Lane(values, tags, tags != 0)
+        return Vector(values, tags, tags != 0)
 
     # ------------------------------------------------------------ keys
 
-    def _key(self, block: Block, test: EquivalenceTest) -> Lane:
+    def _key(self, block: Block, test: EquivalenceTest) -> Vector:
         """The values that a test is on."""
         if test.attributes:
             return self._joined(block, test)
@@ -228,9 +228,9 @@ class PlanCoding:
         column = block.events.columns.get(attribute)
         if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
             declared = self._declared(block, attribute)
-            return Lane(block.lane(attribute).values, INTEGER, declared)
+            return Vector(block.vector(attribute).values, INTEGER, declared)
         if column is None or column.dictionary is None:
-            return block.lane(attribute)
+            return block.vector(attribute)
         codes = column.values[block.rows].astype(np.int64)
         if self.streaming:
             codes = self._by_text(codes, column.dictionary, attribute, block)
@@ -238,22 +238,22 @@ class PlanCoding:
         declared = self._declared(block, attribute)
         if declared is not None:
             known = declared if known is None else known & declared
-        return Lane(codes, INTEGER, known)
+        return Vector(codes, INTEGER, known)
 
-    def _joined(self, block: Block, test: EquivalenceTest) -> Lane:
+    def _joined(self, block: Block, test: EquivalenceTest) -> Vector:
         """The attribute that a test reads of events, which goes by their type."""
         values, tags = np.zeros(len(block), np.int64), np.zeros(len(block), np.uint8)
         for type_name, attribute in test.by_type:
-            lane = block.lane(attribute)
-            mine = block.types == self.types_known.codes[type_name]
+            lane = block.vector(attribute)
+            mine = block.types == self.type_dictionary.codes[type_name]
             values[mine] = np.ascontiguousarray(lane.values).view(np.int64)[mine]
             tag = np.broadcast_to(lane.tag, len(block))
             tags[mine] = tag[mine] if lane.valid is None else np.where(lane.valid, tag, 0)[mine]
-        return Lane(values, tags, tags != 0)
+        return Vector(values, tags, tags != 0)
 
     def _by_text(self, codes: Numbers, dictionary: Any, attribute: str, block: Block) -> Numbers:
         """The codes of strings that last, for those of a dictionary."""
-        known = self._key_texts.setdefault(attribute, TextCodes())
+        known = self._key_texts.setdefault(attribute, TextDictionary())
         last, count = int(block.numbers[-1]) if len(block) else 0, len(dictionary)
         if count > FEW + 4 * len(codes):
             used, places = np.unique(codes, return_inverse=True)

@@ -20,7 +20,7 @@ from sase.engine.kernels.jit.signatures import frozen
 NO_TABLES = np.zeros((0, 0), np.int64)
 
 
-class Store:
+class EventBuffer:
     """Rows of numbers and of codes by name, attributes as cells with tags, and the types."""
 
     def __init__(self, capacity: int) -> None:
@@ -95,7 +95,7 @@ class Store:
         numbers = {"position": block.positions, "tie": block.ties, "ts": block.ts}
         if block.ranks is not None:
             numbers["rank"] = block.ranks
-        lanes = [block.lane(name) for name in self.attributes]
+        lanes = [block.vector(name) for name in self.attributes]
         tags = [
             np.broadcast_to(lane.tag, len(block)) if lane.valid is None
             else np.where(lane.valid, lane.tag, 0)
@@ -118,7 +118,7 @@ class Store:
         """Give up the events before a number."""
         self.first = max(self.first, min(horizon, self.next))
 
-    def saved(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """What is kept of the events that may still be needed."""
         places = self._places(self.first, self.next)
         return {

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sase.engine.blocks.key_values import classed, is_plain
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import Lane
+from sase.engine.expressions import Vector
 from sase.engine.kernels.expressions.operations import INTEGER
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
@@ -30,7 +30,7 @@ WIDEST = 1 << FEWEST_BITS
 BITS = 1
 
 
-class KeyCodes:
+class KeyDictionary:
     """The codes of one key, which is one value or several.
 
     A value is a row of numbers as long as all are of one kind; from the first of another kind on
@@ -47,7 +47,7 @@ class KeyCodes:
         self.size = 1  # all codes are less
         self._most = 0  # codes of a table in use: where there are more some are given up
 
-    def of(self, lanes: Sequence[Lane], numbers: Numbers) -> Numbers:
+    def of(self, lanes: Sequence[Vector], numbers: Numbers) -> Numbers:
         """The codes of keys, given as their values; `NOTHING` where one of these is NULL."""
         masks = [lane.valid for lane in lanes if lane.valid is not None]
         known = reduce(np.logical_and, masks) if masks else None
@@ -133,7 +133,7 @@ class KeyCodes:
         else:
             self._table, self.size = self._rebuild(table, room, horizon), room
 
-    def saved(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
         return {
             "tags": self._tags,
@@ -149,7 +149,7 @@ class KeyCodes:
         self.size, self._most = saved["size"], saved["most"]
         self._table = None if saved["table"] is None else KeyTable(**saved["table"])
 
-    def _rows(self, place: int, lane: Lane, numbers: Numbers) -> list[Numbers]:
+    def _rows(self, place: int, lane: Vector, numbers: Numbers) -> list[Numbers]:
         """The values of a lane as rows of numbers, as those before them were given."""
         if self._digits is None and self._table is None and is_plain(lane):
             assert isinstance(lane.tag, int)
@@ -170,7 +170,7 @@ class KeyCodes:
             return
         row = place + self._tags[:place].count(None)
         keys = self._table.keys
-        rows = [*keys[:row], *classed(Lane(keys[row], tag)), *keys[row + 1 :]]
+        rows = [*keys[:row], *classed(Vector(keys[row], tag)), *keys[row + 1 :]]
         old = self._table._replace(keys=np.stack(rows))
         self._table = self._rebuild(old, len(old.used), 0)
 
@@ -244,7 +244,7 @@ def _empty(room: int, rows: int) -> KeyTable:
     )
 
 
-class TextCodes:
+class TextDictionary:
     """Codes of strings, where they come with ever new dictionaries; also used again."""
 
     def __init__(self) -> None:
@@ -286,7 +286,7 @@ class TextCodes:
                 self._free.append(code)
         self._most = max(ROOM, 2 * len(self._codes))
 
-    def saved(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
         return {
             "texts": list(self._codes),

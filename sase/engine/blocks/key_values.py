@@ -7,16 +7,16 @@ from fractions import Fraction
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import Lane
+from sase.engine.expressions import Vector
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 
 
-def is_plain(lane: Lane) -> bool:
+def is_plain(lane: Vector) -> bool:
     """Whether values are equal where their numbers are, among those of the same tag."""
     return isinstance(lane.tag, int) and lane.tag != FLOAT
 
 
-def classed(lane: Lane) -> list[Numbers]:
+def classed(lane: Vector) -> list[Numbers]:
     """The class of each value and its number, whatever kinds there are.
 
     An integral float is the integer that it equals, and a decimal the float.

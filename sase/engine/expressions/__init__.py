@@ -10,22 +10,22 @@ from sase.engine.expressions.lowering import (
     lower_value,
     make_stack,
 )
-from sase.engine.expressions.row_filter import Reads, RowTest
+from sase.engine.expressions.row_filter import FilterColumns, RowFilter
 from sase.engine.expressions.strings import Interner
-from sase.engine.expressions.vectors import Lane, columns_of, lane_of
+from sase.engine.expressions.vectors import Vector, columns_of, vector_of
 
 __all__ = [
     "Interner",
-    "Lane",
+    "Vector",
     "Layout",
     "Lowered",
     "LoweringError",
     "Need",
-    "Reads",
-    "RowTest",
+    "FilterColumns",
+    "RowFilter",
     "columns_needed",
     "columns_of",
-    "lane_of",
+    "vector_of",
     "lower",
     "lower_counted",
     "lower_several",

@@ -15,25 +15,25 @@ from sase.engine.expressions.layout import Layout, Need, columns_needed
 from sase.engine.expressions.lowering import Lowered, lower, make_stack
 from sase.engine.expressions.strings import Interner
 from sase.engine.expressions.vectorized import fast_truth, is_fast
-from sase.engine.expressions.vectors import Lane, columns_of
+from sase.engine.expressions.vectors import Vector, columns_of
 from sase.engine.kernels.expressions.program import Stack, evaluate_rows
 
 
 @dataclass(frozen=True)
-class Reads:
+class FilterColumns:
     """The attributes that a condition on one event reads, and whether NumPy can decide it."""
 
     columns: tuple[Need, ...]
     is_fast: bool
 
     @classmethod
-    def of(cls, condition: Condition) -> Reads:
+    def of(cls, condition: Condition) -> FilterColumns:
         """What there is to know of a condition."""
         columns = columns_needed([condition])
         return cls(columns, is_fast(condition) and bool(columns))
 
 
-class RowTest:
+class RowFilter:
     """A condition on one event: by NumPy where that is possible, by its program otherwise.
 
     The notes of the stack are of all blocks; the row in them counts within its own block.
@@ -47,9 +47,9 @@ class RowTest:
         strangers: frozenset[Need] = frozenset(),
         stranger: int = 0,
         *,
-        reads: Reads | None = None,
+        reads: FilterColumns | None = None,
     ) -> None:
-        reads = reads or Reads.of(condition)
+        reads = reads or FilterColumns.of(condition)
         self.condition, self.interner, self.columns = condition, interner, reads.columns
         self._types = type_codes, strangers, stranger
         self.is_fast = reads.is_fast and not strangers
@@ -73,13 +73,13 @@ class RowTest:
         """What may leave int64: nothing that NumPy evaluates."""
         return {} if self.is_fast else dict(self.lowered.arithmetic)
 
-    def truth(self, lanes: Mapping[Need, Lane], types: NDArray[np.int16]) -> Mask:
+    def truth(self, lanes: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
         """The truth for every row of a block."""
         if self.is_fast and all(isinstance(lanes[need].tag, int) for need in self.columns):
             return fast_truth(self.condition, lanes, self.interner)
         return self.by_program(lanes, types)
 
-    def by_program(self, lanes: Mapping[Need, Lane], types: NDArray[np.int16]) -> Mask:
+    def by_program(self, lanes: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
         """The truth for every row of a block, by the program."""
         program = self.lowered.program  # which may ask for tables
         read = [lanes[need] for need in self.columns]

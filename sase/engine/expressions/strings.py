@@ -61,7 +61,7 @@ class Interner:
         """The codes of strings; `NO_CODE` for None."""
         return np.array([NO_CODE if t is None else self.code(t) for t in texts], np.int64)
 
-    def saved(self) -> list[str]:
+    def checkpoint(self) -> list[str]:
         """The strings by code."""
         return list(self.texts)
 

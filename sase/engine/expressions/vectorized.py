@@ -37,7 +37,7 @@ from sase.engine.columns.arrays import Mask
 from sase.engine.expressions.constants import NANOSECOND
 from sase.engine.expressions.layout import Need
 from sase.engine.expressions.strings import RANK, Interner, Table
-from sase.engine.expressions.vectors import Lane
+from sase.engine.expressions.vectors import Vector
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.lang.ast import TURNED
 
@@ -88,7 +88,7 @@ def _is_known(value: Expression) -> bool:
     return isinstance(value, Constant) and value.value is not None
 
 
-def fast_truth(condition: Condition, lanes: Mapping[Need, Lane], interner: Interner) -> Mask:
+def fast_truth(condition: Condition, lanes: Mapping[Need, Vector], interner: Interner) -> Mask:
     """The truth of a condition on one event, for every row."""
     return _Fast(lanes, interner).truth(condition)
 
@@ -96,7 +96,7 @@ def fast_truth(condition: Condition, lanes: Mapping[Need, Lane], interner: Inter
 class _Fast:
     """The lanes and strings of a block."""
 
-    def __init__(self, lanes: Mapping[Need, Lane], interner: Interner) -> None:
+    def __init__(self, lanes: Mapping[Need, Vector], interner: Interner) -> None:
         self.lanes, self.interner = lanes, interner
 
     def truth(self, condition: Condition) -> Mask:
@@ -147,7 +147,7 @@ class _Fast:
                 return lane.valid.copy() if negated else ~lane.valid
         raise AssertionError(condition)
 
-    def lane(self, reference: Reference) -> Lane:
+    def lane(self, reference: Reference) -> Vector:
         return self.lanes[reference.component, reference.attribute]
 
     def table(self, table: Table) -> Anything:
@@ -166,7 +166,7 @@ class _Fast:
         assert isinstance(given, Constant)
         return self.of_lane(self.lane(reference), sign, given)
 
-    def of_lane(self, lane: Lane, sign: str, given: Constant) -> Mask:
+    def of_lane(self, lane: Vector, sign: str, given: Constant) -> Mask:
         """The same of values that need not be those of an attribute."""
         if isinstance(given.value, str):
             code = self.interner.code(given.value)

@@ -22,7 +22,7 @@ SECONDS_OF_A_DAY = 86400
 
 
 @dataclass(frozen=True, eq=False)
-class Lane:
+class Vector:
     """One attribute: int64 or float64 without NaN, where valid, and what the numbers are.
 
     An attribute that types declare differently has a tag for each event.
@@ -33,7 +33,7 @@ class Lane:
     valid: Mask | None = None
 
 
-def lane_of(column: Column, interner: Interner) -> Lane:
+def vector_of(column: Column, interner: Interner) -> Vector:
     """A column of the input: strings get the codes of the plan, days become seconds."""
     values = column.values
     if column.dictionary is not None:
@@ -42,11 +42,11 @@ def lane_of(column: Column, interner: Interner) -> Lane:
         values = codes[values]
     elif column.type.kind is Kind.TIMESTAMP and column.type.resolution == "d":
         values = values * SECONDS_OF_A_DAY
-    return Lane(values, tag_of(column.type), column.valid)
+    return Vector(values, tag_of(column.type), column.valid)
 
 
 def columns_of(
-    lanes: Sequence[Lane], types: NDArray[np.int16], tables: NDArray[np.int64]
+    lanes: Sequence[Vector], types: NDArray[np.int16], tables: NDArray[np.int64]
 ) -> Columns:
     """What programs read, a column for each lane; a single lane is not copied."""
     tags = np.empty((len(lanes), len(types)), np.uint8)
@@ -61,7 +61,7 @@ def columns_of(
     return Columns(frozen(cells), frozen(tags), frozen(types), frozen(tables))
 
 
-def bits_of(lane: Lane) -> NDArray[np.int64]:
+def bits_of(lane: Vector) -> NDArray[np.int64]:
     """The values as kernels have them: integers, and floats by their bits."""
     if lane.values.dtype == np.float64:
         return lane.values.view(np.int64)

@@ -15,7 +15,7 @@ Edge: TypeAlias = Callable[[NDArray[np.int64], int, NDArray[np.int64], int], NDA
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CandidateEvents:
     """Events in stream order; the place of an event is its index here.
 
     `positions` are those in the stream; events of equal `ties` are simultaneous; `measures` are

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Frames, Links, Stream, mark, reach
 from sase.engine.match_graph.binding import Binding
-from sase.engine.match_graph.candidates import Candidates
+from sase.engine.match_graph.candidates import CandidateEvents
 from sase.engine.match_graph.links import linked
 from sase.engine.match_graph.slots import Slots
 
@@ -28,7 +28,9 @@ class Graph:
     path crosses: windows and what is strictly earlier begin within the partition.
     """
 
-    def __init__(self, slots: Slots, partitions: Sequence[Candidates], span: int | None) -> None:
+    def __init__(
+        self, slots: Slots, partitions: Sequence[CandidateEvents], span: int | None
+    ) -> None:
         self.slots, self.partitions = slots, tuple(partitions)
         self.offsets = [0, *accumulate(map(len, partitions))]
         self.positions = _joined([each.positions for each in partitions])
@@ -41,7 +43,7 @@ class Graph:
             frozen(_joined(lowest)),
         )
 
-    def _offset(self) -> Iterator[tuple[Candidates, int]]:
+    def _offset(self) -> Iterator[tuple[CandidateEvents, int]]:
         """Each partition and its first place."""
         return zip(self.partitions, self.offsets, strict=False)
 

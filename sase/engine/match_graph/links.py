@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Links, Stream
-from sase.engine.match_graph.candidates import Candidates, Edge
+from sase.engine.match_graph.candidates import CandidateEvents, Edge
 from sase.engine.match_graph.slots import Slots
 from sase.errors import BudgetError
 
@@ -21,7 +21,7 @@ NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32
 
 
 def linked(
-    slots: Slots, stream: Stream, partitions: Sequence[Candidates], offsets: Sequence[int]
+    slots: Slots, stream: Stream, partitions: Sequence[CandidateEvents], offsets: Sequence[int]
 ) -> Links:
     """The arcs of the graph, or none where neighbours are not tested.
 
@@ -40,7 +40,7 @@ def linked(
     return Links(frozen(np.stack(bounds)), frozen(np.concatenate(places)))
 
 
-def _edge_of_all(partitions: Sequence[Candidates], offsets: NDArray[np.int64]) -> Edge:
+def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int64]) -> Edge:
     """The tests of the partitions as one: pairs come partition by partition."""
 
     def holds(

@@ -13,7 +13,7 @@ import numpy as np
 
 from sase.engine.match_graph.aggregates import Function, Number, Values, aggregated, listed, plain
 from sase.engine.match_graph.binding import Accepts, Binding
-from sase.engine.match_graph.candidates import Candidates
+from sase.engine.match_graph.candidates import CandidateEvents
 from sase.engine.match_graph.ends import EndCount, EndLists
 from sase.engine.match_graph.estimate import Estimate, estimated, exactly
 from sase.engine.match_graph.graph import Graph
@@ -21,7 +21,7 @@ from sase.engine.match_graph.levels import Levels
 from sase.engine.match_graph.sampling import drawn
 from sase.engine.match_graph.slots import Slots
 from sase.engine.match_graph.totals import totals
-from sase.engine.match_graph.walk import Walk
+from sase.engine.match_graph.walk import GraphWalk
 from sase.errors import BudgetError, SaseError
 
 # Matches that are looked at one by one before that is refused, and refused samples for each wanted.
@@ -44,7 +44,7 @@ class MatchSet:
 
     @classmethod
     def over(
-        cls, levels: Levels, partitions: Sequence[Candidates], span: int | None = None
+        cls, levels: Levels, partitions: Sequence[CandidateEvents], span: int | None = None
     ) -> MatchSet:
         """The matches of these components whose first and last event are at most `span` apart."""
         return cls(Graph(Slots(levels), partitions, span))
@@ -109,7 +109,7 @@ class MatchSet:
     # ------------------------------------------------------------ matches
 
     def __iter__(self) -> Iterator[Binding]:
-        """The matches in the defined order, made as they are asked for; delays: see `Walk`."""
+        """The matches in the defined order, made as they are asked for; delays: see `GraphWalk`."""
         return filter(self._is_accepted, self._walk()) if self.accepts else self._walk()
 
     def ending_from(self, position: int) -> Iterator[Binding]:
@@ -142,7 +142,7 @@ class MatchSet:
 
     def _walk(self, position: int = 0) -> Iterator[Binding]:
         """All matches before the test that end from a position on, in order."""
-        walk = Walk(self.graph)
+        walk = GraphWalk(self.graph)
         for end in self._ends():
             if self.graph.positions[end] >= position:
                 yield from walk.ending(end)

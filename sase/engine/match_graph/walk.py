@@ -26,7 +26,7 @@ from sase.engine.match_graph.graph import Graph
 _Step = tuple[int, int]
 
 
-class Walk:
+class GraphWalk:
     """The matches by final event."""
 
     def __init__(self, graph: Graph) -> None:

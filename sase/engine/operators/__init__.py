@@ -23,7 +23,7 @@ from sase.planning.nodes import (
 )
 
 
-def opened(root: Operator, context: Context) -> list[OperatorState]:
+def open_operators(root: Operator, context: Context) -> list[OperatorState]:
     """The running operators of a plan, from the bottom up."""
     states: list[OperatorState] = []
     nodes = list(reversed(chain(root)))

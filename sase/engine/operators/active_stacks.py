@@ -52,7 +52,7 @@ from sase.engine.kernels.scan.stacks import (
 )
 from sase.engine.kernels.scan.straight import Batch, Moment, arrive, arrive_between
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
+from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
 
 
@@ -60,7 +60,7 @@ class ActiveStacks:
     """The stacks, the walk through them, and the last events of the negative components pushed."""
 
     def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
-        self.tests, self._key, self._context = tests, context.coding.key(tests), context
+        self.tests, self._key, self._context = tests, context.dictionary.key(tests), context
         levels, room = context.levels, context.options.stack
         self.stacks = Stacks(
             np.zeros((levels, room, FIELDS), np.int64),
@@ -84,7 +84,7 @@ class ActiveStacks:
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events of a block onto the stacks."""
         arrivals = block.arrivals(states, block.codes(self._key), measures)
-        self._widen(self._context.coding.size(self._key))
+        self._widen(self._context.dictionary.size(self._key))
         if len(arrivals.rows) > self._left:
             self._make_room(len(arrivals.rows))
         self._left -= len(arrivals.rows)
@@ -98,7 +98,7 @@ class ActiveStacks:
             alive = self.stacks.ends[COUNT] - self.stacks.ends[TAIL]
             np.maximum(self._most_alive, alive, out=self._most_alive)
 
-    def arrive(
+    def push_batch(
         self, batch: Batch, keys: int, after: Moment, span: int, room: Numbers, out: Sequences
     ) -> Swept:
         """Push the events of a batch, with keys below a number, and write what they complete.
@@ -116,7 +116,7 @@ class ActiveStacks:
                 return found
             self._make_room(found.lacks)
 
-    def sweep(
+    def push_columns(
         self, reading: Reading, keys: int, sought: Span, counting: Counting | None, room: Numbers,
         out: Sequences,
     ) -> Swept:  # fmt: skip
@@ -263,7 +263,7 @@ class ActiveStacks:
             "ended": ended.tolist(),
         }
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """All arrays."""
         absences = {} if self._absences is None else {
             "tie": self._absences.tie, "measure": self._absences.measure
@@ -276,7 +276,7 @@ class ActiveStacks:
             "blocks": [list(block) for block in self._blocks],
         }
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         self.stacks, self._walk = Stacks(**saved["stacks"]), Walk(**saved["walk"])
         if self._absences is not None:

@@ -47,8 +47,10 @@ class Bindings:
         """Several as one."""
         if len(parts) == 1:
             return parts[0]
-        if parts and all(isinstance(part, Listed) for part in parts):
-            return Listed.united([part for part in parts if isinstance(part, Listed)])
+        if parts and all(isinstance(part, ColumnarBindings) for part in parts):
+            return ColumnarBindings.united(
+                [part for part in parts if isinstance(part, ColumnarBindings)]
+            )
         parts = [cls.none(levels), *parts]
         before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
         return cls(
@@ -99,7 +101,7 @@ class Bindings:
         ends = np.cumsum(lengths.sum(axis=0))
         return Bindings(ranges(self.events, self.ends, places), ends, lengths)
 
-    def saved(self) -> dict[str, Numbers]:
+    def checkpoint(self) -> dict[str, Numbers]:
         """The arrays."""
         return {"events": self.events, "ends": self.ends, "lengths": self.lengths}
 
@@ -126,7 +128,7 @@ class Bindings:
         return self.events[np.where(known, begins, self.begins)], known
 
 
-class Listed(Bindings):
+class ColumnarBindings(Bindings):
     """The same component by component, each of which binds at least one event in every match.
 
     `stops` is where those of each match end, by level; None where each match has one. This is how
@@ -137,7 +139,7 @@ class Listed(Bindings):
         self.levels, self.stops = tuple(levels), tuple(stops)
 
     @classmethod
-    def united(cls, parts: Sequence[Listed]) -> Listed:
+    def united(cls, parts: Sequence[ColumnarBindings]) -> ColumnarBindings:
         """Several as one."""
         levels, found = list[Numbers](), list[Numbers | None]()
         for level in range(len(parts[0].levels)):
@@ -196,17 +198,17 @@ class Listed(Bindings):
         bound, stops = self.levels[-1], self.stops[-1]
         return bound if stops is None else bound[stops - 1]
 
-    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Listed:
+    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> ColumnarBindings:
         levels, found = list[Numbers](), list[Numbers | None]()
         for bound, stops in zip(self.levels, self.stops, strict=True):
             levels.append(bound[places] if stops is None else ranges(bound, stops, places))
             sizes = None if stops is None else (stops - begins_of(stops))[places]
             found.append(None if sizes is None else np.cumsum(sizes))
-        return Listed(levels, found)
+        return ColumnarBindings(levels, found)
 
-    def mapped(self, change: Callable[[Numbers], Numbers]) -> Listed:
+    def mapped(self, change: Callable[[Numbers], Numbers]) -> ColumnarBindings:
         """The same with other numbers for the events."""
-        return Listed([change(level) for level in self.levels], self.stops)
+        return ColumnarBindings([change(level) for level in self.levels], self.stops)
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
         """The events that a component binds in all matches, and where those of each end."""

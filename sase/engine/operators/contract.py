@@ -22,9 +22,9 @@ from sase.binding.bound import (
     WindowKind,
 )
 from sase.binding.text import condition_text
-from sase.engine.blocks.block import Block, Clock
-from sase.engine.blocks.dictionary import PlanCoding
-from sase.engine.blocks.event_buffer import Store
+from sase.engine.blocks.block import Block, Watermark
+from sase.engine.blocks.dictionary import PlanDictionary
+from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.expressions import Layout, Need, columns_needed
 from sase.engine.kernels.expressions.program import Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
@@ -35,7 +35,7 @@ from sase.planning.nodes import NegativeComponent
 # number of events there are `Bindings` in their place.
 Sequences: TypeAlias = NDArray[np.int64]
 Counters: TypeAlias = dict[str, Any]
-Saved: TypeAlias = dict[str, Any]
+Checkpoint: TypeAlias = dict[str, Any]
 Made = TypeVar("Made")
 
 
@@ -50,7 +50,7 @@ class OperatorState(Protocol):
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
         """The sequences that go on, of those from below and of its own, in the order of results."""
 
-    def advance(self, clock: Clock, below: Iterator[Any]) -> Iterator[Any]:
+    def advance(self, clock: Watermark, below: Iterator[Any]) -> Iterator[Any]:
         """The sequences that are known now that no earlier event can come; old state goes."""
 
     def horizon(self) -> int | None:
@@ -59,23 +59,23 @@ class OperatorState(Protocol):
     def counters(self) -> Counters:
         """What went in, what came out, and what is remembered: see docs/explain-counters.md."""
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The state as arrays and plain values."""
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
 
 
 @runtime_checkable
-class Waiting(Protocol):
+class HasTimers(Protocol):
     """An operator in which sequences wait for time to pass."""
 
-    def due(self) -> int | None:
+    def next_timer(self) -> int | None:
         """The time at which the first of them go on; None if none wait."""
 
 
 @dataclass
-class Overflows:
+class OverflowCounts:
     """Where arithmetic left int64: how often, and an event with which it did."""
 
     arithmetic: dict[int, Operation]
@@ -91,14 +91,14 @@ class Overflows:
             seen[0] += int(notes[0])
             notes[:3] = 0
 
-    def add(self, other: Overflows, positions: Sequences | None) -> None:
+    def add(self, other: OverflowCounts, positions: Sequences | None) -> None:
         """Count what another one counted, whose events have these positions if not their own."""
         for operation, (count, place) in other.counts.items():
             place = place if positions is None else int(positions[place])
             seen = self.counts.setdefault(operation, [0, place])
             seen[:] = [seen[0] + count, min(seen[1], place)]
 
-    def saved(self) -> list[list[int]]:
+    def checkpoint(self) -> list[list[int]]:
         """What was counted: the number of an operation, how often, and where first."""
         numbers = {operation: number for number, operation in self.arithmetic.items()}
         return [[numbers[operation], *counted] for operation, counted in self.counts.items()]
@@ -120,24 +120,24 @@ class Context:
     options: Options
     components: tuple[BoundComponent, ...]
     negatives: tuple[BoundComponent, ...]
-    coding: PlanCoding
-    store: Store
-    overflows: list[Overflows] = field(default_factory=list)
+    dictionary: PlanDictionary
+    buffer: EventBuffer
+    overflows: list[OverflowCounts] = field(default_factory=list)
     # What was made once for the plan, whenever it is opened.
-    made: dict[Hashable, Any] = field(default_factory=dict)
+    cache: dict[Hashable, Any] = field(default_factory=dict)
 
-    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+    def cached(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What is made of a part of the plan, which is the same each time that it is opened.
 
         What gives texts codes is of one run, and made anew.
         """
-        if key in self.made:
-            found: Made = self.made[key]
+        if key in self.cache:
+            found: Made = self.cache[key]
             return found
-        before = self.coding.texts.size
+        before = self.dictionary.texts.size
         found = make()
-        if self.coding.texts.size == before:
-            self.made[key] = found
+        if self.dictionary.texts.size == before:
+            self.cache[key] = found
         return found
 
     @property
@@ -164,9 +164,9 @@ class Context:
         """A component by its index in the pattern."""
         return next(c for c in (*self.components, *self.negatives) if c.index == index)
 
-    def watch(self, arithmetic: dict[int, Operation], stack: Stack) -> Overflows:
+    def watch(self, arithmetic: dict[int, Operation], stack: Stack) -> OverflowCounts:
         """Report where this arithmetic leaves int64, if it can."""
-        overflows = Overflows(arithmetic, stack)
+        overflows = OverflowCounts(arithmetic, stack)
         if arithmetic:
             self.overflows.append(overflows)
         return overflows
@@ -191,23 +191,23 @@ class Context:
         name = "ts"
         if window is not None and window.kind is not WindowKind.TIME:
             name = "rank" if window.kind is WindowKind.PARTITION_EVENTS else "position"
-        self.store.keep(name)
+        self.buffer.keep(name)
         return name
 
     def keep_test(self, test: EquivalenceTest) -> int:
         """Keep the codes of a test."""
-        return self.store.keep_codes(self.coding.key((test,)))
+        return self.buffer.keep_codes(self.dictionary.key((test,)))
 
     def layout(self, conditions: Iterable[Any]) -> Layout:
         """Where programs over sequences find the attributes that they read, which are kept."""
         needed = columns_needed(conditions)
-        places = {need: self.store.keep_attribute(need[1]) for need in needed}
+        places = {need: self.buffer.keep_attribute(need[1]) for need in needed}
         positions = {component: self.level_of(component) for component, _ in needed}
-        known = self.coding.types_known
+        known = self.dictionary.type_dictionary
         return Layout(
             places,
             known.codes,
-            self.coding.texts,
+            self.dictionary.texts,
             positions,
             self.strangers(needed),
             known.stranger,
@@ -216,7 +216,7 @@ class Context:
 
     def strangers(self, needed: Iterable[Need]) -> frozenset[Need]:
         """The attributes that an event of a type that is not known may have to do without."""
-        lacks = self.coding.types_known.strangers_lack
+        lacks = self.dictionary.type_dictionary.strangers_lack
         return frozenset(n for n in needed if self.component(n[0]).types is None and lacks(n[1]))
 
     def values(
@@ -247,8 +247,8 @@ class Context:
                 yield from self.values(test, [component])
 
     def _declares(self, type_name: str, attribute: str) -> bool:
-        declared = self.coding.types_known.declare(attribute)
-        return declared is None or bool(declared[self.coding.types_known.codes[type_name]])
+        declared = self.dictionary.type_dictionary.declare(attribute)
+        return declared is None or bool(declared[self.dictionary.type_dictionary.codes[type_name]])
 
 
 # ---------------------------------------------------------------- windows
@@ -266,7 +266,7 @@ def size_of(window: BoundWindow) -> int:
     return min(window.size or 1, 2**63 - 1)
 
 
-def bound_of(clock: Clock, window: BoundWindow | None) -> int:
+def bound_of(clock: Watermark, window: BoundWindow | None) -> int:
     """The least measure that the first event of a coming sequence can have."""
     if window is None or window.kind is WindowKind.PARTITION_EVENTS:
         return EARLIEST
@@ -284,7 +284,7 @@ def measures_of(block: Block, window: BoundWindow | None) -> NDArray[np.int64]:
     return block.ranks
 
 
-def handed_over(room: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def detach(room: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first numbers of each row, to which nothing is written any more, and room to go on."""
     found = room[..., :count]
     if 2 * count < room.shape[-1]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sase.binding.bound import Condition, Conjunct, ConjunctClass, When
-from sase.engine.blocks.block import Block, Clock
+from sase.engine.blocks.block import Block, Watermark
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.kleene.match_buffer import Written
@@ -16,8 +16,8 @@ from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.kleene.runs import FULL, Incoming
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.contract import Context, Counters, Saved, handed_over, measures_of
-from sase.engine.operators.scan_filter import SimpleConditions
+from sase.engine.operators.contract import Checkpoint, Context, Counters, detach, measures_of
+from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.series_program import SeriesProgram, pattern_of
 from sase.planning.nodes import RunEvaluation
 
@@ -25,7 +25,7 @@ from sase.planning.nodes import RunEvaluation
 EVENTS_A_MATCH = 16
 
 
-class Evaluation:
+class RunEvaluationBase:
     """The conditions of a run evaluation, and the room for its results."""
 
     # The kernel that takes in events, if that is one: by far the largest.
@@ -39,7 +39,7 @@ class Evaluation:
         # One event alone agrees with itself, NULL or not.
         is_alone = context.is_alone and context.components[0].is_single
         self._rest = [] if is_alone else list(node.tested)
-        self._key = context.coding.key(() if is_alone else node.partitions)
+        self._key = context.dictionary.key(() if is_alone else node.partitions)
         self._pattern = pattern_of(context)
         terms = list(_terms(node))
         moments = MOMENTS * context.levels
@@ -48,7 +48,7 @@ class Evaluation:
         self._binds = bool(terms or self._rest)
         self._written = self._room(context.options.chunk)
         self._seen = self._built = 0
-        self._clock = Clock(EARLIEST, 0)
+        self._clock = Watermark(EARLIEST, 0)
 
     def _room(self, chunk: int) -> Written:
         """Room for results that are written match by match."""
@@ -79,7 +79,7 @@ class Evaluation:
         self._built += matches
         written.sizes[:] = 0, 0, self._built
         if matches:
-            found, room = handed_over(written.events, events)
+            found, room = detach(written.events, events)
             self._written = written._replace(events=room)
             yield Bindings(
                 found, written.ends[:matches].copy(), written.lengths[:, :matches].copy()
@@ -98,21 +98,21 @@ class Evaluation:
             events=np.empty(2 * len(self._written.events), np.int64)
         )
 
-    def advance(self, clock: Clock, below: Iterator[Bindings]) -> Iterator[Bindings]:
+    def advance(self, clock: Watermark, below: Iterator[Bindings]) -> Iterator[Bindings]:
         """Time completes no match."""
         self._clock = clock
         return iter(())
 
-    def _known(self) -> Saved:
+    def _known(self) -> Checkpoint:
         """The counts, and how far time has come."""
         clock = [self._clock.ts, self._clock.position]
         return {"seen": self._seen, "built": self._built, "clock": clock}
 
-    def _know(self, saved: Saved) -> None:
+    def _know(self, saved: Checkpoint) -> None:
         """Go on from them."""
         self._seen = saved["seen"]
         self._built = self._written.sizes[2] = saved["built"]
-        self._clock = Clock(*saved["clock"])
+        self._clock = Watermark(*saved["clock"])
 
     def _counted(self, bytes_held: int) -> Counters:
         """What is counted for ANALYZE only."""
@@ -121,7 +121,7 @@ class Evaluation:
         return {
             "rejected_events": {**self._always.rejected, **self._first.rejected},
             "most_bytes": bytes_held + self._written.events.nbytes,
-            "most_stored_bytes": self._context.store.size,
+            "most_stored_bytes": self._context.buffer.size,
         }
 
 
@@ -133,7 +133,7 @@ def beginnings(context: Context) -> Iterator[int]:
             return
 
 
-def _simple(node: RunEvaluation, context: Context) -> tuple[SimpleConditions, SimpleConditions]:
+def _simple(node: RunEvaluation, context: Context) -> tuple[ScanFilter, ScanFilter]:
     """The conditions on one event: on each of a component, and on its first alone."""
     always: list[tuple[int, Condition]] = []
     first: list[tuple[int, Condition]] = []
@@ -144,7 +144,7 @@ def _simple(node: RunEvaluation, context: Context) -> tuple[SimpleConditions, Si
     for test in node.equivalences:
         if test.value is not None:
             always += context.values(test, node.components)
-    return SimpleConditions(context, always), SimpleConditions(context, first)
+    return ScanFilter(context, always), ScanFilter(context, first)
 
 
 def _terms(node: RunEvaluation) -> Iterator[Term]:

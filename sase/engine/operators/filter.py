@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.blocks.block import Block, Clock
-from sase.engine.operators.contract import Counters, Saved, Sequences
+from sase.engine.blocks.block import Block, Watermark
+from sase.engine.operators.contract import Checkpoint, Counters, Sequences
 
 
-class Filter:
+class SequenceFilter:
     """Counts what goes in and comes out; `passes` says of each sequence whether it does."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Filter:
         """The sequences that pass."""
         return self._passing(below)
 
-    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
+    def advance(self, clock: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """The sequences that pass."""
         return self._passing(below)
 
@@ -49,10 +49,10 @@ class Filter:
         """What is counted for ANALYZE only."""
         return {}
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The counts."""
         return {"seen": self._seen, "passed": self._passed}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from them."""
         self._seen, self._passed = saved["seen"], saved["passed"]

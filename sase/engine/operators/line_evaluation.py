@@ -16,8 +16,8 @@ from sase.engine.kernels.kleene.lines import Gate, advance_lines, expire_lines
 from sase.engine.kernels.kleene.match_buffer import Written
 from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, FULL, NEXT_MATCH, USED, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.operators.bindings import Bindings, Listed, begins_of
-from sase.engine.operators.contract import Context, Counters, Saved, bound_of, handed_over
+from sase.engine.operators.bindings import Bindings, ColumnarBindings, begins_of
+from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.planning.nodes import RunEvaluation
 
@@ -75,7 +75,7 @@ class LineEvaluationState(RunEvaluationState):
         self._gate, form = NO_GATE, self._form
         if form.gate != NOTHING and self._rules.strategy == NEXT_MATCH:
             accepted, attribute = self._program.code.asked(form.gate)
-            lane = block.lane(attribute)
+            lane = block.vector(attribute)
             if lane.valid is None and isinstance(lane.tag, int) and lane.tag in (INTEGER, FLOAT):
                 values = np.ascontiguousarray(lane.values).view(np.int64)
                 self._gate = Gate(accepted, lane.tag, frozen(values))
@@ -110,14 +110,14 @@ class LineEvaluationState(RunEvaluationState):
         output.sizes[:] = 0
         if not matches:
             return
-        found, room = handed_over(output.events, events)
+        found, room = detach(output.events, events)
         self._output = output._replace(events=room)
         ends, series = output.ends[:matches].copy(), self._series
         if self._is_shown:
             every = range(levels)
             singles = output.singles[:, :matches]
             bound = [found if level == series else singles[level].copy() for level in every]
-            yield Listed(bound, [ends if level == series else None for level in every])
+            yield ColumnarBindings(bound, [ends if level == series else None for level in every])
         else:
             lengths = np.ones((levels, matches), np.int64)
             if series < levels:
@@ -169,14 +169,14 @@ class LineEvaluationState(RunEvaluationState):
         own = self._lines.pieces.nbytes + self._output.events.nbytes
         return super()._counted(bytes_held + own)
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The lines, and their events."""
         lines = self._lines
         used = int(lines.sizes[of.USED_PIECES])
         events = {"pieces": lines.pieces[:used], "held": lines.held, "sizes": lines.sizes}
-        return {**super().saved(), **events}
+        return {**super().checkpoint(), **events}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         super().restore(saved)
         kept, lines = np.array(saved["pieces"], np.int64), self._lines

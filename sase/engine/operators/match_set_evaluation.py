@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
-from sase.engine.match_graph import Binding, Candidates, Edge, Levels, MatchSet
+from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
-from sase.engine.operators.evaluation import Evaluation
+from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
+from sase.engine.operators.evaluation import RunEvaluationBase
 from sase.engine.operators.neighbours import Neighbours
 from sase.planning.nodes import Evaluation as How
 from sase.planning.nodes import RunEvaluation
@@ -29,7 +29,7 @@ from sase.planning.nodes import RunEvaluation
 NUMBER, POSITION, KEY, TIE, MEASURE, BEGINS, TAKES = range(7)
 
 
-class CollapsedEvaluationState(Evaluation):
+class MatchSetEvaluationState(RunEvaluationBase):
     """A running evaluation."""
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
@@ -40,7 +40,7 @@ class CollapsedEvaluationState(Evaluation):
         self._lists = node.evaluation is How.EXPANDED
         # A single event has no other to agree with, but must have what negative components share.
         alone = self._rest if node.is_alone else []
-        self._shared = [context.coding.key((test,)) for test in alone]
+        self._shared = [context.dictionary.key((test,)) for test in alone]
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
         """The events of a block that may take part in a match are remembered."""
@@ -100,16 +100,16 @@ class CollapsedEvaluationState(Evaluation):
             **self._counted(bytes_held),
         }
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The events."""
         return {**self._known(), "events": np.concatenate(self._parts, axis=1)}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         self._know(saved)
         self._parts = [np.array(saved["events"], np.int64)]
 
-    def collected(self, until: int | None = None) -> Collected:
+    def collected(self, until: int | None = None) -> CollectedMatches:
         """All matches of the events so far, or of those before a position, as a set."""
         events = np.concatenate(self._parts, axis=1)
         if until is not None:
@@ -123,19 +123,19 @@ class CollapsedEvaluationState(Evaluation):
         span = None if self._window is None else span_of(self._window)
         candidates = [self._candidates(part) for part in partitions]
         found = MatchSet.over(levels, candidates, None if span == ANY_SPAN else span)
-        return Collected(
+        return CollectedMatches(
             found,
             [part[NUMBER] for part in partitions],
             [part[POSITION] for part in partitions],
         )
 
-    def _candidates(self, events: Numbers) -> Candidates:
+    def _candidates(self, events: Numbers) -> CandidateEvents:
         edge: Edge | None = partial(self._holds, events[NUMBER]) if self._neighbours else None
         rows = (POSITION, TIE, MEASURE, BEGINS, TAKES)
         positions, ties, measures, begins, takes = (np.ascontiguousarray(events[r]) for r in rows)
         if self.node.is_alone:  # one event is within any window, and there are no partitions
             measures = np.zeros_like(measures)
-        return Candidates(positions, ties, measures, begins, takes, edge)
+        return CandidateEvents(positions, ties, measures, begins, takes, edge)
 
     def _holds(
         self, numbers: Numbers, earlier: Numbers, one: int, later: Numbers, other: int
@@ -144,7 +144,7 @@ class CollapsedEvaluationState(Evaluation):
         return self._neighbours.hold(numbers[earlier], one, numbers[later], other)
 
 
-class Collected:
+class CollectedMatches:
     """A match set, and by partition and place the numbers of its events and their positions."""
 
     def __init__(self, matches: MatchSet, numbers: list[Numbers], positions: list[Numbers]) -> None:

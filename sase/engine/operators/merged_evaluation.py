@@ -14,7 +14,7 @@ from sase.engine.kernels.kleene.run_nodes import BEGIN, MOMENTS
 from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, SPARE, USED, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.contract import Context, Counters, Saved, bound_of
+from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.planning.nodes import RunEvaluation
 
@@ -122,18 +122,18 @@ class MergedEvaluationState(RunEvaluationState):
         """Those of runs, and how many of those that were made became one with another."""
         return {**super().counters(), "merged": int(self._merging.state[of.MERGED])}
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The runs, and what each stands for."""
         merging = self._merging
         return {
-            **super().saved(),
+            **super().checkpoint(),
             "links": merging.links[: int(self._runs.state[USED])],
             "edges": merging.edges[: int(merging.state[of.EDGES])],
             "measures": merging.seen,
             "merging": merging.state,
         }
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         super().restore(saved)
         merging, kept, known = self._merging, np.array(saved["links"]), np.array(saved["edges"])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
-from sase.engine.blocks.block import Block, Clock
+from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.scan.negation_index import (
@@ -24,23 +24,23 @@ from sase.engine.kernels.scan.negation_index import (
 )
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.operators.contract import (
+    Checkpoint,
     Context,
     Counters,
-    Saved,
     Sequences,
     bound_of,
     measures_of,
     size_of,
     span_of,
 )
-from sase.engine.operators.residual_filter import Checking, by_text
-from sase.engine.operators.scan_filter import SimpleConditions
-from sase.engine.operators.timer_queue import Postponed
+from sase.engine.operators.residual_filter import ResidualFilter, by_text
+from sase.engine.operators.scan_filter import ScanFilter
+from sase.engine.operators.timer_queue import TimerQueue
 from sase.planning.nodes import Negation, NegativeComponent
 from sase.planning.split import may_end
 
 
-class Negating:
+class NegationBase:
     """The indexes of negative components, and what waits until the window has passed.
 
     What is in common where matches are sequences and where they are of any number of events.
@@ -49,16 +49,16 @@ class Negating:
     def __init__(
         self, node: Negation, context: Context, indexes: Sequence[IndexedEvents], *, of_series: bool
     ) -> None:
-        self._window, self._store = node.window, context.store
+        self._window, self._store = node.window, context.buffer
         simple = [each for n in node.negations for each in context.of_negative(n)]
-        self._conditions = SimpleConditions(context, simple)
+        self._conditions = ScanFilter(context, simple)
         self._every = indexes
-        self._postponed = Postponed(context.levels, of_series=of_series)
+        self._postponed = TimerQueue(context.levels, of_series=of_series)
         self._may_end = any(may_end(context.components, each) for each in node.negations)
         self._seen = self._passed = self._most_waiting = 0
         self._is_analyzed = context.options.analyze
         if self._may_end:
-            context.store.keep("ts")
+            context.buffer.keep("ts")
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
         """The matches of which it is known that no event forbids them."""
@@ -75,7 +75,7 @@ class Negating:
                 self._passed += passing.shape[1]
                 yield passing
 
-    def advance(self, clock: Clock, below: Iterator[Any]) -> Iterator[Any]:
+    def advance(self, clock: Watermark, below: Iterator[Any]) -> Iterator[Any]:
         """The matches whose window has passed without an event that forbids them."""
         if self._may_end and self._window is not None:
             due = self._postponed.released(clock, inclusive=self._window.inclusive)
@@ -94,11 +94,11 @@ class Negating:
         """When each match is detected."""
         raise NotImplementedError
 
-    def due(self) -> int | None:
+    def next_timer(self) -> int | None:
         """When the next of the matches that wait are known."""
         if self._window is None:
             return None
-        return self._postponed.due(inclusive=self._window.inclusive)
+        return self._postponed.next_timer(inclusive=self._window.inclusive)
 
     def horizon(self) -> int | None:
         """The oldest event of an index, and of the matches that wait."""
@@ -125,16 +125,16 @@ class Negating:
             "most_bytes": sum(index.size for index in self._every),
         }
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The indexes and what waits."""
         return {
             "seen": self._seen,
             "passed": self._passed,
             "indexes": [index.arrays._asdict() for index in self._every],
-            "postponed": self._postponed.saved(),
+            "postponed": self._postponed.checkpoint(),
         }
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         self._seen, self._passed = saved["seen"], saved["passed"]
         for index, arrays in zip(self._every, saved["indexes"], strict=True):
@@ -142,7 +142,7 @@ class Negating:
         self._postponed.restore(saved["postponed"])
 
 
-class NegationState(Negating):
+class NegationState(NegationBase):
     """A running negation. What a negated end could forbid waits until the window has passed."""
 
     def __init__(self, node: Negation, context: Context) -> None:
@@ -190,15 +190,15 @@ class IndexedEvents:
         tests = [test for test in negation.equivalences if test.value is None]
         keyed = tuple(test for test in tests if all(test.declared))
         self.rest = [test for test in tests if test not in keyed]
-        self._key = context.coding.key(keyed)
+        self._key = context.dictionary.key(keyed)
         self.several = [
             conjunct.condition
             for conjunct in negation.conditions
             if not set(conjunct.references) <= {negation.component.index}
         ]
-        context.store.keep("tie")
+        context.buffer.keep("tie")
         self._measure = context.keep_measure(window)
-        self._key_row = context.store.keep_codes(self._key) if keyed else None
+        self._key_row = context.buffer.keep_codes(self._key) if keyed else None
         # What does not declare an attribute of the tests has no rank in a partition.
         is_ranked = all(all(test.declared) for test in negation.equivalences)
         self.gap = _gap(negation, window, falls=is_ranked)
@@ -221,7 +221,7 @@ class IndexedEvents:
     def insert(self, block: Block, states: Numbers) -> None:
         """Add the events of a block."""
         keys = block.codes(self._key)
-        self._make_room(len(block), self._context.coding.size(self._key))
+        self._make_room(len(block), self._context.dictionary.size(self._key))
         measures = measures_of(block, self._window)
         if self._window is not None and self._window.kind is WindowKind.PARTITION_EVENTS:
             measures = np.where(measures == NOTHING, EARLIEST, measures)
@@ -230,7 +230,7 @@ class IndexedEvents:
 
     def stored(self) -> Stored:
         """What the store knows of the events."""
-        store = self._context.store
+        store = self._context.buffer
         key = np.zeros(0, np.int64) if self._key_row is None else store.codes[self._key_row]
         return Stored(store.numbers("tie"), store.numbers(self._measure), key)
 
@@ -270,7 +270,7 @@ class _Index(IndexedEvents):
         super().__init__(negation, window, context)
         if not context.options.analyze:
             compile_ahead(forbid)  # construction is compiled before it
-        self._checking = Checking(context, self.rest, [self.several], context.levels + 1)
+        self._checking = ResidualFilter(context, self.rest, [self.several], context.levels + 1)
 
     @property
     def rejected(self) -> dict[str, int]:

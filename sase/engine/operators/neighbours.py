@@ -62,8 +62,8 @@ class Neighbours:
     def hold(self, earlier: Numbers, one: int, later: Numbers, other: int) -> NDArray[np.bool_]:
         """Whether all conditions hold, for each pair of events by number."""
         holds = np.ones(len(earlier), np.bool_)
-        store = self._context.store
-        columns = store.columns(self._context.coding.texts.tables())
+        store = self._context.buffer
+        columns = store.columns(self._context.dictionary.texts.tables())
         for lowered, stack in self._tests.get((one, other), ()):
             at = np.flatnonzero(holds)
             rows = np.stack([earlier[at] & store.mask, later[at] & store.mask], axis=1)

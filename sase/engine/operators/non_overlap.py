@@ -12,19 +12,19 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.non_overlap import take_apart
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings import Bindings, ends_of
-from sase.engine.operators.contract import Context, Saved, Sequences
+from sase.engine.operators.contract import Checkpoint, Context, Sequences
 
 # With more partitions than these it is time to see which of them are over.
 MANY = 1 << 12
 
 
-class Apart:
+class NonOverlapFilter:
     """By the codes of a partition's tests the tie and the number of the event taken last."""
 
     def __init__(self, tests: Sequence[EquivalenceTest], context: Context) -> None:
-        self._store = context.store
+        self._store = context.buffer
         self._rows = [context.keep_test(test) for test in tests]
-        context.store.keep("tie")
+        context.buffer.keep("tie")
         self._places: dict[tuple[int, ...], int] = {}
         self._taken = np.full(16, EARLIEST, np.int64)
         self._last: dict[int, int] = {}
@@ -103,7 +103,7 @@ class Apart:
         still = numbers[ties == newest]
         return int(still.min()) if len(still) else None
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The partitions with what was taken in each."""
         keys = list(self._places)
         places = [self._places[key] for key in keys]
@@ -113,7 +113,7 @@ class Apart:
             "last": np.array([self._last[place] for place in places], np.int64),
         }
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from them."""
         keys = [tuple(key) for key in np.asarray(saved["keys"]).tolist()]
         self._places = {key: place for place, key in enumerate(keys)}

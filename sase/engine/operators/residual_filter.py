@@ -16,7 +16,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context, Sequences
 
 
-class Checking:
+class ResidualFilter:
     """Tests and conditions, and the arrays that kernels read to decide them.
 
     The conditions of a level are one program, tried in their order. With a `tally` it says which
@@ -56,7 +56,7 @@ class Checking:
     @classmethod
     def of_sequences(
         cls, context: Context, tests: Sequence[EquivalenceTest], conditions: list[Condition]
-    ) -> Checking:
+    ) -> ResidualFilter:
         """All of it to be decided when the first level is reached, which is the last to be."""
         by_level = [conditions, *([] for _ in range(context.levels - 1))] if conditions else []
         return cls(context, tests, by_level, context.levels)
@@ -73,8 +73,8 @@ class Checking:
 
     def now(self) -> Checks:
         """The arrays as they are now."""
-        context, store = self._context, self._context.store
-        columns = store.columns(context.coding.texts.tables())
+        context, store = self._context, self._context.buffer
+        columns = store.columns(context.dictionary.texts.tables())
         codes = frozen(store.codes)
         return Checks(
             store.mask,

@@ -11,8 +11,8 @@ from sase.engine.blocks.block import Block
 from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
-from sase.engine.operators.evaluation import Evaluation, beginnings
+from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
+from sase.engine.operators.evaluation import RunEvaluationBase, beginnings
 from sase.engine.resources import is_too_much
 from sase.errors import BudgetError
 from sase.lang.ast import StrategyName
@@ -35,7 +35,7 @@ WITHOUT_RUNS = (
 )
 
 
-class RunEvaluationState(Evaluation):
+class RunEvaluationState(RunEvaluationBase):
     """A running evaluation, event by event."""
 
     kernel: ClassVar[Any] = staticmethod(of.advance_runs)
@@ -68,7 +68,7 @@ class RunEvaluationState(Evaluation):
             assert block.ranks is not None
             spots = block.ranks
         incoming = self._incoming(block, spots)
-        self._make_room_for_keys(self._context.coding.size(self._key))
+        self._make_room_for_keys(self._context.dictionary.size(self._key))
         yield from self._found(incoming)
 
     def _found(self, incoming: of.Incoming) -> Iterator[Bindings]:
@@ -139,7 +139,7 @@ class RunEvaluationState(Evaluation):
             **self._counted(self._runs.cells.nbytes),
         }
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The runs."""
         runs = self._runs
         return {
@@ -150,7 +150,7 @@ class RunEvaluationState(Evaluation):
             "state": runs.state,
         }
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         self._know(saved)
         kept = np.array(saved["cells"], np.int64)

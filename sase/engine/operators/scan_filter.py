@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import Lane, Reads, RowTest
+from sase.engine.expressions import FilterColumns, RowFilter, Vector
 from sase.engine.kernels.scan.admission import choose, leave, turn_away
 from sase.engine.operators.contract import Context
 from sase.engine.operators.residual_filter import by_text
 
 
-class SimpleConditions:
+class ScanFilter:
     """Conditions by component, evaluated for the events of a block that the component admits."""
 
     def __init__(self, context: Context, conditions: Iterable[tuple[int, Condition]]) -> None:
@@ -51,7 +51,7 @@ class SimpleConditions:
             return states
         states = states.copy()
         for number, (bit, test) in enumerate(self._tests):
-            lanes, types = {need: block.lane(need[1]) for need in test.columns}, block.types
+            lanes, types = {need: block.vector(need[1]) for need in test.columns}, block.types
             if np.bitwise_and.reduce(states, initial=-1) >> bit & 1:
                 # Whole columns are faster than all their rows.
                 rejected = turn_away(states, bit, test.truth(lanes, types))
@@ -73,7 +73,7 @@ class SimpleConditions:
     def bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The same of states of all events of a block in bytes; nothing is counted."""
         for bit, test in self._tests:
-            lanes = {need: block.given(need[1]) for need in test.columns}
+            lanes = {need: block.raw_vector(need[1]) for need in test.columns}
             given, states = states, np.empty_like(states)
             leave(given, bit, test.truth(lanes, block.types), states)
         return states
@@ -85,18 +85,18 @@ class SimpleConditions:
         return by_text(zip(names, self._rejected, strict=True))
 
 
-def _test(condition: Condition, context: Context) -> RowTest:
-    texts, known = context.coding.texts, context.coding.types_known
-    reads = context.once(condition, lambda: Reads.of(condition))
+def _test(condition: Condition, context: Context) -> RowFilter:
+    texts, known = context.dictionary.texts, context.dictionary.type_dictionary
+    reads = context.cached(condition, lambda: FilterColumns.of(condition))
     strangers = context.strangers(reads.columns)
-    return RowTest(condition, known.codes, texts, strangers, known.stranger, reads=reads)
+    return RowFilter(condition, known.codes, texts, strangers, known.stranger, reads=reads)
 
 
 def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:
     return lambda row: int(block.positions[rows[row]])
 
 
-def _taken(lane: Lane, rows: Numbers) -> Lane:
+def _taken(lane: Vector, rows: Numbers) -> Vector:
     """The attribute of some of the events."""
     tag = lane.tag if isinstance(lane.tag, int) else lane.tag[rows]
-    return Lane(lane.values[rows], tag, None if lane.valid is None else lane.valid[rows])
+    return Vector(lane.values[rows], tag, None if lane.valid is None else lane.valid[rows])

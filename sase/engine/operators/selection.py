@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import Condition
 from sase.engine.operators.contract import Context, Counters, Sequences
-from sase.engine.operators.filter import Filter
-from sase.engine.operators.residual_filter import Checking
+from sase.engine.operators.filter import SequenceFilter
+from sase.engine.operators.residual_filter import ResidualFilter
 from sase.planning.nodes import Selection
 
 
-class SelectionState(Filter):
+class SelectionState(SequenceFilter):
     """A running selection."""
 
     def __init__(self, node: Selection, context: Context) -> None:
@@ -22,7 +22,7 @@ class SelectionState(Filter):
         for test in node.equivalences:
             if test.value is not None:
                 conditions += [c for _, c in context.values(test, context.components)]
-        self._checking = Checking.of_sequences(
+        self._checking = ResidualFilter.of_sequences(
             context, [] if context.is_alone else tests, conditions
         )
 

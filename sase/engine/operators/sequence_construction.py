@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from sase.binding.bound import Condition
-from sase.engine.blocks.block import Block, Clock
+from sase.engine.blocks.block import Block, Watermark
 from sase.engine.kernels.expressions.checks import Tally
-from sase.engine.operators.contract import Context, Counters, Saved, Sequences, handed_over
-from sase.engine.operators.residual_filter import Checking
+from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, detach
+from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.planning.nodes import SequenceConstruction
 
@@ -24,16 +24,16 @@ class SequenceConstructionState:
         self._scan, self._limit = scan, node.limit
         # Where a test fixes the value, the scan checks it.
         tests = [] if context.is_alone else [t for t in node.equivalences if t.value is None]
-        self._checking = Checking(context, tests, _by_level(node, context), context.levels)
+        self._checking = ResidualFilter(context, tests, _by_level(node, context), context.levels)
         room = context.options.chunk if self._limit is None else self._limit
         self.room = np.empty((context.levels, min(room, context.options.chunk)), np.int64)
         self._built = 0
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """The sequences that the events of the block complete."""
-        return self.built()
+        return self.construct()
 
-    def built(self, written: int | None = None) -> Iterator[Sequences]:
+    def construct(self, written: int | None = None) -> Iterator[Sequences]:
         """The sequences that end in what the scan has remembered since the last time.
 
         Some may have been `written` to `room` already.
@@ -47,19 +47,19 @@ class SequenceConstructionState:
             if self._limit is not None:
                 written = min(written, self._limit - self._built)
             if written:
-                yield self.handed_over(written)
+                yield self.detach(written)
             if is_done:
                 return
             written = None
 
-    def handed_over(self, written: int) -> Sequences:
+    def detach(self, written: int) -> Sequences:
         """The sequences that were written to `room`, to which others may be written then."""
         self._built += written
-        found, self.room = handed_over(self.room, written)
+        found, self.room = detach(self.room, written)
         return found
 
     @property
-    def is_plain(self) -> bool:
+    def is_fusible(self) -> bool:
         """Whether every sequence is built that the stacks hold."""
         return self._limit is None and self._checking.is_empty
 
@@ -68,7 +68,7 @@ class SequenceConstructionState:
         """What is counted by level, for ANALYZE."""
         return self._checking.tally
 
-    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
+    def advance(self, clock: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Nothing becomes known by time alone."""
         return below
 
@@ -86,11 +86,11 @@ class SequenceConstructionState:
         rest = {"rejected": checking.rejected, "most_bytes": self.room.nbytes}
         return {**found, **flow, **rest}
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The count."""
         return {"built": self._built}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from it."""
         self._built = saved["built"]
 

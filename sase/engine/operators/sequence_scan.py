@@ -6,28 +6,28 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from sase.binding.bound import Condition
-from sase.engine.blocks.block import Block, Clock, Tests
+from sase.engine.blocks.block import Block, Tests, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.scan.fused_scan import Counting, Reading, Span, Swept
 from sase.engine.kernels.scan.straight import Batch, Moment
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
-from sase.engine.operators.baselines.nfa_stack import RuntimeStates
+from sase.engine.operators.baselines.nfa_stack import NfaStack
 from sase.engine.operators.contract import (
+    Checkpoint,
     Context,
     Counters,
-    Saved,
     Sequences,
     bound_of,
     measures_of,
     span_of,
 )
-from sase.engine.operators.scan_filter import SimpleConditions
+from sase.engine.operators.scan_filter import ScanFilter
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
 
-class Remembered(Protocol):
+class InstanceStacks(Protocol):
     """Stacks of some kind: what scan writes to, and construction walks through."""
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
@@ -51,10 +51,10 @@ class Remembered(Protocol):
     def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
         """What became of the instances that were looked at, by level, as ANALYZE tells it."""
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The state."""
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from it."""
 
 
@@ -65,8 +65,8 @@ class SequenceScanState:
         self.node, self._window = node, node.window
         # What the stacks measure: either window, since they are the same one.
         self.measured, self.span = node.window or above.window, span_of(node.window)
-        self._conditions = SimpleConditions(context, _simple(node, above, context))
-        self.stacks: Remembered = _stacks(node, above, context)
+        self._conditions = ScanFilter(context, _simple(node, above, context))
+        self.stacks: InstanceStacks = _stacks(node, above, context)
         self._seen = 0
         self._analyzed = context if context.options.analyze else None
 
@@ -80,33 +80,33 @@ class SequenceScanState:
         return iter(())
 
     @property
-    def plain_key(self) -> Tests | None:
+    def fusible_key(self) -> Tests | None:
         """The key of the only stacks, where nothing else is asked of an event but its type."""
         stacks = self.stacks if type(self.stacks) is ActiveStacks else None
         if stacks is None or self.node.nothing is not None or not self._conditions.are_none:
             return None
         return stacks.tests
 
-    def arrive(
+    def push_batch(
         self, batch: Batch, keys: int, after: Moment, room: Numbers, out: Sequences
     ) -> Swept:
         """Remember the events of a batch, of which there is no more to ask; see the stacks."""
         assert isinstance(self.stacks, ActiveStacks)
-        found = self.stacks.arrive(batch, keys, after, self.span, room, out)
+        found = self.stacks.push_batch(batch, keys, after, self.span, room, out)
         self._seen += found.admitted
         return found
 
-    def sweep(
+    def push_columns(
         self, reading: Reading, keys: int, sought: Span, counting: Counting | None, room: Numbers,
         out: Sequences,
     ) -> Swept:  # fmt: skip
         """The same for events of which there may be many."""
         assert isinstance(self.stacks, ActiveStacks)
-        found = self.stacks.sweep(reading, keys, sought, counting, room, out)
+        found = self.stacks.push_columns(reading, keys, sought, counting, room, out)
         self._seen += found.admitted
         return found
 
-    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Sequences]:
+    def advance(self, clock: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Drop the instances that no event to come can reach within the window."""
         if self._window is not None:
             self.stacks.evict(bound_of(clock, self._window))
@@ -121,14 +121,14 @@ class SequenceScanState:
         found = {"events": self._seen, **self.stacks.counters()}
         if self._analyzed is not None:
             found["rejected_events"] = self._conditions.rejected
-            found["most_stored_bytes"] = self._analyzed.store.size
+            found["most_stored_bytes"] = self._analyzed.buffer.size
         return found
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The stacks."""
-        return {"seen": self._seen, "stacks": self.stacks.saved()}
+        return {"seen": self._seen, "stacks": self.stacks.checkpoint()}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         self._seen = saved["seen"]
         self.stacks.restore(saved["stacks"])
@@ -149,13 +149,13 @@ def _simple(
         yield from context.of_negative(negation)
 
 
-def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> Remembered:
+def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> InstanceStacks:
     """The stacks that the plan asks for."""
     partitions: tuple[Tests, ...] = node.partitions
     if context.is_alone:
         partitions = ()
     if node.stacks is Stacks.NFA:
-        return RuntimeStates(above, context)
+        return NfaStack(above, context)
     if len(partitions) > 1:
         return MultiStacks(partitions, above, context)
     return ActiveStacks(partitions[0] if partitions else (), above, context)

@@ -18,8 +18,8 @@ from sase.engine.kernels.kleene.residual_checks import (
 )
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
-from sase.engine.operators.filter import Filter
-from sase.engine.operators.negation import IndexedEvents, Negating, detected
+from sase.engine.operators.filter import SequenceFilter
+from sase.engine.operators.negation import IndexedEvents, NegationBase, detected
 from sase.engine.operators.series_program import SeriesProgram
 from sase.planning.nodes import Negation, NegativeComponent
 
@@ -49,7 +49,7 @@ def _arrays(found: Bindings) -> Matches:
     return Matches(found.events, found.ends, np.ascontiguousarray(found.lengths))
 
 
-class SeriesHaving(Filter):
+class SeriesHaving(SequenceFilter):
     """HAVING."""
 
     def __init__(self, having: Condition, context: Context) -> None:
@@ -122,7 +122,7 @@ class _Absence(IndexedEvents):
         return np.asarray(found.lengths[self.gap.levels[0] + 1 :].sum(axis=0) == 0)
 
 
-class SeriesNegationState(Negating):
+class SeriesNegationState(NegationBase):
     """A running negation (NG): the gap of a component depends on what a match has bound."""
 
     def __init__(self, node: Negation, context: Context) -> None:

@@ -72,8 +72,8 @@ class Machinery:
 
     def machine(self, context: Context) -> Machine:
         """The arrays as they are now."""
-        store, place = context.store, 0
-        columns = store.columns(context.coding.texts.tables())
+        store, place = context.buffer, 0
+        columns = store.columns(context.dictionary.texts.tables())
         if self._is_judged:
             asked = self._program, columns, self._stack, self._rows, self._cursors
             place = self._place.of(Judge(store.mask, self._tables, self._lacking, *asked))
@@ -139,10 +139,10 @@ class SeriesCode:
         first, numbered = int(tables[0, CHECKS]), enumerate(zip(ordered, compared, strict=True))
         return cls(
             tuple(tests),
-            tuple(context.store.attributes),
+            tuple(context.buffer.attributes),
             tables,
             lowered,
-            _sets(words, context.coding.types_known.stranger + 1),
+            _sets(words, context.dictionary.type_dictionary.stranger + 1),
             _initial(words, len(tests)),
             any(each.loops for each in fills),
             any(_asks(each, other) for each, other in zip(ordered, compared, strict=True)),
@@ -155,7 +155,7 @@ class SeriesCode:
     def keep(self, context: Context) -> None:
         """Have the store keep what the code reads, where the code expects it."""
         for attribute in self.attributes:
-            context.store.keep_attribute(attribute)
+            context.buffer.keep_attribute(attribute)
         for test in self.tests:
             context.keep_test(test)
 
@@ -200,8 +200,8 @@ class SeriesProgram:
     ) -> None:
         self._context = context
         # What is kept so far says where the rest is kept.
-        kept = tuple(context.store.attributes), tuple(key.tests for key in context.store.keys)
-        self.code = context.once(
+        kept = tuple(context.buffer.attributes), tuple(key.tests for key in context.buffer.keys)
+        self.code = context.cached(
             (tuple(tests), tuple(terms), moments, of_runs, kept),
             lambda: SeriesCode.of(context, tests, terms, moments, of_runs=of_runs),
         )

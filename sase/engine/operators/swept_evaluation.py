@@ -155,7 +155,7 @@ class SweptEvaluationState(LineEvaluationState):
         self._swept.counts[heap.EVENT] = 0
         self._seen += int(np.count_nonzero(states))
         takes = self._always.bits(block, states)
-        stretch = block.stretch
+        span = block.range
         return of.Stream(
             frozen(self._first.bits(block, takes)),
             frozen(takes),
@@ -164,16 +164,16 @@ class SweptEvaluationState(LineEvaluationState):
             frozen(digits),
             frozen(block.events.ts),
             frozen(block.events.ties),
-            stretch.begin,
-            stretch.position + stretch.begin,
-            stretch.tie,
+            span.begin,
+            span.position + span.begin,
+            span.tie,
         )
 
     def _read(self, events: Block) -> list[NDArray[Any]] | None:
         """The numbers that are compared, if any are; None if they are no such ones."""
         if self._form.gate == NOTHING:
             return []
-        lane = events.given(self._program.code.asked(self._form.gate)[1])
+        lane = events.raw_vector(self._program.code.asked(self._form.gate)[1])
         is_plain = lane.valid is None and isinstance(lane.tag, int)
         if not is_plain or lane.tag not in (INTEGER, FLOAT):
             return None

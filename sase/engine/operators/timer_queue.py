@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.blocks.block import Clock
+from sase.engine.blocks.block import Watermark
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.contract import Saved, Sequences
+from sase.engine.operators.contract import Checkpoint, Sequences
 
 # With more runs than this they are made one: so each sequence is moved a few times at most.
 MOST_RUNS = 32
@@ -26,7 +26,7 @@ class _Run:
     start: int = 0
 
 
-class Postponed:
+class TimerQueue:
     """Waiting sequences. What is due at one time comes out in the order in which it went in."""
 
     def __init__(self, levels: int, *, of_series: bool = False) -> None:
@@ -49,7 +49,7 @@ class Postponed:
                 )
             ]
 
-    def released(self, clock: Clock, *, inclusive: bool) -> Any:
+    def released(self, clock: Watermark, *, inclusive: bool) -> Any:
         """Those whose time has come; where the window is inclusive, has passed."""
         found, due = [], []
         side = "left" if inclusive else "right"
@@ -74,7 +74,7 @@ class Postponed:
         empty = np.empty((self._levels, 0), np.int64)
         return np.concatenate([empty, *parts], axis=1)
 
-    def due(self, *, inclusive: bool) -> int | None:
+    def next_timer(self, *, inclusive: bool) -> int | None:
         """The time at which the next ones are released."""
         first = min((int(run.due[run.start]) for run in self._runs), default=None)
         return first if first is None or not inclusive else first + 1
@@ -83,17 +83,17 @@ class Postponed:
         """An event that is not after any of those that wait."""
         return min((run.oldest for run in self._runs), default=None)
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """All that waits, as one run."""
         waiting = self._joined([run.sequences[:, run.start :] for run in self._runs])
         return {
-            "sequences": waiting.saved() if self._of_series else waiting,
+            "sequences": waiting.checkpoint() if self._of_series else waiting,
             "due": np.concatenate(
                 [np.empty(0, np.int64), *(run.due[run.start :] for run in self._runs)]
             ),
         }
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         self._runs = []
         if len(saved["due"]):

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Column, Condition, Placeholder
-from sase.engine.blocks.block import Block, Clock
+from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import lower_value, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of
-from sase.engine.operators.contract import Context, Counters, Saved, Sequences
-from sase.engine.operators.filter import Filter
-from sase.engine.operators.non_overlap import Apart
-from sase.engine.operators.residual_filter import Checking
+from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
+from sase.engine.operators.filter import SequenceFilter
+from sase.engine.operators.non_overlap import NonOverlapFilter
+from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
 from sase.planning.nodes import Transformation
 
@@ -94,7 +94,7 @@ class Results:
         return Results(positions, tuple(value[places] for value in self.values))
 
 
-class _Having(Filter):
+class _Having(SequenceFilter):
     """HAVING."""
 
     def __init__(self, node: Transformation, context: Context) -> None:
@@ -104,7 +104,7 @@ class _Having(Filter):
         conditions: list[Condition] = [having]
         if isinstance(having, All):
             conditions = [*having.operands]
-        self._checking = Checking.of_sequences(context, [], conditions)
+        self._checking = ResidualFilter.of_sequences(context, [], conditions)
 
     def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
         """Whether each sequence satisfies it."""
@@ -127,11 +127,11 @@ class TransformationState:
     """A running transformation."""
 
     def __init__(self, node: Transformation, context: Context, *, of_series: bool = False) -> None:
-        self._store = context.store
+        self._store = context.buffer
         self._having = _having(node, context, of_series=of_series)
         self._columns = [_Value(c, context) for c in (not of_series and node.columns) or ()]
         self._values = SeriesValues(node.columns or (), context) if of_series else None
-        self._apart = Apart(node.apart, context) if node.apart is not None else None
+        self._apart = NonOverlapFilter(node.apart, context) if node.apart is not None else None
         assert not isinstance(node.limit, Placeholder), "a plan that runs has all parameters"
         self._left = node.limit
         self._out = self._beyond = 0
@@ -146,12 +146,12 @@ class TransformationState:
         """The results of a block."""
         return self.results(self._having.push(block, below) if self._having else below)
 
-    def advance(self, clock: Clock, below: Iterator[Sequences]) -> Iterator[Results]:
+    def advance(self, clock: Watermark, below: Iterator[Sequences]) -> Iterator[Results]:
         """The results that time shows."""
         return self.results(self._having.advance(clock, below) if self._having else below)
 
     @property
-    def is_plain(self) -> bool:
+    def is_fusible(self) -> bool:
         """Whether sequences are results as they are, all of them."""
         return self._left is None and not (
             self._having or self._columns or self._values or self._apart
@@ -216,12 +216,12 @@ class TransformationState:
             "out": self._out,
         }
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The counts."""
-        apart = None if self._apart is None else self._apart.saved()
+        apart = None if self._apart is None else self._apart.checkpoint()
         return {"out": self._out, "left": self._left, "apart": apart}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from them."""
         self._out, self._left = saved["out"], saved["left"]
         if self._apart is not None:
@@ -240,7 +240,7 @@ class _Value:
     def of(self, places: Numbers) -> NDArray[np.int64]:
         """Tag and bits of the value for each sequence of places in the store."""
         out = np.empty((places.shape[1], 2), np.int64)
-        columns = self._context.store.columns(self._context.coding.texts.tables())
+        columns = self._context.buffer.columns(self._context.dictionary.texts.tables())
         rows = np.ascontiguousarray(places.T)
         evaluate_values(self._lowered.program, columns, rows, self._stack, out)
         return out

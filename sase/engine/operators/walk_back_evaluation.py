@@ -13,13 +13,13 @@ from sase.engine.kernels.kleene.runs import CROWDED, DONE
 from sase.engine.kernels.kleene.walk_back import advance_collapsed
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.contract import Context, Counters, Saved, bound_of, span_of
+from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.early_filters import EarlyProgram
-from sase.engine.operators.evaluation import Evaluation, beginnings
+from sase.engine.operators.evaluation import RunEvaluationBase, beginnings
 from sase.planning.nodes import RunEvaluation
 
 
-class PostponedEvaluationState(Evaluation):
+class WalkBackEvaluationState(RunEvaluationBase):
     """A running evaluation under skip till any match: what it holds are events, and no runs."""
 
     kernel = staticmethod(advance_collapsed)
@@ -54,7 +54,7 @@ class PostponedEvaluationState(Evaluation):
         if self.node.nothing is not None:
             return
         incoming = self._incoming(block, block.positions)
-        self._make_room_for_keys(self._context.coding.size(self._key))
+        self._make_room_for_keys(self._context.dictionary.size(self._key))
         machine, early = self._program.machine(), self._early.machine()
         self._collapsed.state[of.AT] = 0
         why = NOTHING
@@ -117,7 +117,7 @@ class PostponedEvaluationState(Evaluation):
             **self._counted(sum(array.nbytes for array in self._collapsed)),
         }
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The instances and what is known of partitions; between pushes there is no walk."""
         found = self._collapsed
         numbers = np.arange(found.state[of.TAIL], found.state[of.COUNT])
@@ -128,7 +128,7 @@ class PostponedEvaluationState(Evaluation):
             "state": found.state,
         }
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         self._know(saved)
         kept, state = np.array(saved["cells"], np.int64), np.array(saved["state"], np.int64)

@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.contract import Context, Counters, Sequences, span_of
-from sase.engine.operators.filter import Filter
+from sase.engine.operators.filter import SequenceFilter
 from sase.planning.nodes import Window
 
 
-class WindowState(Filter):
+class WindowState(SequenceFilter):
     """A running window."""
 
     def __init__(self, node: Window, context: Context) -> None:
         super().__init__()
-        self._store, self._span = context.store, span_of(node.window)
+        self._store, self._span = context.buffer, span_of(node.window)
         self._measure = context.keep_measure(node.window)
         self._is_analyzed = context.options.analyze
 

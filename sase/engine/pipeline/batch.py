@@ -22,8 +22,8 @@ from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
-from sase.engine.results.batch import Part
-from sase.engine.results.matches import Matches, Search
+from sase.engine.results.batch import ResultBatch
+from sase.engine.results.matches import Matches, MatchSearch
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files
 from sase.engine.sources.external_sort import in_order, is_sorted
 from sase.engine.sources.formats.parquet import PruningPredicate
@@ -81,7 +81,7 @@ def run(
     pieces = _as_read if is_ordered else _sorted
     told = {PIECES: threads not in (None, 1), SORTED: not is_ordered}
 
-    def search() -> Generator[Part, None, Report]:
+    def search() -> Generator[ResultBatch, None, Report]:
         with closing(pieces(events, names, plan)) as read:  # which may have files of its own
             report = yield from _in_pieces(plan, events, names, watch, clock, read)
         return replace(report, notes=tuple(note for note, is_so in told.items() if is_so))
@@ -153,7 +153,7 @@ def _in_memory(
     choose: Choose,
     clock: Ticks | None,
     notes: tuple[str, ...] = (),
-) -> Search:
+) -> MatchSearch:
     """The search of events that are read and sorted at once."""
 
     def fresh_one() -> Matcher:
@@ -169,7 +169,7 @@ def _in_memory(
         fresh.clear()
     slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
 
-    def search() -> Generator[Part, None, Report]:
+    def search() -> Generator[ResultBatch, None, Report]:
         matcher = fresh.pop() if fresh else fresh_one()
         if len(slices) > 1:
             report = yield from search_in_threads(matcher, inputs, loaded, slices, count, watch)
@@ -197,7 +197,7 @@ def _in_pieces(
     watch: Watch,
     clock: Ticks | None,
     pieces: Iterator[_Numbered],
-) -> Generator[Part, None, Report]:
+) -> Generator[ResultBatch, None, Report]:
     """The search of files that are read, or sorted on disk, meanwhile."""
     matcher, aside = Matcher(plan, watch=watch, clock=clock), list[pa.Table]()
     yield from matcher.push(files.empty(names, plan.named)).parts

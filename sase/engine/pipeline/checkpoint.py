@@ -25,7 +25,7 @@ def snapshot(matcher: Matcher) -> bytes:
         raise SaseError("this matcher is finished: there is nothing to go on from")
     if matcher._is_undelivered:
         raise SaseError("matches of the last push are not read yet: read them from the stream")
-    if not matcher._context.coding.streaming:
+    if not matcher._context.dictionary.streaming:
         raise SaseError(
             "this matcher was opened for events that are all there is: open one for a stream, with"
             "  plan.open()  , to take snapshots of it"
@@ -41,12 +41,12 @@ def snapshot(matcher: Matcher) -> bytes:
         "forgotten": matcher._forgotten,
         "oldest": matcher._oldest,
         "notes": matcher._notes.saved(),
-        "front": matcher._front.saved(),
+        "front": matcher._front.checkpoint(),
         "loader": matcher._loader.saved(),
-        "coding": context.coding.saved(),
-        "store": context.store.saved(),
-        "operators": [operator.saved() for operator in matcher._operators],
-        "history": matcher._history.saved(matcher._oldest),
+        "coding": context.dictionary.checkpoint(),
+        "store": context.buffer.checkpoint(),
+        "operators": [operator.checkpoint() for operator in matcher._operators],
+        "history": matcher._history.checkpoint(matcher._oldest),
         "reorder": matcher._reorder.saved(),
         "bad": 0 if matcher._quarantine is None else matcher._quarantine.total,
     }
@@ -78,8 +78,8 @@ def _fill(matcher: Matcher, state: dict[str, Any]) -> None:
     # Codes first: all other states are in terms of them, and rows are loaded again with them.
     matcher._loader.restore(state["loader"])
     matcher.shape = matcher.shape.knowing(matcher._loader.known)
-    context.coding.restore(state["coding"])
-    context.store.restore(state["store"])
+    context.dictionary.restore(state["coding"])
+    context.buffer.restore(state["store"])
     matcher._front.restore(state["front"])
     for operator, saved in zip(matcher._operators, state["operators"], strict=True):
         operator.restore(saved)

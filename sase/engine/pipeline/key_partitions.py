@@ -14,7 +14,7 @@ import numpy as np
 
 from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
-from sase.engine.blocks.block import Block, Stretch
+from sase.engine.blocks.block import Block, EventRange
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
@@ -25,7 +25,7 @@ from sase.engine.pipeline.prefetch import Pool, Search
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
-from sase.engine.results.batch import Found, Part, Shape
+from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 
 # The results of a part that may wait for the other parts.
 MOST_WAITING = 16
@@ -33,9 +33,9 @@ MOST_WAITING = 16
 
 def _codes(matcher: Matcher, events: Events, test: EquivalenceTest) -> Numbers:
     """The codes of all events under a test, negative where they have none."""
-    coding, places = matcher._context.coding, np.arange(len(events))
-    stretch = Stretch(events, 0, len(events), 0, 0)
-    block = Block(stretch, places, places, events.ts, places, places, coding)
+    coding, places = matcher._context.dictionary, np.arange(len(events))
+    span = EventRange(events, 0, len(events), 0, 0)
+    block = Block(span, places, places, events.ts, places, places, coding)
     return block.codes(coding.key((test,)))
 
 
@@ -45,12 +45,12 @@ def search_by_key(
     events: Events,
     threads: int,
     watch: Callable[[int], object],
-) -> Generator[Part, None, Report]:
+) -> Generator[ResultBatch, None, Report]:
     """The matches of all keys, in order, of a matcher that finds nothing itself."""
     plan = whole._plan
     unlimited, left = without_limit(plan, by_key=True)
     history = whole.take(inputs, events)
-    yield Found(whole.shape, history)
+    yield MatchBatch(whole.shape, history)
     # Events without a key are in no match with others: any part will do.
     of_part = np.maximum(_codes(whole, events, plan.split.keys[0]), 0) % threads
     with _searching(unlimited, events, of_part, threads) as parts:
@@ -59,7 +59,7 @@ def search_by_key(
                 results = results.between(0, left)
                 left -= len(results)
             watch(last)
-            yield Found(whole.shape, history, (results,))
+            yield MatchBatch(whole.shape, history, (results,))
             if left == 0:
                 break
     for part in parts:
@@ -116,7 +116,7 @@ def _searching(
 class _Stream:
     """What is found in a part, of which some is in hand: results as the whole matcher has them."""
 
-    def __init__(self, part: _Part, shape: Shape) -> None:
+    def __init__(self, part: _Part, shape: ResultSchema) -> None:
         self._part, self._shape = part, shape
         self._found = part.found()
         # The code of each text of the part as the shape has it.

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sase.engine.blocks.block import Block, Clock
-from sase.engine.blocks.builder import Front, loader_of
-from sase.engine.blocks.dictionary import KnownTypes, PlanCoding
-from sase.engine.blocks.event_buffer import Store
+from sase.engine.blocks.block import Block, Watermark
+from sase.engine.blocks.builder import BlockBuilder, loader_of
+from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
+from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
@@ -21,7 +21,7 @@ from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.slice import taken
 from sase.engine.columns.timestamps import raw_moment, shown_moment
 from sase.engine.expressions import Interner
-from sase.engine.operators import opened as opened_operators
+from sase.engine.operators import open_operators
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.push import Straight
@@ -30,10 +30,10 @@ from sase.engine.pipeline.reorder_buffer import Arrived, Reorder
 from sase.engine.pipeline.warnings import Notes
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report, together
-from sase.engine.results.batch import Found, Part, Shape
+from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.matches import Matches
 from sase.engine.results.repr import matcher_line
-from sase.engine.results.row_history import History, Piece
+from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
 from sase.errors import SaseError
 from sase.planning.nodes import chain
@@ -62,22 +62,22 @@ class Matcher:
         self._watch = watch
         components = (*plan.positives, *plan.negatives)
         mentioned = (name for component in components for name in component.types or ())
-        self._types = KnownTypes(plan.schema, mentioned)
-        coding = PlanCoding(self._types, Interner(), streaming=streaming)
-        store, made = Store(plan.options.stack), plan.made
+        self._types = TypeDictionary(plan.schema, mentioned)
+        coding = PlanDictionary(self._types, Interner(), streaming=streaming)
+        store, made = EventBuffer(plan.options.stack), plan.made
         self._context = Context(
-            plan.schema, plan.options, plan.positives, plan.negatives, coding, store, made=made
+            plan.schema, plan.options, plan.positives, plan.negatives, coding, store, cache=made
         )
-        self._operators: list[OperatorState] = opened_operators(plan.operators, self._context)
+        self._operators: list[OperatorState] = open_operators(plan.operators, self._context)
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
         # Reads a clock that only runs forward, if one is handed in.
         self._stopwatch = None if clock is None else Stopwatch(clock, len(self._operators) + 1)
         # Where nothing is kept of events their positions are their numbers.
-        self._keeps = self._context.store.is_needed
+        self._keeps = self._context.buffer.is_needed
         if self._keeps:
-            self._context.store.keep("position")
+            self._context.buffer.keep("position")
         self._top: Any = self._operators[-1]
-        self._front = Front(
+        self._front = BlockBuilder(
             components,
             len(plan.positives),
             coding,
@@ -92,8 +92,8 @@ class Matcher:
         self._load_again = loader_of(plan, coding, "error").load
         self._reorder = Reorder(plan.lateness, plan.schema.seq, self._load_again)
         self._quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
-        self.shape = Shape.of(plan, coding.texts)
-        self._history, self._oldest = History(), 0
+        self.shape = ResultSchema.of(plan, coding.texts)
+        self._history, self._oldest = RowHistory(), 0
         # The order key of the last event, and how far time has come.
         self._last: tuple[int, ...] | None = None
         self._time = -END - 1
@@ -221,20 +221,20 @@ class Matcher:
             self.shape = self.shape.knowing(self._loader.known)
         return events
 
-    def search(self, inputs: Inputs, events: Events) -> Generator[Part, None, Report]:
+    def search(self, inputs: Inputs, events: Events) -> Generator[ResultBatch, None, Report]:
         """The matches in events that are all there is, after one part without any."""
         history = self.take(inputs, events)
-        yield Found(self.shape, history)
+        yield MatchBatch(self.shape, history)
         for results in self.results(events):
-            yield Found(self.shape, history, (results,))
+            yield MatchBatch(self.shape, history, (results,))
         return self.report()
 
-    def take(self, inputs: Inputs, events: Events) -> History:
+    def take(self, inputs: Inputs, events: Events) -> RowHistory:
         """Remember all events there are, and put the bad rows among them aside."""
         self._check_open()
         self._is_finished = True
         rows = inputs.numbers
-        self._history = History((Piece.of(0, inputs, events, rows),))
+        self._history = RowHistory((HistorySegment.of(0, inputs, events, rows),))
         if self._quarantine is not None:
             numbers = np.arange(inputs.num_rows) if rows is None else rows
             self._quarantine.take(inputs, events.refused, numbers)
@@ -277,12 +277,12 @@ class Matcher:
             if first != self._front.at.events and rows is None:
                 rows = np.arange(first, first + len(events))
             self._note_order(events)
-            piece = Piece.of(self._front.at.events, inputs, events, rows)
+            piece = HistorySegment.of(self._front.at.events, inputs, events, rows)
             self._history = self._history.with_piece(piece)
             yield from self._run(events)
         if self._reorder.floor > self._time and not self._is_done():
             self._time = self._reorder.floor
-            yield from self._pass(Clock(self._time, self._front.at.events))
+            yield from self._pass(Watermark(self._time, self._front.at.events))
 
     def _run(self, events: Events) -> Iterator[Results]:
         """The results of events that follow those before, block by block."""
@@ -292,7 +292,7 @@ class Matcher:
         blocks, watch = self._blocks(events, begin), self._stopwatch
         for block in blocks if watch is None else watch.pulled(0, blocks):
             yield from self._through("push", block)
-            yield from self._pass(Clock(int(events.ts[block.stretch.end - 1]), block.end))
+            yield from self._pass(Watermark(int(events.ts[block.range.end - 1]), block.end))
             self._watch(self._front.at.events)
             if self._is_done():
                 return
@@ -301,15 +301,15 @@ class Matcher:
         """The blocks of events, of which the store has what operators asked to be kept."""
         for block in self._front.blocks(events, self._plan.options.block, begin):
             if self._keeps:
-                self._context.store.remember(block)
+                self._context.buffer.remember(block)
             if self._notes.unseen:
                 self._notes.note_types(block.events, block.rows)
             yield block
 
-    def _pass(self, clock: Clock) -> Iterator[Results]:
+    def _pass(self, clock: Watermark) -> Iterator[Results]:
         """Let time pass, and now and then forget what no event to come can need."""
         yield from self._through("advance", clock)
-        store = self._context.store
+        store = self._context.buffer
         for overflows in self._context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
         if self._context.overflows and self._history.pieces:  # else another one has the input
@@ -323,18 +323,18 @@ class Matcher:
 
     def _forget(self) -> None:
         """Give up what stands before the first event that some operator may need."""
-        at, store = self._front.at, self._context.store
+        at, store = self._front.at, self._context.buffer
         known = [operator.horizon() for operator in self._operators]
         end = at.numbers if self._keeps else at.events
         horizon = min((each for each in known if each is not None), default=end)
-        self._context.coding.recycle(horizon)
+        self._context.dictionary.recycle(horizon)
         self._oldest = at.events if horizon == end else horizon
         if self._keeps:
             if horizon < end:
                 self._oldest = int(store.numbers("position")[horizon & store.mask])
             store.free(horizon)
 
-    def _through(self, step: str, argument: Block | Clock) -> Iterator[Results]:
+    def _through(self, step: str, argument: Block | Watermark) -> Iterator[Results]:
         """What comes out of the last operator."""
         below: Iterator[Any] = iter(())
         for number, operator in enumerate(self._operators, 1):
@@ -347,7 +347,7 @@ class Matcher:
 
     def _end(self) -> Iterator[Results]:
         if not self._is_done():
-            yield from self._pass(Clock(END, self._front.at.events, is_final=True))
+            yield from self._pass(Watermark(END, self._front.at.events, is_final=True))
 
     def _is_done(self) -> bool:
         return bool(self._top.is_done)
@@ -376,7 +376,7 @@ class Matcher:
 
     def _matches(self, results: Iterable[Results]) -> Matches:
         found = tuple(results)  # which may bring more history
-        matches = Matches.of([Found(self.shape, self._history, found)], self.report())
+        matches = Matches.of([MatchBatch(self.shape, self._history, found)], self.report())
         self._history = self._history.since(self._oldest)
         return matches
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 
 from sase.engine.report import Report
-from sase.engine.results.batch import Part
+from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches
 from sase.engine.stopwatch import Stopwatch
 
@@ -23,7 +23,7 @@ def timed(run: Callable[[], Matches], clock: Callable[[], int]) -> Matches:
     matches = run()
     reading, search = clock() - begin, matches.search
 
-    def watched() -> Generator[Part, None, Report]:
+    def watched() -> Generator[ResultBatch, None, Report]:
         watch = Stopwatch(clock, 1)
         report: Report = yield from watch.pulled(0, search())
         return replace(report, timings=((READING, reading), (SEARCH, watch.spent[0])))

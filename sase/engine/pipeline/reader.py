@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from sase.engine.columns import opened
 from sase.engine.results.arrow_columns import result_type
-from sase.engine.results.batch import Found
+from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
-from sase.engine.results.row_history import History, Piece
+from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.errors import DataError, PlanError
 
 if TYPE_CHECKING:
@@ -76,11 +76,11 @@ def _parts(matcher: Matcher, matches: Matches, schema: pa.Schema) -> Iterator[pa
 def result_schema(matcher: Matcher, given: object) -> pa.Schema:
     """What the results of all pushes look like, before there are any; `given` are empty events."""
     inputs = opened(given)
-    history = History((Piece.of(0, inputs, matcher._load_again(inputs)),))
+    history = RowHistory((HistorySegment.of(0, inputs, matcher._load_again(inputs)),))
     for column in matcher.shape.columns or ():
         if result_type(column.value, None) is None:
             raise PlanError(
                 f"the type of the result `{column.name}` is not known before there is one, and a"
                 " stream has one for all: compile the query with the schema of the reader"
             )
-    return Found(matcher.shape, history).table().schema
+    return MatchBatch(matcher.shape, history).table().schema

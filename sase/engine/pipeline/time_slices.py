@@ -22,7 +22,7 @@ from sase.engine.pipeline.prefetch import Pool, Search
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import cores
-from sase.engine.results.batch import Found, Part
+from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.planning.nodes import SequenceConstruction, Transformation, exchanged, find, the
 from sase.planning.split import Split
 
@@ -109,7 +109,7 @@ def search_in_threads(
     slices: list[Slice],
     threads: int,
     watch: Callable[[int], object],
-) -> Generator[Part, None, Report]:
+) -> Generator[ResultBatch, None, Report]:
     """The matches of all slices, in order; this thread is one of so many.
 
     A matcher that finds nothing itself has the plan, and takes over what those of slices noted.
@@ -119,7 +119,7 @@ def search_in_threads(
     options = replace(plan.options, block=LARGER * plan.options.block)
     searched = 0
     history = whole.take(inputs, events)
-    yield Found(whole.shape, history)
+    yield MatchBatch(whole.shape, history)
     with _Searches(replace(unlimited, options=options), events, slices, threads) as searches:
         for part in slices:
             for matcher, results in searches.next():
@@ -133,7 +133,7 @@ def search_in_threads(
                     watch(int(results.last[-1]))
                     # Whose texts have codes of their own; it has loaded nothing itself.
                     shape = replace(whole.shape, texts=matcher.shape.texts)
-                    yield Found(shape, history, (results,))
+                    yield MatchBatch(shape, history, (results,))
                 if left == 0:
                     break
             searched = part.end

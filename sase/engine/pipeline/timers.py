@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sase.binding.bound import WindowKind
-from sase.engine.operators.contract import Waiting
+from sase.engine.operators.contract import HasTimers
 from sase.engine.pipeline.matcher import Matcher
 from sase.planning.split import window_of
 
@@ -19,7 +19,7 @@ def due(matcher: Matcher) -> int | None:
     Then a row that waits goes on, an absence is known, or the last window has passed.
     """
     known = [matcher._reorder.due()]
-    known += [each.due() for each in matcher._operators if isinstance(each, Waiting)]
+    known += [each.next_timer() for each in matcher._operators if isinstance(each, HasTimers)]
     window, last = window_of(matcher._plan.operators), matcher._last
     if window is not None and window.kind is WindowKind.TIME and last is not None:
         is_needed = any(each.horizon() is not None for each in matcher._operators)

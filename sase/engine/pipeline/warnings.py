@@ -9,9 +9,9 @@ import numpy as np
 
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.contract import Overflows
+from sase.engine.operators.contract import OverflowCounts
 from sase.engine.plan import EnginePlan
-from sase.engine.results.row_history import History
+from sase.engine.results.row_history import RowHistory
 from sase.nearest import did_you_mean
 
 # So many events are looked at first.
@@ -21,7 +21,7 @@ FEW = 1 << 12
 class Notes:
     """Types of the query that have not occurred, and rows in which arithmetic left int64."""
 
-    def __init__(self, plan: EnginePlan, overflows: list[Overflows]) -> None:
+    def __init__(self, plan: EnginePlan, overflows: list[OverflowCounts]) -> None:
         self._plan, self._overflows = plan, overflows
         components = (*plan.positives, *plan.negatives)
         self.unseen = {name for component in components for name in component.types or ()}
@@ -37,14 +37,14 @@ class Notes:
             sought = [code for code, name in enumerate(names) if name in self.unseen]
             self.unseen -= {names[code] for code in sought if (some == code).any()}
 
-    def note_rows(self, history: History) -> None:
+    def note_rows(self, history: RowHistory) -> None:
         """The rows of the examples, as long as their input is there."""
         for position in self._examples:
             if position not in self._rows:
                 (row,) = history.rows(np.array([position]))
                 self._rows[position] = int(row)
 
-    def merge(self, other: Notes, history: History, positions: Numbers | None) -> None:
+    def merge(self, other: Notes, history: RowHistory, positions: Numbers | None) -> None:
         """Take over what another search noted of events that have these positions, or their own."""
         self.unseen &= other.unseen
         self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
@@ -76,7 +76,7 @@ class Notes:
             "unseen": sorted(self.unseen),
             "known_names": self._known_names,
             "rows": list(self._rows.items()),
-            "overflows": [each.saved() for each in self._overflows],
+            "overflows": [each.checkpoint() for each in self._overflows],
         }
 
     def restore(self, state: dict[str, Any]) -> None:

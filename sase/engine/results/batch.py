@@ -24,7 +24,7 @@ from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import arrow_column, is_zoned, time_array
 from sase.engine.results.list_columns import event_column, row_column
-from sase.engine.results.row_history import History
+from sase.engine.results.row_history import RowHistory
 from sase.errors import BudgetError
 from sase.planning.agreement import Known, Unsaid
 
@@ -33,7 +33,7 @@ PIECE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class ResultSchema:
     """What results look like: the components or the columns of RETURN; when they are known."""
 
     components: tuple[BoundComponent, ...]
@@ -50,7 +50,7 @@ class Shape:
     unsaid: Unsaid
 
     @classmethod
-    def of(cls, plan: EnginePlan, texts: Interner) -> Shape:
+    def of(cls, plan: EnginePlan, texts: Interner) -> ResultSchema:
         """What a plan gives; strings are codes into `texts`."""
         returned = plan.returned
         return cls(
@@ -66,7 +66,7 @@ class Shape:
             plan.unsaid,
         )
 
-    def knowing(self, known: Known) -> Shape:
+    def knowing(self, known: Known) -> ResultSchema:
         """The same where this is known of the columns of events."""
         if self.columns is None or not self.unsaid.is_any:
             return self
@@ -75,11 +75,11 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class MatchBatch:
     """Results, and the input whose events they are made of: nothing is gathered until asked for."""
 
-    shape: Shape
-    history: History
+    shape: ResultSchema
+    history: RowHistory
     results: tuple[Results, ...] = ()
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class Found:
         """The bytes that the matches take before anything is made of them."""
         return sum(each.nbytes for each in self.results)
 
-    def pieces(self) -> Iterator[Found]:
+    def pieces(self) -> Iterator[MatchBatch]:
         """The same in pieces of a bounded size, none of them small without need."""
         some: list[Results] = []
         for each in self.results:
@@ -105,7 +105,7 @@ class Found:
             some.append(each)
         yield replace(self, results=tuple(some))
 
-    def between(self, start: int, end: int) -> Found:
+    def between(self, start: int, end: int) -> MatchBatch:
         """The matches from one place to another."""
         found, begin = [], 0
         for results in self.results:
@@ -240,16 +240,16 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class MaterializedBatch:
     """Results that are made, and need their input no more."""
 
-    shape: Shape
+    shape: ResultSchema
     names: list[str]
     made: pa.Table
     from_rows: pa.Table
 
     @classmethod
-    def of(cls, found: Found) -> Made:
+    def of(cls, found: MatchBatch) -> MaterializedBatch:
         """Make them now."""
         return cls(found.shape, found.names, found.table(), found.rows())
 
@@ -261,11 +261,11 @@ class Made:
         """The bytes that the results take."""
         return int(self.made.nbytes + self.from_rows.nbytes)
 
-    def pieces(self) -> Iterator[Made]:
+    def pieces(self) -> Iterator[MaterializedBatch]:
         """The same in one piece."""
         return iter([self])
 
-    def between(self, start: int, end: int) -> Made:
+    def between(self, start: int, end: int) -> MaterializedBatch:
         """The matches from one place to another."""
         made, rows = (each.slice(start, end - start) for each in (self.made, self.from_rows))
         return replace(self, made=made, from_rows=rows)
@@ -279,10 +279,10 @@ class Made:
         return self.made
 
 
-Part: TypeAlias = Found | Made
+ResultBatch: TypeAlias = MatchBatch | MaterializedBatch
 
 
-def gathered(parts: Iterable[Part], most: int | None = None) -> Iterator[Part]:
+def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[ResultBatch]:
     """Parts of the same input as one, as long as it has no more than so many matches.
 
     What is found before there are too many comes all the same, before the error.
@@ -290,13 +290,13 @@ def gathered(parts: Iterable[Part], most: int | None = None) -> Iterator[Part]:
     count = number = 0
     problems: list[BudgetError] = []
 
-    def allowed() -> Iterator[Part]:
+    def allowed() -> Iterator[ResultBatch]:
         try:
             yield from parts
         except BudgetError as problem:
             problems.append(problem)
 
-    def key(part: Part) -> tuple[int, int, int]:
+    def key(part: ResultBatch) -> tuple[int, int, int]:
         nonlocal count, number
         count += len(part)
         if most is not None and count > most:
@@ -305,13 +305,15 @@ def gathered(parts: Iterable[Part], most: int | None = None) -> Iterator[Part]:
 
     for _, group in groupby(allowed(), key=key):
         first, *rest = group
-        if isinstance(first, Found):
-            of_rest = (each for part in rest if isinstance(part, Found) for each in part.results)
+        if isinstance(first, MatchBatch):
+            of_rest = (
+                each for part in rest if isinstance(part, MatchBatch) for each in part.results
+            )
             first = replace(first, results=(*first.results, *of_rest))
         yield first
     for problem in problems:
         raise problem
 
 
-def _input_of(part: Part) -> tuple[int, int]:
-    return id(part.shape), id(part.history) if isinstance(part, Found) else id(part)
+def _input_of(part: ResultBatch) -> tuple[int, int]:
+    return id(part.shape), id(part.history) if isinstance(part, MatchBatch) else id(part)

@@ -11,12 +11,12 @@ import pyarrow as pa
 from sase.binding import Schema
 from sase.engine.report import Report
 from sase.engine.resources import LEAST, available_memory
-from sase.engine.results.batch import PIECE, Found, Made, Part, gathered
+from sase.engine.results.batch import PIECE, MatchBatch, MaterializedBatch, ResultBatch, gathered
 from sase.errors import BudgetError
 
 SHOWN = 10
 # Finds part after part in the order of results, at least one though it be empty; then the report.
-Search: TypeAlias = Callable[[], Generator[Part, None, Report]]
+MatchSearch: TypeAlias = Callable[[], Generator[ResultBatch, None, Report]]
 
 
 class Matches(Sequence[dict[str, Any]]):
@@ -27,20 +27,22 @@ class Matches(Sequence[dict[str, Any]]):
     gives the same batch by batch, and holds none of them.
     """
 
-    def __init__(self, search: Search, *, most: int | None = None, in_pieces: bool = False) -> None:
+    def __init__(
+        self, search: MatchSearch, *, most: int | None = None, in_pieces: bool = False
+    ) -> None:
         # Where the events go by in pieces, nothing that is held may keep hold of one.
         self.search, self._most, self._in_pieces = search, most, in_pieces
-        self._parts: list[Part] | None = None
+        self._parts: list[ResultBatch] | None = None
         self._last_report: Report | None = None
         # No cached properties: for these Python 3.11 has one lock, under which all would search.
         self._rows: pa.Table | None = None
         self._table: pa.Table | None = None
 
     @classmethod
-    def of(cls, parts: Iterable[Part], report: Report) -> Matches:
+    def of(cls, parts: Iterable[ResultBatch], report: Report) -> Matches:
         """Matches that are found already."""
 
-        def known() -> Generator[Part, None, Report]:
+        def known() -> Generator[ResultBatch, None, Report]:
             yield from parts
             return report
 
@@ -141,12 +143,12 @@ class Matches(Sequence[dict[str, Any]]):
 
     def first(self, count: int, watch: Callable[[int], object]) -> Matches:
         """The first matches, while all are counted, none held, and `watch` told the count."""
-        first = list[Part]()
+        first = list[ResultBatch]()
         for seen in self.counted(count, first):
             watch(seen)
         return Matches.of(first, self.report)
 
-    def counted(self, count: int, first: list[Part]) -> Iterator[int]:
+    def counted(self, count: int, first: list[ResultBatch]) -> Iterator[int]:
         """How many are found so far, none held but the `first`, which grow in the list."""
         seen = 0
         for part in self._found(self._most) if self._parts is None else self._parts:
@@ -160,11 +162,11 @@ class Matches(Sequence[dict[str, Any]]):
         """Whether they have been searched for, to the end."""
         return self._last_report is not None
 
-    def found(self) -> Iterator[Part]:
+    def found(self) -> Iterator[ResultBatch]:
         """What is found, part by part, whatever its number; nothing is held here."""
         return iter(self._parts) if self._parts is not None else self._found(None)
 
-    def hold(self, parts: Iterable[Part]) -> None:
+    def hold(self, parts: Iterable[ResultBatch]) -> None:
         """These are all parts of them, so that they need not be searched for again."""
         self._parts = list(parts)
 
@@ -181,14 +183,14 @@ class Matches(Sequence[dict[str, Any]]):
     # ------------------------------------------------------------ the search
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ResultBatch]:
         """All that is found, which is searched for once."""
         if self._parts is None:
             found = self._found(-1 if self._most is None else self._most)
             self._parts = list(map(_made, found) if self._in_pieces else gathered(found))
         return self._parts
 
-    def _found(self, most: int | None) -> Iterator[Part]:
+    def _found(self, most: int | None) -> Iterator[ResultBatch]:
         """The parts one after the other; at most so many matches, −1 for what memory can hold."""
         count, held, allowed, within = 0, 0, 0, ""
         search = self.search()
@@ -224,8 +226,8 @@ class Matches(Sequence[dict[str, Any]]):
         return Matches.of(found, self.report)
 
 
-def _made(part: Part) -> Part:
-    return Made.of(part) if isinstance(part, Found) else part
+def _made(part: ResultBatch) -> ResultBatch:
+    return MaterializedBatch.of(part) if isinstance(part, MatchBatch) else part
 
 
 def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
@@ -237,7 +239,7 @@ def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table if table.schema.equals(schema) else table.cast(schema)
 
 
-def _rows_of(match: Part) -> str:
+def _rows_of(match: ResultBatch) -> str:
     """The input rows of the first and the last event of one match, in words."""
     (events,) = match.rows().to_pylist()
     series = (each if isinstance(each, list) else [each] for each in events.values())
@@ -247,7 +249,7 @@ def _rows_of(match: Part) -> str:
     )  # fmt: skip
 
 
-def _too_many(most: int, within: str, is_asked_for: bool, part: Part) -> str:
+def _too_many(most: int, within: str, is_asked_for: bool, part: ResultBatch) -> str:
     what = f"there are more than {most:,} matches, "
     what += "which is max_matches" if is_asked_for else "which is what memory can hold"
     if within:

@@ -24,7 +24,7 @@ from sase.engine.columns.slice import taken, united
 MANY, RUN, MOST = 64, 16, 1 << 20
 
 
-class Piece:
+class HistorySegment:
     """Events that came together, from a position of the stream on, and the tables they came in.
 
     `read` gives both, and is called when they are asked for. `rows` are the numbers of the rows of
@@ -52,7 +52,7 @@ class Piece:
         events: Events,
         rows: Numbers | None = None,
         level: int | None = 0,
-    ) -> Piece:
+    ) -> HistorySegment:
         """One of which both are there."""
         return cls(begin, len(events), lambda: (inputs, events), rows, level)
 
@@ -73,35 +73,35 @@ class Piece:
     def _both(self) -> tuple[Inputs, Events]:
         return self.read()
 
-    def apart(self) -> Piece:
+    def apart(self) -> HistorySegment:
         """The same, not to be made one with others."""
-        return Piece(self.begin, len(self), lambda: self._both, self.rows, None)
+        return HistorySegment(self.begin, len(self), lambda: self._both, self.rows, None)
 
-    def emptied(self) -> Piece:
+    def emptied(self) -> HistorySegment:
         """Without events, after the last of them."""
-        return Piece.of(self.end, self.inputs.emptied(), self.events.between(0, 0))
+        return HistorySegment.of(self.end, self.inputs.emptied(), self.events.between(0, 0))
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class RowHistory:
     """Pieces in stream order; results keep those that they were made from."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[HistorySegment, ...] = ()
     _columns: dict[object, list[pa.Array]] = field(default_factory=dict)
 
-    def with_piece(self, piece: Piece) -> History:
+    def with_piece(self, piece: HistorySegment) -> RowHistory:
         """And what came next."""
         pieces = (*self.pieces, piece)
-        return History(pieces if len(pieces) <= MANY else _fewer(pieces))
+        return RowHistory(pieces if len(pieces) <= MANY else _fewer(pieces))
 
-    def since(self, position: int) -> History:
+    def since(self, position: int) -> RowHistory:
         """Without the pieces that end before a position; the last one leaves its columns."""
         if not self.pieces or self.pieces[0].end > position:
             return self
         left = tuple(piece for piece in self.pieces if piece.end > position)
-        return History(left or (self.pieces[-1].emptied(),))
+        return RowHistory(left or (self.pieces[-1].emptied(),))
 
-    def saved(self, oldest: int) -> list[dict[str, Any]]:
+    def checkpoint(self, oldest: int) -> list[dict[str, Any]]:
         """What results may still show, from a position on; of the rest nothing is left."""
         return [_saved(piece, max(oldest, piece.begin)) for piece in self.since(oldest).pieces]
 
@@ -181,7 +181,7 @@ class History:
             )
         )
 
-    def _shared(self, positions: Numbers) -> list[tuple[Piece, Numbers]]:
+    def _shared(self, positions: Numbers) -> list[tuple[HistorySegment, Numbers]]:
         """Every piece that has some of the positions, with the places of those."""
         begins = np.array([piece.begin for piece in self.pieces])
         which = np.searchsorted(begins, positions, "right") - 1
@@ -191,7 +191,7 @@ class History:
 # ---------------------------------------------------------------- small pieces
 
 
-def _fewer(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def _fewer(pieces: tuple[HistorySegment, ...]) -> tuple[HistorySegment, ...]:
     """The same with some small pieces as one, if they can be.
 
     Else every push of a long window would take as long as all of its pieces are many. Only those
@@ -206,12 +206,12 @@ def _fewer(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     return pieces
 
 
-def _united(run: tuple[Piece, ...], level: int) -> list[Piece]:
+def _united(run: tuple[HistorySegment, ...], level: int) -> list[HistorySegment]:
     """Pieces as one, or as they are if they must stay apart."""
     begin, count = run[0].begin, sum(len(piece) for piece in run)
     unread = UnreadBatch.joined([piece.read for piece in run]) if count <= MOST else None
     if unread is not None:
-        return [Piece(begin, count, unread, level=level)]
+        return [HistorySegment(begin, count, unread, level=level)]
     whole = united([piece.inputs for piece in run]) if count <= MOST else None
     if whole is None or whole.num_rows != count:
         return [piece.apart() for piece in run]
@@ -223,24 +223,24 @@ def _united(run: tuple[Piece, ...], level: int) -> list[Piece]:
             _numbers(piece, piece.events.order, 0) + (piece.begin - begin) for piece in run
         ])  # fmt: skip
     events = Events.joined([piece.events for piece in run], order)
-    return [Piece.of(begin, whole, events, rows, level)]
+    return [HistorySegment.of(begin, whole, events, rows, level)]
 
 
-def _numbers(piece: Piece, given: Numbers | None, first: int) -> Numbers:
+def _numbers(piece: HistorySegment, given: Numbers | None, first: int) -> Numbers:
     """The numbers that are given of a piece, or those from the first on."""
     return np.arange(first, first + len(piece)) if given is None else given
 
 
-def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> History:
+def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> RowHistory:
     """The history that was saved; `load` makes events of inputs that are good."""
     pieces = []
     for state in saved:
         inputs = inputs_restored(state["inputs"])
-        pieces.append(Piece.of(state["begin"], inputs, load(inputs), state["rows"]))
-    return History(tuple(pieces))
+        pieces.append(HistorySegment.of(state["begin"], inputs, load(inputs), state["rows"]))
+    return RowHistory(tuple(pieces))
 
 
-def _saved(piece: Piece, begin: int) -> dict[str, Any]:
+def _saved(piece: HistorySegment, begin: int) -> dict[str, Any]:
     """A piece from a position on: loaded again its events come into the order that they have."""
     order = piece.events.order
     left = np.arange(len(piece)) if order is None else order

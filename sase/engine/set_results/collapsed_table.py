@@ -13,7 +13,7 @@ from sase.digits import digits
 from sase.engine.columns.arrays import Numbers
 from sase.engine.resources import available_memory
 from sase.engine.results.arrow_columns import time_array
-from sase.engine.results.batch import Found
+from sase.engine.results.batch import MatchBatch
 from sase.errors import BudgetError
 
 # What a list of rows and of events takes for each entry, at the least.
@@ -22,7 +22,7 @@ LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class EventLists:
     """For each final event the positions that its matches hold in one component."""
 
     positions: Numbers
@@ -35,12 +35,12 @@ class Lists:
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class CollapsedForm:
     """The final events by position, how many matches end there, and by component what they hold."""
 
     positions: Numbers
     counts: Sequence[int]
-    lists: tuple[Lists, ...]
+    lists: tuple[EventLists, ...]
 
 
 def check_size(entries: int) -> None:
@@ -52,7 +52,7 @@ def check_size(entries: int) -> None:
         )
 
 
-def collapsed_table(ends: Ends, found: Found, keys: Sequence[str]) -> pa.Table:
+def collapsed_table(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> pa.Table:
     """When matches end, the key that they agree on, how many there are, and who takes part."""
     columns = {**_head(ends, found, keys), "count": count_column(ends.counts)}
     rows = [_list(each, pa.array(found.history.rows(each.positions))) for each in ends.lists]
@@ -62,7 +62,7 @@ def collapsed_table(ends: Ends, found: Found, keys: Sequence[str]) -> pa.Table:
     return pa.table(columns)
 
 
-def collapsed_events(ends: Ends, found: Found, keys: Sequence[str]) -> pa.Table:
+def collapsed_events(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> pa.Table:
     """The same of events whose rows have no numbers: all columns that were read are shown.
 
     Its columns are known before there is a count, so counts are text.
@@ -71,7 +71,7 @@ def collapsed_events(ends: Ends, found: Found, keys: Sequence[str]) -> pa.Table:
     return pa.table({**_head(ends, found, keys), "count": count, "events": _events(ends, found)})
 
 
-def _head(ends: Ends, found: Found, keys: Sequence[str]) -> dict[str, pa.Array]:
+def _head(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> dict[str, pa.Array]:
     """When matches end, and the key."""
     columns = {"ts_end": _times(ends.positions, found)}
     if keys:
@@ -83,7 +83,7 @@ def _head(ends: Ends, found: Found, keys: Sequence[str]) -> dict[str, pa.Array]:
     return columns
 
 
-def _events(ends: Ends, found: Found) -> pa.StructArray:
+def _events(ends: CollapsedForm, found: MatchBatch) -> pa.StructArray:
     """The events themselves, by component."""
     events = [
         _list(each, found.events_of(component, each.positions))
@@ -99,17 +99,17 @@ def count_column(counts: Sequence[int]) -> pa.Array:
     return pa.array([digits(each) for each in counts], pa.string())
 
 
-def _times(positions: Numbers, found: Found) -> pa.Array:
+def _times(positions: Numbers, found: MatchBatch) -> pa.Array:
     schema = found.shape.schema
     given = found.history.type_of(schema.time, None)
     return time_array(found.history.times(positions), schema.time_type, given)
 
 
-def _anything(found: Found) -> BoundComponent:
+def _anything(found: MatchBatch) -> BoundComponent:
     """A component that events of every type may be of."""
     first = found.shape.components[0]
     return BoundComponent(first.index, first.variable, first.named, None)
 
 
-def _list(lists: Lists, values: pa.Array) -> pa.Array:
+def _list(lists: EventLists, values: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(lists.offsets, values)

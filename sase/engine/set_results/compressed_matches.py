@@ -13,9 +13,9 @@ from sase.binding.bound import BoundComponent
 from sase.engine.match_graph.aggregates import Function, Number
 from sase.engine.match_graph.estimate import Estimate
 from sase.engine.report import Report
-from sase.engine.results.batch import Found, Part
+from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.results.matches import Matches
-from sase.engine.set_results.collapsed_table import Ends, collapsed_table
+from sase.engine.set_results.collapsed_table import CollapsedForm, collapsed_table
 from sase.errors import PlanError
 from sase.nearest import did_you_mean
 
@@ -24,7 +24,7 @@ BUDGET = 100_000_000
 FUNCTIONS = ("count", "sum", "min", "max", "avg")
 
 
-class Source(Protocol):
+class MatchSource(Protocol):
     """What knows the matches: a graph of their events, or a search that finds them one by one."""
 
     @property
@@ -36,7 +36,7 @@ class Source(Protocol):
         """What there is to say of the run."""
 
     @property
-    def nothing(self) -> Found:
+    def nothing(self) -> MatchBatch:
         """No match, of all events."""
 
     def count(self, most: int) -> int:
@@ -45,16 +45,16 @@ class Source(Protocol):
     def estimate(self, samples: int, seed: int) -> Estimate:
         """The number with bounds, by samples."""
 
-    def sample(self, number: int, seed: int, most: int) -> Iterator[Found]:
+    def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
         """Independent matches, each equally likely."""
 
-    def first(self, number: int) -> Iterator[Found]:
+    def first(self, number: int) -> Iterator[MatchBatch]:
         """The first ones in order."""
 
-    def parts(self) -> Iterator[Found]:
+    def parts(self) -> Iterator[MatchBatch]:
         """All in order, at least one part though it be empty."""
 
-    def ends(self, most: int) -> Ends:
+    def ends(self, most: int) -> CollapsedForm:
         """The collapsed form."""
 
     def aggregate(
@@ -75,7 +75,7 @@ class CompressedMatches:
 
     def __init__(
         self,
-        open_source: Callable[[], Source],
+        open_source: Callable[[], MatchSource],
         narrowed: Callable[[str], CompressedMatches],
         *,
         keys: tuple[str, ...] = (),
@@ -85,7 +85,7 @@ class CompressedMatches:
         self._most = most
 
     @cached_property
-    def _source(self) -> Source:
+    def _source(self) -> MatchSource:
         """The events are searched when something is first asked."""
         return self._open()
 
@@ -170,7 +170,7 @@ class CompressedMatches:
     def expand(self) -> Matches:
         """The matches one by one, as `output="all"` gives them."""
 
-        def search() -> Generator[Part, None, Report]:
+        def search() -> Generator[ResultBatch, None, Report]:
             yield from self._source.parts()
             return self._source.report
 
@@ -182,7 +182,7 @@ class CompressedMatches:
 
     # ------------------------------------------------------------ parts of that
 
-    def _matches(self, parts: Iterator[Found]) -> Matches:
+    def _matches(self, parts: Iterator[MatchBatch]) -> Matches:
         found = list(parts) or [self._source.nothing]
         return Matches.of(found, Report())
 

@@ -13,12 +13,12 @@ from sase.engine.columns.input import Inputs
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
 from sase.engine.match_graph.estimate import Estimate, estimated, exactly
-from sase.engine.operators.match_set_evaluation import CollapsedEvaluationState, Collected
+from sase.engine.operators.match_set_evaluation import CollectedMatches, MatchSetEvaluationState
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
-from sase.engine.results.batch import Found
-from sase.engine.set_results.collapsed_table import Ends, Lists, check_size
+from sase.engine.results.batch import MatchBatch
+from sase.engine.set_results.collapsed_table import CollapsedForm, EventLists, check_size
 
 # Matches of which results are made at once: one at first, so that the first comes soon.
 LARGEST_PIECE = 4096
@@ -29,33 +29,33 @@ ENTRIES = 1 << 16
 class _Collector(Matcher):
     """A matcher that finds no match: what it has collected is asked for at the end."""
 
-    def collected(self) -> Collected:
+    def collected(self) -> CollectedMatches:
         """The match set of all events that were searched."""
         evaluation = self._operators[0]
-        assert isinstance(evaluation, CollapsedEvaluationState)
+        assert isinstance(evaluation, MatchSetEvaluationState)
         return evaluation.collected()
 
-    def found(self, collected: Collected, matches: list[Binding]) -> Found:
+    def found(self, collected: CollectedMatches, matches: list[Binding]) -> MatchBatch:
         """Some matches as the results that the plan makes of them."""
         results = self._top.result(collected.bindings(matches))
-        return Found(self.shape, self._history, (results,))
+        return MatchBatch(self.shape, self._history, (results,))
 
     @property
     def filters(self) -> bool:
         """Whether HAVING asks of whole matches what cannot be counted with."""
         return bool(self._top.filters)
 
-    def passing(self, collected: Collected, matches: list[Binding]) -> int:
+    def passing(self, collected: CollectedMatches, matches: list[Binding]) -> int:
         """How many of some matches HAVING accepts."""
         return int(self._top.accepted(collected.bindings(matches)).sum())
 
-    def nothing(self) -> Found:
+    def nothing(self) -> MatchBatch:
         """No match, of all events."""
-        return Found(self.shape, self._history)
+        return MatchBatch(self.shape, self._history)
 
     def told(self) -> Report:
         """The report; also where arithmetic of conditions on neighbours left int64."""
-        store = self._context.store
+        store = self._context.buffer
         for overflows in self._context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
         if self._context.overflows:
@@ -63,7 +63,7 @@ class _Collector(Matcher):
         return self.report()
 
 
-class Counted:
+class CountedMatches:
     """The matches of a plan whose evaluation is collapsed and whose matches are all paths.
 
     Where HAVING asks more of them, only `estimate` knows of it.
@@ -89,7 +89,7 @@ class Counted:
         return self._matcher.told()
 
     @property
-    def nothing(self) -> Found:
+    def nothing(self) -> MatchBatch:
         """No match, of all events."""
         return self._matcher.nothing()
 
@@ -105,15 +105,15 @@ class Counted:
         tried = self.set.sample(samples, seed)
         return estimated(total, samples, self._matcher.passing(self._collected, tried))
 
-    def sample(self, number: int, seed: int, most: int) -> Iterator[Found]:
+    def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
         """Independent matches."""
         return iter([self._found(self.set.sample(number, seed))])
 
-    def first(self, number: int) -> Iterator[Found]:
+    def first(self, number: int) -> Iterator[MatchBatch]:
         """The first ones in order."""
         return iter([self._found(self.set.first(number))])
 
-    def parts(self) -> Iterator[Found]:
+    def parts(self) -> Iterator[MatchBatch]:
         """All in order, made as they are asked for."""
         matches, size = iter(self.set), 1
         yield self.nothing
@@ -121,14 +121,14 @@ class Counted:
             yield self._found(some)
             size = min(2 * size, LARGEST_PIECE)
 
-    def ends(self, most: int) -> Ends:
+    def ends(self, most: int) -> CollapsedForm:
         """The collapsed form."""
         pieces = list(self.ends_within(None, check_size))
         return pieces[0] if len(pieces) == 1 else _as_one(pieces, self._collected.levels)
 
     def ends_within(
         self, within: range | None, check: Callable[[int], object] = lambda entries: None
-    ) -> Iterator[Ends]:
+    ) -> Iterator[CollapsedForm]:
         """The collapsed form of final events at some positions, in pieces that are not large.
 
         `check` is told, end by end, how many events are listed so far.
@@ -163,14 +163,14 @@ class Counted:
         )
         return self.set.aggregate(function, level, list(of_each))
 
-    def _found(self, matches: list[Binding]) -> Found:
+    def _found(self, matches: list[Binding]) -> MatchBatch:
         return self._matcher.found(self._collected, matches)
 
 
 class _Piece:
     """Some final events, as they are added."""
 
-    def __init__(self, found: Collected) -> None:
+    def __init__(self, found: CollectedMatches) -> None:
         self._found, self.entries = found, 0
         self._positions, self._counts = list[int](), list[int]()
         self._lists: list[list[Numbers]] = [[] for _ in range(found.levels)]
@@ -184,19 +184,19 @@ class _Piece:
             level.append(positions[places])
             self.entries += len(places)
 
-    def ends(self) -> Ends:
+    def ends(self) -> CollapsedForm:
         """All of them."""
         lists = tuple(map(_joined, self._lists))
-        return Ends(np.array(self._positions, np.int64), self._counts, lists)
+        return CollapsedForm(np.array(self._positions, np.int64), self._counts, lists)
 
 
-def _as_one(pieces: list[Ends], levels: int) -> Ends:
+def _as_one(pieces: list[CollapsedForm], levels: int) -> CollapsedForm:
     none = [np.empty(0, np.int64)]
-    return Ends(
+    return CollapsedForm(
         np.concatenate([*none, *(each.positions for each in pieces)]),
         [count for each in pieces for count in each.counts],
         tuple(
-            Lists(
+            EventLists(
                 np.concatenate([*none, *(each.lists[level].positions for each in pieces)]),
                 np.concatenate([*none, *(each.lists[level].sizes for each in pieces)]),
             )
@@ -205,6 +205,6 @@ def _as_one(pieces: list[Ends], levels: int) -> Ends:
     )
 
 
-def _joined(places: list[Numbers]) -> Lists:
+def _joined(places: list[Numbers]) -> EventLists:
     sizes = np.array([len(each) for each in places], np.int64)
-    return Lists(np.concatenate([np.empty(0, np.int64), *places]), sizes)
+    return EventLists(np.concatenate([np.empty(0, np.int64), *places]), sizes)

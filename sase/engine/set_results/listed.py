@@ -17,13 +17,13 @@ from sase.engine.match_graph.estimate import Estimate
 from sase.engine.operators.bindings import as_bindings, begins_of
 from sase.engine.operators.transformation import Results
 from sase.engine.report import Report
-from sase.engine.results.batch import Found, Part
+from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.results.matches import Matches
-from sase.engine.set_results.collapsed_table import Ends, Lists, check_size
-from sase.engine.set_results.counted import Counted
+from sase.engine.set_results.collapsed_table import CollapsedForm, EventLists, check_size
+from sase.engine.set_results.counted import CountedMatches
 from sase.errors import BudgetError, PlanError, SaseError
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=ResultBatch)
 # Matches that are held, so that they are searched for once.
 HELD = 1_000_000
 # To look at more takes hours, also where any number is allowed.
@@ -32,7 +32,7 @@ HOPELESS = 10**11
 MANY = 1 << 18
 
 
-class Listed:
+class ListedMatches:
     """The matches of a plan that is searched anew for each question, unless they can be held.
 
     Where HAVING alone keeps them from being counted, those that it is asked of are `among`, and
@@ -45,7 +45,7 @@ class Listed:
         reasons: tuple[str, ...],
         *,
         holds: bool,
-        among: Counted | None = None,
+        among: CountedMatches | None = None,
     ) -> None:
         self._matches, self.reasons, self._holds = matches, reasons, holds
         self._among = among
@@ -60,7 +60,7 @@ class Listed:
         return self._matches.report
 
     @cached_property
-    def nothing(self) -> Found:
+    def nothing(self) -> MatchBatch:
         """No match, of all events."""
         return replace(next(self._parts()), results=())
 
@@ -77,7 +77,7 @@ class Listed:
             )
         return self._among.estimate(samples, seed)
 
-    def sample(self, number: int, seed: int, most: int) -> Iterator[Found]:
+    def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
         """Independent matches, each equally likely: chosen by rank, then found in one more pass."""
         total = self.count(most)
         if number and not total:
@@ -85,7 +85,7 @@ class Listed:
         random = Random(seed)
         ranks = np.array([random.randrange(total) for _ in range(number)], np.int64)
         order = np.argsort(ranks, kind="stable")
-        chosen, begin = list[Found](), 0
+        chosen, begin = list[MatchBatch](), 0
         for part in self._parts():
             for results in part.results:
                 low, high = np.searchsorted(ranks[order], [begin, begin + len(results)])
@@ -101,7 +101,7 @@ class Listed:
         drawn = Results(found.positions, tuple(values)).at(np.argsort(order, kind="stable"))
         return iter([replace(found, results=(drawn,))])
 
-    def first(self, number: int) -> Iterator[Found]:
+    def first(self, number: int) -> Iterator[MatchBatch]:
         """The first ones in order."""
         for part in self._parts():
             yield part.between(0, number)
@@ -109,13 +109,13 @@ class Listed:
             if number <= 0:
                 return
 
-    def parts(self) -> Iterator[Found]:
+    def parts(self) -> Iterator[MatchBatch]:
         """All in order, as they are found."""
         return self._parts()
 
-    def ends(self, most: int) -> Ends:
+    def ends(self, most: int) -> CollapsedForm:
         """The collapsed form."""
-        gathered = Gathered(len(self.nothing.shape.components))
+        gathered = CollapsedBuilder(len(self.nothing.shape.components))
         for part in self._affordable(self._parts(), most):
             gathered.add(part)
             check_size(len(gathered))
@@ -159,13 +159,13 @@ class Listed:
                 )
             yield part
 
-    def _parts(self) -> Iterator[Found]:
+    def _parts(self) -> Iterator[MatchBatch]:
         for part in self._search():
-            assert isinstance(part, Found), "of events that are held nothing else is found"
+            assert isinstance(part, MatchBatch), "of events that are held nothing else is found"
             yield part
 
-    def _search(self) -> Iterator[Part]:
-        held, count = list[Part](), 0
+    def _search(self) -> Iterator[ResultBatch]:
+        held, count = list[ResultBatch](), 0
         for part in self._matches.found():
             count += len(part)
             if self._holds and count <= HELD:
@@ -175,7 +175,7 @@ class Listed:
             self._matches.hold(held)
 
 
-class Gathered:
+class CollapsedBuilder:
     """The collapsed form of matches that are looked at one by one."""
 
     def __init__(self, levels: int) -> None:
@@ -186,7 +186,7 @@ class Gathered:
         """How many events the lists have, about."""
         return sum(map(len, self._pairs))
 
-    def add(self, part: Found) -> None:
+    def add(self, part: MatchBatch) -> None:
         """More matches."""
         counts = self._counts
         for results in part.results:
@@ -197,11 +197,11 @@ class Gathered:
                 events, ends = found.of_level(level)
                 known.add(np.repeat(found.last, ends - begins_of(ends)), events)
 
-    def ends(self) -> Ends:
+    def ends(self) -> CollapsedForm:
         """All final events, in order."""
         ends = np.array(sorted(self._counts), np.int64)
         by_end = [self._counts[end] for end in ends.tolist()]
-        return Ends(ends, by_end, tuple(known.lists(ends) for known in self._pairs))
+        return CollapsedForm(ends, by_end, tuple(known.lists(ends) for known in self._pairs))
 
 
 class _Pairs:
@@ -224,8 +224,8 @@ class _Pairs:
         self._pairs = np.unique(np.concatenate([self._pairs, *self._new], axis=1), axis=1)
         self._new = []
 
-    def lists(self, ends: Numbers) -> Lists:
+    def lists(self, ends: Numbers) -> EventLists:
         """The events of each final event."""
         self._merge()
         cuts = np.searchsorted(self._pairs[0], np.append(ends, np.iinfo(np.int64).max))
-        return Lists(self._pairs[1], np.diff(cuts))
+        return EventLists(self._pairs[1], np.diff(cuts))

@@ -54,7 +54,7 @@ class _Attributes:
     """The scattered rows of a population by type, and the codes of their attributes."""
 
     def __init__(self, population: Population, tests: Tests) -> None:
-        self._population, self._known = population, population.coding.types_known
+        self._population, self._known = population, population.coding.type_dictionary
         self._events = population.sample.events
         self._tests = {t.attribute: t for t in tests if t.value is None and not t.attributes}
         rows = population.scattered

@@ -19,14 +19,14 @@ from sase.binding.bound import (
     When,
     WindowKind,
 )
-from sase.engine.blocks.builder import Front
-from sase.engine.blocks.dictionary import KnownTypes, PlanCoding
-from sase.engine.blocks.event_buffer import Store
+from sase.engine.blocks.builder import BlockBuilder
+from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
+from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.operators.contract import Context, span_of
-from sase.engine.operators.scan_filter import SimpleConditions
+from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.plan import EnginePlan
 from sase.engine.statistics.chains import Chains, Groups, Rows
 from sase.engine.statistics.sampling import TIMES, Sample
@@ -55,15 +55,17 @@ class Population:
         self.negations, self.conjuncts = negations_of(plan.operators), conjuncts(plan)
         components = (*plan.positives, *plan.negatives)
         mentioned = (name for component in components for name in component.types or ())
-        self.coding = PlanCoding(KnownTypes(plan.schema, mentioned), Interner(), streaming=False)
-        store = Store(1 << len(sample.events).bit_length())
+        self.coding = PlanDictionary(
+            TypeDictionary(plan.schema, mentioned), Interner(), streaming=False
+        )
+        store = EventBuffer(1 << len(sample.events).bit_length())
         self.context = Context(
             plan.schema, plan.options, plan.positives, plan.negatives, self.coding, store
         )
-        front = Front(components, len(plan.positives), self.coding, (), dense=True)
+        front = BlockBuilder(components, len(plan.positives), self.coding, (), dense=True)
         (self.block,) = front.blocks(sample.events, len(sample.events))
         self._simple = tuple(self._alone(tests))
-        passing = SimpleConditions(self.context, self._simple).states(self.block)
+        passing = ScanFilter(self.context, self._simple).states(self.block)
         self._admitted, self._standing = (
             {c: (states >> self.context.bit_of(c.index)) & 1 != 0 for c in components}
             for states in (self.block.states, passing)
@@ -103,7 +105,7 @@ class Population:
         for conjunct in self.conjuncts:
             if conjunct.kind is ConjunctClass.SINGLE and conjunct.when is When.FIRST:
                 index = conjunct.references[0]
-                own = SimpleConditions(self.context, [(index, conjunct.condition)])
+                own = ScanFilter(self.context, [(index, conjunct.condition)])
                 states = own.of(self.block, passing)
                 yield conjunct, (states >> self.context.bit_of(index)) & 1 != 0
 

@@ -27,7 +27,7 @@ from sase.binding.bound import (
 from sase.binding.parts import references, with_references
 from sase.binding.text import condition_text
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.residual_filter import Checking
+from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.statistics.chains import Chains
 from sase.engine.statistics.population import Population, Tests
 from sase.lang.ast import TURNED
@@ -55,7 +55,7 @@ def selectivities(
     # What is kept of rows is known when all conditions have asked for it.
     checked = [_Checked(population, _of_each(conjunct.condition)) for conjunct in several]
     if checked:
-        population.context.store.remember(population.block)
+        population.context.buffer.remember(population.block)
     found = {each.condition: share for each, share in population.beginning()}
     for conjunct, condition in zip(several, checked, strict=True):
         chains = _chains(population, condition, tests)
@@ -172,7 +172,7 @@ class _Checked:
             return replace(each, component=at, part=Part.EVENT)
 
         condition = with_references(read, to_role)
-        self._checking = Checking.of_sequences(alone, [], [condition])
+        self._checking = ResidualFilter.of_sequences(alone, [], [condition])
 
     def passes(self, rows: Numbers) -> NDArray[np.bool_]:
         """Whether each column of rows, one for each role, passes."""

@@ -13,7 +13,7 @@ from sase.engine.pipeline.codec import StateError
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.timers import due, latest
 from sase.engine.plan import EnginePlan
-from sase.engine.results.batch import Found
+from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.errors import DataError
 from sase.spark.failing import of_row
@@ -109,7 +109,7 @@ class Opened:
         held: list[pa.Table] = []
         size = 0
         for part in matches.parts:
-            assert isinstance(part, Found)
+            assert isinstance(part, MatchBatch)
             for piece in part.pieces():
                 if not len(piece):
                     continue

@@ -15,9 +15,9 @@ from sase.binding import Schema, bind_text
 from sase.binding.bound import All, Condition, Truth
 from sase.engine.expressions import (
     Interner,
-    Lane,
     Layout,
-    RowTest,
+    RowFilter,
+    Vector,
     columns_needed,
     columns_of,
     lower,
@@ -59,21 +59,21 @@ def bound_condition(text: str, schema: Schema) -> Condition:
     return conditions[0] if len(conditions) == 1 else All(conditions, span=NOWHERE)
 
 
-def lanes_of(needs: Sequence[Need], rows: Sequence[Row], interner: Interner) -> dict[Need, Lane]:
+def lanes_of(needs: Sequence[Need], rows: Sequence[Row], interner: Interner) -> dict[Need, Vector]:
     """The attributes of events; where they are all of one kind the lane has one tag."""
     return {need: lane([row.get(need[1]) for row in rows], interner) for need in needs}
 
 
-def lane(values: Sequence[object], interner: Interner) -> Lane:
+def lane(values: Sequence[object], interner: Interner) -> Vector:
     cells = [cell(value, interner) for value in values]
     found = {tag for tag, _ in cells} - {NULL}
     if len(found) > 1:
         bits = [np.float64(x).view(np.int64) if tag == FLOAT else x for tag, x in cells]
-        return Lane(np.array(bits, np.int64), np.array([tag for tag, _ in cells], np.uint8))
+        return Vector(np.array(bits, np.int64), np.array([tag for tag, _ in cells], np.uint8))
     (tag,) = found or {INTEGER}
     valid = np.array([tag != NULL for tag, _ in cells])
     data = np.array([x for _, x in cells], np.float64 if tag == FLOAT else np.int64)
-    return Lane(data, tag, None if valid.all() else valid)
+    return Vector(data, tag, None if valid.all() else valid)
 
 
 def cell(value: object, interner: Interner) -> tuple[int, int | float]:
@@ -110,7 +110,7 @@ def tuple_truths(condition: Condition, rows: Sequence[Row], width: int) -> tuple
     stack = make_stack(lowered.depth)
     chosen = np.array(list(product(range(len(rows)), repeat=width)), np.int64)
     out = np.empty(len(chosen), np.bool_)
-    read = list(lanes.values()) or [Lane(np.zeros(len(rows), np.int64), INTEGER)]
+    read = list(lanes.values()) or [Vector(np.zeros(len(rows), np.int64), INTEGER)]
     columns = columns_of(read, codes_of(rows), interner.tables())
     evaluate_tuples(lowered.program, columns, chosen, stack, out)
     return out.tolist(), stack
@@ -119,11 +119,14 @@ def tuple_truths(condition: Condition, rows: Sequence[Row], width: int) -> tuple
 def row_truths(condition: Condition, rows: Sequence[Row], fast: bool = False) -> list[bool]:
     """The truth for every event, by the kernel for rows or, where that is possible, by NumPy."""
     interner = Interner()
-    test = RowTest(condition, {"A": 0, "B": 1}, interner)
+    test = RowFilter(condition, {"A": 0, "B": 1}, interner)
     lanes = lanes_of(test.columns, rows, interner)
     evaluate = test.truth if fast else test.by_program
     if not test.columns:
-        lanes, test.columns = {(0, "n"): Lane(np.zeros(len(rows), np.int64), INTEGER)}, ((0, "n"),)
+        lanes, test.columns = (
+            {(0, "n"): Vector(np.zeros(len(rows), np.int64), INTEGER)},
+            ((0, "n"),),
+        )
     found: list[bool] = evaluate(lanes, codes_of(rows)).tolist()
     # Integers as they come, which may be narrow, are no others.
     given = {need: narrowed(lane) for need, lane in lanes.items()}
@@ -131,7 +134,7 @@ def row_truths(condition: Condition, rows: Sequence[Row], fast: bool = False) ->
     return found
 
 
-def narrowed(lane: Lane) -> Lane:
+def narrowed(lane: Vector) -> Vector:
     """The integers of a lane in the fewest bytes that hold them."""
     if lane.values.dtype != np.int64 or not isinstance(lane.tag, int) or lane.tag != INTEGER:
         return lane

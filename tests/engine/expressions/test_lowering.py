@@ -12,10 +12,10 @@ from sase.binding import bind_text
 from sase.binding.bound import Operation
 from sase.engine.expressions import (
     Interner,
-    Lane,
     Layout,
     LoweringError,
-    RowTest,
+    RowFilter,
+    Vector,
     columns_needed,
     columns_of,
     lower,
@@ -79,7 +79,7 @@ def test_what_is_called_has_an_address_and_else_the_call_goes_wrong() -> None:
     unlinked = lowered.code.copy()
     unlinked[:, ADDRESS] = 0
     types, tables = np.zeros(2, np.int16), np.zeros((0, 1), np.int64)
-    columns = columns_of([Lane(np.ones(2, np.int64), INTEGER)] * 2, types, tables)
+    columns = columns_of([Vector(np.ones(2, np.int64), INTEGER)] * 2, types, tables)
     rows, stack, out = np.array([[0, 1]]), make_stack(lowered.depth), np.empty(1, np.bool_)
     evaluate_tuples(lowered.program, columns, rows, stack, out)
     assert out.tolist() == [True]
@@ -153,7 +153,7 @@ def test_int64_that_is_left_is_noted_with_its_place_and_row() -> None:
 def test_notes_are_counted_over_all_blocks() -> None:
     condition = bound_condition("EVENT A x WHERE x.n + 1 > 0", SCHEMA)
     interner = Interner()
-    test = RowTest(condition, TYPES, interner)
+    test = RowFilter(condition, TYPES, interner)
     for _ in range(2):
         lanes = lanes_of(test.columns, ROWS, interner)
         assert test.truth(lanes, codes_of(ROWS)).tolist() == [True, False, False, False]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sase.binding.types import STRING, DataType, Kind
 from sase.engine.columns.events import Column
-from sase.engine.expressions import Interner, Lane, columns_of, lane_of
+from sase.engine.expressions import Interner, Vector, columns_of, vector_of
 from sase.engine.expressions.strings import BY_RANK, CAPACITY, LENGTH, LOWER, RANK, UPPER, Table
 from sase.engine.expressions.strings import like as form
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
@@ -67,7 +67,7 @@ def test_a_dictionary_is_mapped_to_the_codes_of_the_plan() -> None:
     interner.code("b")
     dictionary = pa.array(["a", "b"], pa.large_string())
     values = np.array([1, 0, -1, 1], np.int32)
-    lane = lane_of(Column(STRING, values, values >= 0, dictionary), interner)
+    lane = vector_of(Column(STRING, values, values >= 0, dictionary), interner)
     assert lane.values.tolist() == [0, 1, -1, 0]
 
 
@@ -81,20 +81,23 @@ def test_a_dictionary_is_mapped_to_the_codes_of_the_plan() -> None:
     ],
 )
 def test_the_tag_of_a_column_says_its_unit(data_type: DataType, tag: int, first: int) -> None:
-    lane = lane_of(Column(data_type, np.array([1, 2], np.int64)), Interner())
+    lane = vector_of(Column(data_type, np.array([1, 2], np.int64)), Interner())
     assert (lane.tag, lane.values[0]) == (tag, first)
 
 
 def test_a_single_lane_is_not_copied() -> None:
     values = np.arange(3)
-    columns = columns_of([Lane(values, INTEGER)], np.zeros(3, np.int16), Interner().tables())
+    columns = columns_of([Vector(values, INTEGER)], np.zeros(3, np.int16), Interner().tables())
     assert np.shares_memory(columns.cells, values)
     assert columns.tags.tolist() == [[INTEGER] * 3]
 
 
 def test_lanes_side_by_side() -> None:
     valid = np.array([True, False])
-    lanes = [Lane(np.array([0.5, 1.5]), FLOAT), Lane(np.array([1, 2], np.int32), INTEGER, valid)]
+    lanes = [
+        Vector(np.array([0.5, 1.5]), FLOAT),
+        Vector(np.array([1, 2], np.int32), INTEGER, valid),
+    ]
     columns = columns_of(lanes, np.zeros(2, np.int16), Interner().tables())
     assert columns.cells.view(np.float64)[0].tolist() == [0.5, 1.5]
     assert columns.cells[1].tolist() == [1, 2]

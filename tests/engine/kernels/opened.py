@@ -14,7 +14,7 @@ from sase.engine.kernels.scan.stacks import BELOW, COUNT, RIP, ROW, TAIL
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
-from sase.engine.operators.baselines.nfa_stack import RuntimeStates
+from sase.engine.operators.baselines.nfa_stack import NfaStack
 from sase.engine.options import Options
 from sase.planning.nodes import NegativeComponent, SequenceConstruction, SequenceScan
 from tests.engine.kernels.streams import EARLIEST, Event, Pushed, Rows, arrivals, blocks
@@ -91,7 +91,7 @@ class Run:
         """The sequences that a block of events completes."""
         if not events:
             return []
-        self.context.coding.see(events)
+        self.context.dictionary.see(events)
         numbers = arrivals(events)
         self.stacks.push(Pushed(events), numbers.states, numbers.measures, self.span)
         found = Rows()
@@ -152,8 +152,8 @@ class MultiRun(Run):
 class NfaRun(Run):
     """Scan and construction with the runtime stack."""
 
-    def opened(self, above: SequenceConstruction) -> RuntimeStates:
-        return RuntimeStates(above, self.context)
+    def opened(self, above: SequenceConstruction) -> NfaStack:
+        return NfaStack(above, self.context)
 
     def cells(self) -> list[tuple[str, str]]:
         """The states that are active after each event, and those that it enters, from 1 on."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.blocks.key_dictionary import ROOM, WIDEST, KeyCodes, TextCodes
+from sase.engine.blocks.key_dictionary import ROOM, WIDEST, KeyDictionary, TextDictionary
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
 from sase.engine.kernels.sentinels import NOTHING
@@ -137,7 +137,9 @@ class Live:
         self.events = [event for event in self.events if event[0] >= horizon]
 
 
-def coded(codes: KeyCodes, keys: Sequence[Key | None], numbers: Sequence[int], rows: int) -> Any:
+def coded(
+    codes: KeyDictionary, keys: Sequence[Key | None], numbers: Sequence[int], rows: int
+) -> Any:
     """The codes of keys; None is one of which a part is NULL."""
     known = np.array([key is not None for key in keys], np.bool_)
     table = np.array([key or (0,) * rows for key in keys], np.int64).reshape(-1, rows).T.copy()
@@ -161,7 +163,7 @@ WIDE = st.one_of(SMALL, SMALL, st.sampled_from([-1, 2, WIDEST, 2**40, EARLIEST, 
 @pytest.mark.parametrize("words", [SMALL, GROWING, WIDE], ids=["small", "growing", "wide"])
 @given(st.integers(1, 3), st.data())
 def test_codes_are_equal_where_keys_are(words: Any, rows: int, data: st.DataObject) -> None:
-    codes, live, number = KeyCodes(), Live(), 0
+    codes, live, number = KeyDictionary(), Live(), 0
     for keys in data.draw(keys_of(rows, words)):
         numbers = range(number, number + len(keys))
         live.add(numbers, keys, coded(codes, keys, numbers, rows))
@@ -174,7 +176,7 @@ def test_codes_are_equal_where_keys_are(words: Any, rows: int, data: st.DataObje
 
 def test_going_over_to_the_table_keeps_the_codes() -> None:
     """Those of before are what they were; the new ones are others."""
-    codes = KeyCodes()
+    codes = KeyDictionary()
     before = coded(codes, [(5,), (7,), (6,)], [0, 1, 2], 1)
     assert codes.size == 8
     after = coded(codes, [(7,), (2**40,), (5,), None, (6,), (8,)], range(3, 9), 1)
@@ -187,7 +189,7 @@ def test_going_over_to_the_table_keeps_the_codes() -> None:
 def test_the_keys_in_the_middle_of_a_block_may_be_the_first_wide_ones() -> None:
     """A batch of 3,000 keys is more than a new table has room for."""
     keys = [(key,) for key in range(2000)] + [(key * 2**40,) for key in range(2, 1002)]
-    codes, live = KeyCodes(), Live()
+    codes, live = KeyDictionary(), Live()
     live.add(range(3000), keys, coded(codes, keys, range(3000), 1))
     live.add(range(3000, 6000), keys, coded(codes, keys, range(3000, 6000), 1))
 
@@ -195,7 +197,7 @@ def test_the_keys_in_the_middle_of_a_block_may_be_the_first_wide_ones() -> None:
 @pytest.mark.parametrize("least", [0, 1000, -1000, EARLIEST, LATEST - WIDEST + 1])
 def test_keys_close_together_need_no_table(least: int) -> None:
     """Wherever they are; where the least come first, or the first is near to zero."""
-    codes, live = KeyCodes(), Live()
+    codes, live = KeyDictionary(), Live()
     for begin in range(0, WIDEST, WIDEST // 4):
         keys = [(least + begin + step,) for step in range(0, WIDEST // 4, 997)]
         numbers = range(begin, begin + len(keys))
@@ -205,7 +207,7 @@ def test_keys_close_together_need_no_table(least: int) -> None:
 
 
 def test_a_block_without_keys() -> None:
-    codes = KeyCodes()
+    codes = KeyDictionary()
     assert coded(codes, [None, None], [0, 1], 1) == [NOTHING, NOTHING]
     assert coded(codes, [], [], 1) == []
     assert codes.size == 1
@@ -239,7 +241,7 @@ def test_the_codes_stay_few(make: Callable[[int], Key], room: int) -> None:
 
     Where codes are made of keys at first they are many until these are given up.
     """
-    codes, sizes = KeyCodes(), list[int]()
+    codes, sizes = KeyDictionary(), list[int]()
     before: dict[Key, int] = {}
     for begin in range(0, EVENTS, BLOCK):
         keys = [make(number) for number in range(begin, begin + BLOCK)]
@@ -260,7 +262,7 @@ def test_the_codes_stay_few(make: Callable[[int], Key], room: int) -> None:
 
 
 def test_the_codes_of_texts_stay_few() -> None:
-    codes, before, most = TextCodes(), dict[str, int](), 0
+    codes, before, most = TextDictionary(), dict[str, int](), 0
     for begin in range(0, EVENTS, BLOCK):
         texts = [f"text {number}" for number in range(begin, begin + BLOCK)]
         texts += list(before)[-3:]
@@ -278,7 +280,7 @@ TEXTS = st.sampled_from(["", "a", "b", "ab", "ä", "a\0", "0"])
 
 @given(st.lists(st.tuples(st.sets(TEXTS), st.integers(0, 3)), max_size=12))
 def test_texts_have_equal_codes_where_they_are_equal(blocks: list[tuple[set[str], int]]) -> None:
-    codes, live = TextCodes(), Live()
+    codes, live = TextDictionary(), Live()
     codes._most = 2  # so that codes are given up at once
     for number, (texts, keep) in enumerate(blocks):
         found = codes.codes(sorted(texts), number).tolist()

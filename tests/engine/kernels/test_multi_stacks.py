@@ -105,5 +105,5 @@ def test_which_events_are_filtered(events: list[Event], cuts: list[int]) -> None
     for level in (0, 1):
         for key in (0, 1):
             rows = {event.row for event in events if event.others == (key,)}
-            stack = run.stack(1, level, key) if key < run.context.coding.known else []
+            stack = run.stack(1, level, key) if key < run.context.dictionary.known else []
             assert stack == [row for row in reversed(led[level]) if row in rows]

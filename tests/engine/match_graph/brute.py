@@ -7,10 +7,10 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 
-from sase.engine.match_graph import Binding, Candidates, Levels
+from sase.engine.match_graph import Binding, CandidateEvents, Levels
 
 
-def bindings(levels: Levels, partitions: list[Candidates], span: int | None) -> list[Binding]:
+def bindings(levels: Levels, partitions: list[CandidateEvents], span: int | None) -> list[Binding]:
     """The matches in the defined order."""
     found = [
         Binding(number, places, lengths)
@@ -24,12 +24,12 @@ def bindings(levels: Levels, partitions: list[Candidates], span: int | None) -> 
     return sorted(found, key=lambda binding: order(partitions, binding))
 
 
-def order(partitions: list[Candidates], binding: Binding):
+def order(partitions: list[CandidateEvents], binding: Binding):
     positions = partitions[binding.partition].positions[list(binding.places)].tolist()
     return positions[-1], [-each for each in positions[-2::-1]], binding.lengths[::-1]
 
 
-def is_series(candidates: Candidates, places: tuple[int, ...], span: int | None) -> bool:
+def is_series(candidates: CandidateEvents, places: tuple[int, ...], span: int | None) -> bool:
     ties = candidates.ties[list(places)].tolist()
     measures = candidates.measures[list(places)].tolist()
     within = span is None or measures[-1] - measures[0] <= span
@@ -44,7 +44,7 @@ def cuts(levels: Levels, size: int) -> Iterator[tuple[int, ...]]:
     return (lengths for lengths in product(*ranges) if sum(lengths) == size)
 
 
-def is_match(candidates: Candidates, binding: Binding) -> bool:
+def is_match(candidates: CandidateEvents, binding: Binding) -> bool:
     nodes = []
     for level in range(len(binding.lengths)):
         for rank, place in enumerate(binding.of(level)):

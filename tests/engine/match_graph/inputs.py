@@ -7,7 +7,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from sase.engine.match_graph import Binding, Candidates, Edge, Levels, MatchSet
+from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
 from tests.engine.match_graph import brute
 
 BOUNDS = [(1, 1), (1, None), (1, None), (0, 1), (0, None), (2, 2), (2, None), (3, None), (1, 3),
@@ -17,7 +17,7 @@ BOUNDS = [(1, 1), (1, None), (1, None), (0, 1), (0, None), (2, 2), (2, None), (3
 @dataclass(frozen=True, eq=False)
 class Input:
     levels: Levels
-    partitions: list[Candidates]
+    partitions: list[CandidateEvents]
     span: int | None
     values: list[list[float | None]]
 
@@ -48,7 +48,9 @@ def random_input(seed: int) -> Input:
         begins, takes = (bits(random, len(positions), count) for _ in range(2))
         tested = with_edges and random.random() < 0.8
         edge = random_edge(random, len(positions), count) if tested else None
-        partitions.append(Candidates(positions, ties[positions], measures, begins, takes, edge))
+        partitions.append(
+            CandidateEvents(positions, ties[positions], measures, begins, takes, edge)
+        )
     span = None if random.random() < 0.4 else int(random.integers(1, len(owners) + 1))
     values = [random_values(random, len(each), bool(seed % 2)) for each in partitions]
     return Input(levels, partitions, span, values)

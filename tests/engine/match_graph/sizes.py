@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from sase.engine.match_graph import Candidates, Edge, Levels, MatchSet
+from sase.engine.match_graph import CandidateEvents, Edge, Levels, MatchSet
 
 SERIES = Levels((1,), (None,))
 ENCLOSED = Levels((1, 1, 1), (1, None, 1))
 
 
-def events(begins: list[int], takes: list[int], edge: Edge | None = None) -> Candidates:
+def events(begins: list[int], takes: list[int], edge: Edge | None = None) -> CandidateEvents:
     """Events that follow each other, with the components that they may begin and go on."""
     places = np.arange(len(begins), dtype=np.int64)
     begin, take = np.array(begins, np.int64), np.array(takes, np.int64)
-    return Candidates(places, places, places, begin, take, edge)
+    return CandidateEvents(places, places, places, begin, take, edge)
 
 
 def series(size: int, span: int | None = None, edge: Edge | None = None) -> MatchSet:

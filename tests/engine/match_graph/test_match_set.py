@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from sase.engine.match_graph import Binding, Candidates, Estimate, Levels, MatchSet, links
+from sase.engine.match_graph import Binding, CandidateEvents, Estimate, Levels, MatchSet, links
 from sase.engine.match_graph.estimate import estimated, wilson
 from sase.errors import BudgetError
 from tests.engine.match_graph.sizes import SERIES, events, series
@@ -84,7 +84,7 @@ def test_the_order_is_that_of_the_language():
 def test_partitions_are_merged_by_the_last_event():
     columns = [np.array([0, 3]), np.array([1, 2])]
     ones = np.ones(2, np.int64)
-    partitions = [Candidates(column, column, column, ones, ones) for column in columns]
+    partitions = [CandidateEvents(column, column, column, ones, ones) for column in columns]
     found = [(m.partition, m.places) for m in MatchSet.over(SERIES, partitions)]
     assert found == [(0, (0,)), (1, (0,)), (1, (1,)), (1, (0, 1)), (0, (1,)), (0, (0, 1))]
 
@@ -136,7 +136,7 @@ def test_a_span_reaches_below_the_least_measure():
     least = np.iinfo(np.int64).min
     measures = np.array([least, least + 5, 7])
     ones, places = np.ones(3, np.int64), np.arange(3)
-    candidates = Candidates(places, places, measures, ones, ones)
+    candidates = CandidateEvents(places, places, measures, ones, ones)
     assert MatchSet.over(SERIES, [candidates], span=5).count() == 4
 
 
@@ -156,4 +156,4 @@ def test_wrong_bounds_are_refused(bounds):
 def test_wrong_columns_are_refused(positions, ties, measures):
     ones = np.ones(2, np.int64)
     with pytest.raises(ValueError, match="candidates|ties"):
-        Candidates(np.array(positions), np.array(ties), np.array(measures), ones, ones)
+        CandidateEvents(np.array(positions), np.array(ties), np.array(measures), ones, ones)

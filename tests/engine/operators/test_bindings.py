@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.operators.bindings import Bindings, Listed
+from sase.engine.operators.bindings import Bindings, ColumnarBindings
 
 Matches = list[tuple[list[int], ...]]
 
@@ -19,9 +19,9 @@ def by_match(matches: Matches, levels: int) -> Bindings:
     return Bindings(np.array(events, np.int64), ends, lengths)
 
 
-def by_component(matches: Matches, is_single: tuple[bool, ...]) -> Listed:
+def by_component(matches: Matches, is_single: tuple[bool, ...]) -> ColumnarBindings:
     every = [[match[level] for match in matches] for level in range(len(is_single))]
-    return Listed(
+    return ColumnarBindings(
         [np.array(sum(bound, []), np.int64) for bound in every],
         [
             None if is_one else np.cumsum([len(each) for each in bound])

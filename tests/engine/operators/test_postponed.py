@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.blocks.block import Clock
-from sase.engine.operators.timer_queue import MOST_RUNS, Postponed
+from sase.engine.blocks.block import Watermark
+from sase.engine.operators.timer_queue import MOST_RUNS, TimerQueue
 
 LATEST = 2**63 - 1
 # What is added, each sequence with the time at which it is due; how far time then comes; or whether
@@ -27,7 +27,7 @@ STEPS = st.lists(
 
 @given(STEPS, st.booleans())
 def test_released_when_due(steps: list[Any], inclusive: bool) -> None:
-    waiting, model = Postponed(2), list[tuple[int, int]]()
+    waiting, model = TimerQueue(2), list[tuple[int, int]]()
     number, now = 0, 0
     for dues, gap, is_saved in steps:
         new = [(now + due if due < LATEST else due, number + n) for n, due in enumerate(dues)]
@@ -38,24 +38,24 @@ def test_released_when_due(steps: list[Any], inclusive: bool) -> None:
         model += new
         if gap is not None:
             now += gap
-            out = released(waiting, Clock(now, 0), inclusive)
+            out = released(waiting, Watermark(now, 0), inclusive)
             ready = [e for e in model if e[0] < now or (e[0] == now and not inclusive)]
             assert out == [n for _, n in sorted(ready)]
             model = [each for each in model if each not in ready]
         if is_saved:
-            saved = pickle.loads(pickle.dumps(waiting.saved()))
-            waiting = Postponed(2)
+            saved = pickle.loads(pickle.dumps(waiting.checkpoint()))
+            waiting = TimerQueue(2)
             waiting.restore(saved)
         assert len(waiting) == len(model)
         oldest = waiting.oldest()
         assert (oldest is None) == (not model)
         assert all(oldest is not None and oldest <= n for _, n in model)
-    assert released(waiting, Clock(LATEST, 0, is_final=True), inclusive) == [
+    assert released(waiting, Watermark(LATEST, 0, is_final=True), inclusive) == [
         n for _, n in sorted(model)
     ]
 
 
-def released(waiting: Postponed, clock: Clock, inclusive: bool) -> list[int]:
+def released(waiting: TimerQueue, clock: Watermark, inclusive: bool) -> list[int]:
     rows = waiting.released(clock, inclusive=inclusive)
     assert rows[1].tolist() == [n + 1 for n in rows[0].tolist()]
     found: list[int] = rows[0].tolist()

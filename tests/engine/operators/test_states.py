@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.operators import opened
+from sase.engine.operators import open_operators
 from sase.engine.options import Options
 from sase.engine.pipeline.codec import from_bytes, to_bytes
 from sase.engine.pipeline.fused.scan import Sweep
@@ -39,10 +39,10 @@ def test_every_query_finds_something() -> None:
 
 def replaced(matcher: Any) -> None:
     """Open the operators of a matcher once more, with the state that those so far have saved."""
-    fresh = opened(matcher._plan.operators, matcher._context)
+    fresh = open_operators(matcher._plan.operators, matcher._context)
     for new, old in zip(fresh, matcher._operators, strict=True):
-        new.restore(from_bytes(to_bytes(old.saved())))
-        assert is_plain(old.saved()), old
+        new.restore(from_bytes(to_bytes(old.checkpoint())))
+        assert is_plain(old.checkpoint()), old
         assert repr(new.counters()) == repr(old.counters())
         assert needed_from(new) >= needed_from(old)
     matcher._operators, matcher._top = fresh, fresh[-1]

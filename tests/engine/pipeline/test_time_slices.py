@@ -19,7 +19,7 @@ from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.prefetch import Pool, Search
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
-from sase.engine.results.batch import Part
+from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches
 
 RANDOM = random.Random(5)
@@ -188,7 +188,7 @@ def test_threads_of_the_user_search_side_by_side(ask: Callable[[Matches], object
     both = threading.Barrier(2)
     nothing = sase.match("EVENT A a WITHIN 1 LIMIT 0", EVENTS).parts
 
-    def search() -> Generator[Part, None, Report]:
+    def search() -> Generator[ResultBatch, None, Report]:
         both.wait(timeout=30)
         yield from nothing
         return Report()

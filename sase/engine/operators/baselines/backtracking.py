@@ -16,7 +16,7 @@ from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.planning.nodes import RunEvaluation
 
 
-class BacktrackEvaluationState(RunEvaluationState):
+class BacktrackingState(RunEvaluationState):
     """A running evaluation, depth first."""
 
     kernel = staticmethod(of.advance_backtracking)
@@ -78,9 +78,9 @@ class BacktrackEvaluationState(RunEvaluationState):
         """Those of runs, and how often one was taken up again where it had moved."""
         return {**super().counters(), "backtracked": self._backtracked}
 
-    def saved(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """The runs; between pushes none waits."""
-        return {**super().saved(), "backtracked": self._backtracked}
+        return {**super().checkpoint(), "backtracked": self._backtracked}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from a state that was saved."""

@@ -10,7 +10,7 @@ from sase.engine.kernels.baselines.multi_stacks import OtherStacks, scan_all
 from sase.engine.kernels.scan.stacks import COUNT, TAIL, Arrivals
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
-from sase.engine.operators.contract import Context, Saved
+from sase.engine.operators.contract import Checkpoint, Context
 from sase.planning.nodes import SequenceConstruction
 
 
@@ -22,7 +22,7 @@ class MultiStacks(ActiveStacks):
     ) -> None:
         assert not above.negations, "negative components are pushed to stacks of one key"
         super().__init__(keys[0], above, context)
-        self._other_keys = [context.coding.key(tests) for tests in keys[1:]]
+        self._other_keys = [context.dictionary.key(tests) for tests in keys[1:]]
         shape = (len(self._other_keys), context.levels)
         self._others = OtherStacks(
             np.full((*shape, 1), NOTHING, np.int64),
@@ -32,7 +32,7 @@ class MultiStacks(ActiveStacks):
 
     def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
         """Push the events that match earlier ones on every attribute."""
-        coding = self._context.coding
+        coding = self._context.dictionary
         others = np.stack([block.codes(key) for key in self._other_keys])
         self._make_room_of_others(max(coding.size(key) for key in self._other_keys))
         scan_all(arrivals, others, self.stacks, self._others, span)
@@ -63,11 +63,11 @@ class MultiStacks(ActiveStacks):
         """The bytes of the stacks of all keys."""
         return super().size + sum(array.nbytes for array in self._others)
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """The stacks of all keys."""
-        return {**super().saved(), "others": self._others._asdict()}
+        return {**super().checkpoint(), "others": self._others._asdict()}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         super().restore(saved)
         self._others = OtherStacks(**saved["others"])

@@ -18,11 +18,11 @@ from sase.engine.kernels.baselines.nfa_stack import (
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.contract import Context, Counters, Saved, Sequences, span_of
+from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
 
 
-class RuntimeStates:
+class NfaStack:
     """The runtime stack, which is never pruned, and the search through it."""
 
     def __init__(self, above: SequenceConstruction, context: Context) -> None:
@@ -86,10 +86,10 @@ class RuntimeStates:
         unfit = [seen - through - turned for seen, through, turned in known]
         return {"passed": passed, "unfit": unfit, "ended": [*passed[1:], 0]}
 
-    def saved(self) -> Saved:
+    def checkpoint(self) -> Checkpoint:
         """All arrays."""
         return {"stack": self.stack._asdict(), "search": self._search._asdict()}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Checkpoint) -> None:
         """Go on from a state that was saved."""
         self.stack, self._search = RuntimeStack(**saved["stack"]), Search(**saved["search"])

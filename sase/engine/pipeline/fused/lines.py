@@ -15,7 +15,7 @@ from weakref import proxy
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.blocks.block import Block, Clock, Stretch
+from sase.engine.blocks.block import Block, EventRange, Watermark
 from sase.engine.columns import Events
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.operators.swept_evaluation import SweptEvaluationState
@@ -43,7 +43,7 @@ class LineSweep:
     ) -> None:
         # Not held: the matcher holds this, and both would stay until garbage is collected.
         self._matcher, self._evaluation, self._top = proxy(matcher), evaluation, top
-        self._codes = matcher._context.coding.codes_of(evaluation.key)
+        self._codes = matcher._context.dictionary.codes_of(evaluation.key)
         # The numbers of keys, once it is known that events can be swept.
         self._arrays: list[NDArray[Any]] | None = None
 
@@ -86,7 +86,7 @@ class LineSweep:
                 end = min(first + size, len(piece))
                 yield from self._top.results(evaluation.sweep(stream, end))
                 at.events = at.numbers = position + begin + end
-                evaluation.advance(Clock(int(piece.ts[end - 1]), at.events), iter(()))
+                evaluation.advance(Watermark(int(piece.ts[end - 1]), at.events), iter(()))
                 matcher._watch(at.events)
                 matcher._forget_now_and_then()
         yield from self._top.results(evaluation.rest())
@@ -99,7 +99,7 @@ class LineSweep:
             arrays = numbers_of_keys(events, tests)
             if arrays is None or (arrays and not self._fit(arrays, len(events))):
                 return False
-            keys = self._matcher._context.coding.size(self._evaluation.key)
+            keys = self._matcher._context.dictionary.size(self._evaluation.key)
             if keys > MOST_KEYS:
                 return False
             is_ranked = bool(self._matcher._plan.ranked)
@@ -130,9 +130,12 @@ class LineSweep:
     def _block(self, events: Events, begin: int, end: int, position: int) -> Block:
         """All events of a piece, which are asked for their types and attributes alone."""
         # One number as an array, which is not repeated in memory.
-        number, coding = np.broadcast_to(np.int64(0), end - begin), self._matcher._context.coding
-        stretch = Stretch(events, begin, end, position, self._matcher._front.at.ties)
-        return Block(stretch, number, number, events.ts[begin:end], number, number, coding)
+        number, coding = (
+            np.broadcast_to(np.int64(0), end - begin),
+            self._matcher._context.dictionary,
+        )
+        span = EventRange(events, begin, end, position, self._matcher._front.at.ties)
+        return Block(span, number, number, events.ts[begin:end], number, number, coding)
 
 
 def _by_type(by_code: NDArray[np.uint8], types: NDArray[Any]) -> NDArray[np.uint8]:

@@ -23,7 +23,7 @@ from sase.engine.kernels.scan.fused_scan import ROWS, Swept
 from sase.engine.kernels.scan.straight import FOREIGN, Batch, Moment
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.scan import NO_DIGITS, Plain
-from sase.engine.results.row_history import Piece
+from sase.engine.results.row_history import HistorySegment
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.matcher import Matcher
@@ -109,7 +109,7 @@ class Straight:
         after = Moment(matcher._time, at.events, at.ties)
         exported.hold(batch)
         try:
-            return scan.arrive(reading, keys, after, self._room, construction.room)
+            return scan.push_batch(reading, keys, after, self._room, construction.room)
         finally:
             exported.let_go()
 
@@ -117,7 +117,7 @@ class Straight:
         """Remember the events that were pushed, and show what they complete."""
         matcher, (_, construction, top, *_) = self._matcher, self._plain
         last, length, at = found.reached, batch.batch.num_rows, matcher._front.at
-        piece = Piece(at.events, length, batch)
+        piece = HistorySegment(at.events, length, batch)
         if matcher._notes.unseen:
             matcher._notes.note_types(piece.events, slice(None))
         matcher._history = matcher._history.with_piece(piece)
@@ -127,6 +127,6 @@ class Straight:
         matcher._last, matcher._time = (last,), last
         matcher._reorder.passed(length, last)
         has_results = found.written > 0
-        results = list(top.results(construction.built(found.written))) if has_results else []
+        results = list(top.results(construction.construct(found.written))) if has_results else []
         self._plain.passed(matcher, length, found.admitted, last)
         return results

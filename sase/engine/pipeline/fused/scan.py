@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import WindowKind
 from sase.binding.types import Kind
-from sase.engine.blocks.block import Clock, Key, Tests
-from sase.engine.blocks.dictionary import PlanCoding
-from sase.engine.blocks.key_dictionary import KeyCodes, counts_from_zero
+from sase.engine.blocks.block import Key, Tests, Watermark
+from sase.engine.blocks.dictionary import PlanDictionary
+from sase.engine.blocks.key_dictionary import KeyDictionary, counts_from_zero
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
@@ -67,7 +67,7 @@ class Plain(NamedTuple):
     top: TransformationState
     key: Key
     measure: int
-    coding: PlanCoding
+    coding: PlanDictionary
 
     @classmethod
     def of(cls, matcher: Matcher) -> Plain | None:
@@ -78,10 +78,10 @@ class Plain(NamedTuple):
         construction, top = above
         assert isinstance(construction, SequenceConstructionState)
         assert isinstance(top, TransformationState)
-        tests, window = scan.plain_key, scan.measured
+        tests, window = scan.fusible_key, scan.measured
         asks_more = (
             matcher._keeps or plan.ranked or plan.watches_all or matcher._context.overflows
-            or not construction.is_plain or not top.is_plain
+            or not construction.is_fusible or not top.is_fusible
         )  # fmt: skip
         if tests is None or asks_more:
             return None
@@ -91,7 +91,7 @@ class Plain(NamedTuple):
                 return None
         by_position = window is not None and window.kind is WindowKind.EVENTS
         measure = PLACE if by_position else TIME
-        coding = matcher._context.coding
+        coding = matcher._context.dictionary
         return cls(scan, construction, top, coding.key(tests), measure, coding)
 
     @property
@@ -101,7 +101,7 @@ class Plain(NamedTuple):
         return self.scan.stacks
 
     @property
-    def codes(self) -> KeyCodes:
+    def codes(self) -> KeyDictionary:
         """What gives the codes of keys."""
         return self.coding.codes_of(self.key)
 
@@ -116,7 +116,7 @@ class Plain(NamedTuple):
         if admitted:
             measure = at.events - 1 if self.measure == PLACE else last
             self.stacks.remember(at.events - count, measure)
-        self.scan.advance(Clock(last, at.events), iter(()))
+        self.scan.advance(Watermark(last, at.events), iter(()))
         matcher._watch(at.events)
         matcher._forget_now_and_then()
 
@@ -170,11 +170,13 @@ class Sweep:
         while passed < len(events):
             end, out = min(begin + MOST, len(events)), construction.room
             span = Span(begin, end, position, at.ties, measure, scan.span, self._stacks.bound)
-            found = self._swept(partial(scan.sweep, reading, self._plain.keys, span), room, out)
+            found = self._swept(
+                partial(scan.push_columns, reading, self._plain.keys, span), room, out
+            )
             begin, admitted = found.reached, admitted + found.admitted
             at.numbers += found.admitted
             if found.written:
-                shown = top.results(iter((construction.handed_over(found.written),)))
+                shown = top.results(iter((construction.detach(found.written),)))
                 yield from shown if watch is None else watch.pulled(TOP, shown)
             # Where the walk goes on those of the last step may still need what is before them.
             done = begin if found.written < out.shape[1] else max(begin - self._step, passed)
