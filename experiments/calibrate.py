@@ -2,7 +2,7 @@
 
 Queries run by several recipes. Of each run the work is known, by statistics of a large sample, and
 its time; the nanoseconds of the units that fit the times best are printed beside those of
-`sase/planning/cost.py`.
+`sase/planning/cost_values.py`.
 
     python -m experiments.calibrate
 """
@@ -20,7 +20,8 @@ import sase
 from experiments import machine
 from experiments.regret import TooSlow, prepared, run_once, warm
 from experiments.regret_workload import LENGTHS, Drawn, workload
-from sase.planning.cost import NANOSECONDS, cost_of
+from sase.planning.cost import cost_of
+from sase.planning.cost_values import NANOSECONDS
 from sase.planning.nodes import SequenceScan, find
 from sase.planning.recipes import recipe_names
 

@@ -23,7 +23,7 @@ _HOMES = {
     "SparkError": "sase.errors",
     "CompressedMatches": "sase.engine.set_results.compressed_matches",
     "Comparison": "sase.diagnostics.strategies.comparison",
-    "MatchCount": "sase.engine.set_results.match_count",
+    "MatchCount": "sase.engine.set_results.counted",
     "Matcher": "sase.engine.pipeline.matcher",
     "Matches": "sase.engine.results.matches",
     "Explanation": "sase.planning.explain",

@@ -24,7 +24,7 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
         found = list(_declarations(component, test.attribute.text, scope))
         types += [data_type for data_type in found if data_type is not None]
         is_known = UNKNOWN not in found and not (
-            component.types is None and scope.schema.admits_strangers(test.attribute.text)
+            component.types is None and scope.schema.admits_unknown_types(test.attribute.text)
         )
         declared.append(None not in found if is_known else None)
     if not types:

@@ -77,7 +77,7 @@ class Schema:
         """Whether every type has every column of one table."""
         return self.columns is not None and not self._declared
 
-    def admits_strangers(self, attribute: str) -> bool:
+    def admits_unknown_types(self, attribute: str) -> bool:
         """Whether events may have a type of which nothing is known, and lack an attribute."""
         is_common = attribute in (self.time, self.type, self.seq)
         return self.type is not None and bool(self._declared) and not is_common

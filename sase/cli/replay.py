@@ -183,11 +183,11 @@ def _print_all(found: DataFrame, format: str) -> None:
 
 
 def _print_table(found: DataFrame, count: int, type_column: str | None) -> None:
-    from sase.engine.results.repr import table_of_rows
+    from sase.engine.results.repr import table_of
     from sase.spark.collecting import in_order
 
     first = in_order(found).limit(SHOWN).toArrow()
-    print("\n".join(table_of_rows(first, type_column)))
+    print("\n".join(table_of(first, type_column)))
     if count > SHOWN:
         print(f"… and {count - SHOWN:,} more: write all of them with  -o FILE")
 

@@ -232,4 +232,5 @@ def _print_first(first: list[ResultBatch], count: int) -> None:
     from sase.engine.results.repr import table_of
 
     if count:
-        print("\n".join(table_of(Matches.of(first, Report()), SHOWN)))
+        matches = Matches.of(first, Report()).head(SHOWN)
+        print("\n".join(table_of(matches.to_arrow(), matches.schema.type)))

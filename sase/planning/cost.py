@@ -1,19 +1,15 @@
-"""What a plan costs: nanoseconds of one core and bytes of state, operator by operator.
-
-The work of an operator is counted in units, each of which takes some nanoseconds; see
-`NANOSECONDS`. `experiments/calibrate.py` measures them and prints what it finds.
-"""
+"""Estimate the cost of a plan of sequences: units of work and bytes, operator by operator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil, log2, prod
 from typing import TypeAlias
 
 from sase.binding.bound import Conjunct, EquivalenceTest
 from sase.planning.basic import decided_at
 from sase.planning.chances import ratio
+from sase.planning.cost_of_runs import cost_of_runs
+from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.figures import Figures
 from sase.planning.nodes import (
     Negation,
@@ -32,36 +28,6 @@ from sase.planning.reading import attributes_read
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import AttributeStatistics, Statistics
 
-# What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.
-NANOSECONDS: Mapping[str, float] = {
-    "run": 4_000_000.0,  # what every run takes
-    "event": 9.0,  # of the input
-    "admitted": 27.0,  # an event of the query's types
-    "simple": 1.0,  # an operation of a condition on one event
-    "key": 13.0,  # a number of the key of an event
-    "hashed": 95.0,  # a key that is looked up in a table
-    "stored": 9.0,  # a number of an event that is kept for tests and conditions
-    "pushed": 5.0,  # an instance on a stack
-    "shared": 80.0,  # an instance on the stacks of several attributes
-    "visited": 15.0,  # an instance that the walk looks at
-    "pointer": 5.0,  # a pointer of the runtime stack that it follows
-    "tested": 2.0,  # an equivalence test on an instance or a sequence
-    "tried": 50.0,  # an instance on which the walk decides conditions
-    "selected": 25.0,  # a sequence on which selection decides them
-    "decided": 2.0,  # an operation of a condition on several events
-    "walked": 100.0,  # an event at which a walk back from the end decides early conditions
-    "rebuilt": 400.0,  # a walk that is bound anew, event by event, to decide the others
-    "told": 250.0,  # a match that is told apart from others of a merged run
-    "built": 3.0,  # a sequence
-    "bound": 1.0,  # an event of a sequence
-    "listed": 25_000.0,  # a match of a compressed set, which Python walks to
-    "checked": 2.0,  # a sequence by an operator above construction
-    "gathered": 1.0,  # an event of such a sequence
-    "indexed": 120.0,  # an event of a negative component
-    "noted": 125.0,  # the same where it bounds the walk
-    "probed": 90.0,  # a search of the index for a sequence
-    "returned": 1.0,  # a result
-}
 Work: TypeAlias = dict[str, float]
 Tests: TypeAlias = tuple[EquivalenceTest, ...]
 # Bytes of an instance in a stack, of a cell of the NFA's stack, of an event in the index of
@@ -71,60 +37,10 @@ INSTANCE, CELL, INDEX_ENTRY, NUMBER = 64, 40, 24, 8
 DENSE_BITS = 19
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorCost:
-    """What is expected of an operator: what goes in and out, its work, and its memory.
-
-    `visited` are of construction the choices that the walk looks at, by level; `alive` of the scan
-    the instances that are remembered at a time, by level.
-    """
-
-    name: str
-    rows_in: float
-    rows_out: float
-    work: tuple[tuple[str, float], ...]
-    bytes: float = 0.0
-    visited: tuple[float, ...] = ()
-    alive: tuple[float, ...] = ()
-
-    @property
-    def nanoseconds(self) -> float:
-        """The time of one core."""
-        return sum(NANOSECONDS[unit] * amount for unit, amount in self.work)
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The operators from the bottom up, and the results."""
-
-    operators: tuple[OperatorCost, ...]
-
-    @property
-    def nanoseconds(self) -> float:
-        """The time of one core."""
-        return sum(each.nanoseconds for each in self.operators)
-
-    @property
-    def bytes(self) -> float:
-        """The memory that the state takes."""
-        return sum(each.bytes for each in self.operators)
-
-    @property
-    def results(self) -> float:
-        """The number of results."""
-        return self.operators[-1].rows_out if self.operators else 0.0
-
-    def of(self, name: str) -> OperatorCost | None:
-        """The cost of an operator by the name of its node."""
-        return next((each for each in self.operators if each.name == name), None)
-
-
 def cost_of(plan: Operator, statistics: Statistics) -> Cost:
     """The cost of a plan."""
     operators = list(reversed(chain(plan)))
     if not isinstance(operators[0], SequenceScan):
-        from sase.planning.cost_of_runs import cost_of_runs
-
         return cost_of_runs(plan, statistics)
     figures, found, flow = Figures(plan, statistics), list[OperatorCost](), 0.0
     for operator in operators:

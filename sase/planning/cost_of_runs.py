@@ -6,7 +6,7 @@ from math import exp, inf, log2, prod
 
 from sase.binding.bound import Aggregate, Part, When
 from sase.binding.parts import references
-from sase.planning.cost import Cost, OperatorCost
+from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.figures_of_runs import FiguresOfRuns
 from sase.planning.nodes import Evaluation, Negation, Operator, Transformation, chain
 from sase.planning.paths import neighbours

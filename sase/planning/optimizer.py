@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sase.planning.cost import Cost, cost_of
+from sase.planning.cost import cost_of
+from sase.planning.cost_values import Cost
 from sase.planning.driver import Call, Step, Trace
 from sase.planning.nodes import Operator
 from sase.planning.recipes import Choice, Entry, Recipe

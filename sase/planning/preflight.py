@@ -7,7 +7,8 @@ from math import ceil
 
 from sase.binding.bound import BoundWindow
 from sase.lang.ast import StrategyName
-from sase.planning.cost import Cost, cost_of
+from sase.planning.cost import cost_of
+from sase.planning.cost_values import Cost
 from sase.planning.explain.numbers import counted, size
 from sase.planning.figures import Figures
 from sase.planning.nodes import (

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sase.planning.cost import NANOSECONDS, Cost, OperatorCost, cost_of
+from sase.planning.cost import cost_of
+from sase.planning.cost_values import NANOSECONDS, Cost, OperatorCost
 from sase.planning.nodes import (
     Negation,
     Selection,

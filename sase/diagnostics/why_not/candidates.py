@@ -91,12 +91,12 @@ class Attributes:
     def truth(self, condition: Condition, component: BoundComponent, places: Numbers) -> Mask:
         """Whether a condition on events of a component holds for those at some places."""
         known = self._known
-        strangers = frozenset(
+        lacking = frozenset(
             need
             for need in columns_needed([condition])
-            if component.types is None and known.strangers_lack(need[1])
+            if component.types is None and known.unknown_types_lack(need[1])
         )
-        test = RowFilter(condition, known.codes, self._coding.texts, strangers, known.stranger)
+        test = RowFilter(condition, known.codes, self._coding.texts, lacking, known.unknown_type)
         found = np.empty(len(places), np.bool_)
         for begin in range(0, len(places), PIECE):
             block = self._block(places[begin : begin + PIECE])

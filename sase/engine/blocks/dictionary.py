@@ -33,7 +33,7 @@ class TypeDictionary:
         self.schema = schema
         names = dict.fromkeys([*(schema.type_names or ()), *mentioned])
         self.codes: Mapping[str, int] = {name: code for code, name in enumerate(names)}
-        self.stranger = len(names)
+        self.unknown_type = len(names)
         self._is_typed = any(t.attributes is not None for t in schema.types or ())
         self._declared: dict[str, Mask | None] = {}
         self._translation: tuple[tuple[str, ...], NDArray[np.int16]] | None = None
@@ -41,7 +41,7 @@ class TypeDictionary:
     def translation(self, names: tuple[str, ...]) -> NDArray[np.int16]:
         """The plan's code by an input's code, and at the end that of an event without a type."""
         if self._translation is None or self._translation[0] != names:
-            codes = [*(self.codes.get(name, self.stranger) for name in names), NOTHING]
+            codes = [*(self.codes.get(name, self.unknown_type) for name in names), NOTHING]
             self._translation = (names, np.array(codes, np.int16))
         return self._translation[1]
 
@@ -51,7 +51,7 @@ class TypeDictionary:
         return bool((found[:-1] == np.arange(len(names))).all())
 
     def declare(self, attribute: str) -> Mask | None:
-        """Whether each type declares an attribute, by code, strangers last; None if all do."""
+        """Whether each type declares an attribute, by code, unknown ones last; None if all do."""
         if attribute not in self._declared:
             found = np.array([self._declares(name, attribute) for name in [*self.codes, None]])
             self._declared[attribute] = None if found.all() else found
@@ -66,10 +66,10 @@ class TypeDictionary:
         kinds = ({table[name].kind for table in known if name in table} for name in attributes)
         return not all(found and found <= UNSCALED for found in kinds)
 
-    def strangers_lack(self, attribute: str) -> bool:
+    def unknown_types_lack(self, attribute: str) -> bool:
         """Whether types that the plan does not know do not declare an attribute."""
         declared = self.declare(attribute)
-        return declared is not None and not declared[self.stranger]
+        return declared is not None and not declared[self.unknown_type]
 
     def _declares(self, type_name: str | None, attribute: str) -> bool:
         schema = self.schema

@@ -29,8 +29,8 @@ class Layout:
 
     `places` are columns of `Columns`, the same for several needs where one column serves them.
     `positions` are components' places in the `rows` of an evaluation; without them it is a
-    component's own number. `strangers` are attributes of components that also admit types of which
-    the schema says nothing, and which do not declare them: those have the code `stranger`. With
+    component's own number. `lacking` are attributes of components that also admit types of which
+    the schema says nothing, and which do not declare them: those have the code `unknown_type`. With
     `mixes` some columns may hold decimals or times, which have a scale.
     """
 
@@ -38,8 +38,8 @@ class Layout:
     type_codes: Mapping[str, int] = field(default_factory=dict)
     interner: Interner = field(default_factory=Interner)
     positions: Mapping[int, int] | None = None
-    strangers: frozenset[Need] = frozenset()
-    stranger: int = 0
+    lacking: frozenset[Need] = frozenset()
+    unknown_type: int = 0
     mixes: bool = True
 
     @classmethod
@@ -53,7 +53,7 @@ class Layout:
         Where no schema says which types declare it there is one table, and all do.
         """
         need = (reference.component, reference.attribute)
-        return bool(reference.undeclared_by) or need in self.strangers
+        return bool(reference.undeclared_by) or need in self.lacking
 
     def may_mix(self, *sides: Expression) -> bool:
         """Whether values that are compared may be of different scales."""

@@ -44,23 +44,23 @@ class RowFilter:
         condition: Condition,
         type_codes: Mapping[str, int],
         interner: Interner,
-        strangers: frozenset[Need] = frozenset(),
-        stranger: int = 0,
+        lacking: frozenset[Need] = frozenset(),
+        unknown_type: int = 0,
         *,
         reads: FilterColumns | None = None,
     ) -> None:
         reads = reads or FilterColumns.of(condition)
         self.condition, self.interner, self.columns = condition, interner, reads.columns
-        self._types = type_codes, strangers, stranger
-        self.is_fast = reads.is_fast and not strangers
+        self._types = type_codes, lacking, unknown_type
+        self.is_fast = reads.is_fast and not lacking
 
     @cached_property
     def lowered(self) -> Lowered:
         """The program, which most conditions do without."""
-        codes, strangers, stranger = self._types
+        codes, lacking, unknown_type = self._types
         places = {need: place for place, need in enumerate(self.columns)}
         positions = {component: 0 for component, _ in self.columns}
-        layout = Layout(places, codes, self.interner, positions, strangers, stranger)
+        layout = Layout(places, codes, self.interner, positions, lacking, unknown_type)
         return lower(self.condition, layout)
 
     @cached_property

@@ -210,8 +210,8 @@ class SeriesLayout(Layout):
         """The place that says whether an event in its range lacks the attribute."""
         assert self.fills is not None
         codes = [self.type_codes.get(name) for name in aggregate.undeclared_by or ()]
-        if (aggregate.component, aggregate.attribute) in self.strangers:
-            codes.append(self.stranger)
+        if (aggregate.component, aggregate.attribute) in self.lacking:
+            codes.append(self.unknown_type)
         return self.fills.flag(aggregate, frozenset(code for code in codes if code is not None))
 
 

@@ -2,10 +2,10 @@
 
 from sase.engine.match_graph.binding import Binding
 from sase.engine.match_graph.candidates import CandidateEvents, Edge
-from sase.engine.match_graph.ends import EndCount, EndLists
-from sase.engine.match_graph.estimate import Estimate
-from sase.engine.match_graph.levels import Levels
 from sase.engine.match_graph.match_set import MatchSet
+from sase.engine.match_graph.sampling import Estimate
+from sase.engine.match_graph.slots import Levels
+from sase.engine.match_graph.totals import EndCount, EndLists
 
 __all__ = [
     "Binding",

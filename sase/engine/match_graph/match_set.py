@@ -14,13 +14,10 @@ import numpy as np
 from sase.engine.match_graph.aggregates import Function, Number, Values, aggregated, listed, plain
 from sase.engine.match_graph.binding import Accepts, Binding
 from sase.engine.match_graph.candidates import CandidateEvents
-from sase.engine.match_graph.ends import EndCount, EndLists
-from sase.engine.match_graph.estimate import Estimate, estimated, exactly
 from sase.engine.match_graph.graph import Graph
-from sase.engine.match_graph.levels import Levels
-from sase.engine.match_graph.sampling import drawn
-from sase.engine.match_graph.slots import Slots
-from sase.engine.match_graph.totals import totals
+from sase.engine.match_graph.sampling import Estimate, drawn, estimated, exactly
+from sase.engine.match_graph.slots import Levels, Slots
+from sase.engine.match_graph.totals import EndCount, EndLists, totals
 from sase.engine.match_graph.walk import GraphWalk
 from sase.errors import BudgetError, SaseError
 

@@ -15,10 +15,58 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
+
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.match_graph.passes import LIMIT
+from sase.engine.kernels.match_graph.ranks import Counts, Found, Wanted, count_paths, descend
 from sase.engine.match_graph.binding import Binding
 from sase.engine.match_graph.graph import Graph
-from sase.engine.match_graph.small_ranks import Wanted, small_matches
 from sase.engine.match_graph.totals import linked_counts
+
+# Places that are written at a time.
+CHUNK = 2**14
+
+
+class EndRank(NamedTuple):
+    """A match by its rank among those that end at a place."""
+
+    end: int
+    rank: int
+
+
+def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Binding] | None:
+    """The matches of some ranks of a frame, or None if its counts do not fit."""
+    low, beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
+    if max(each.rank for each in wanted) > LIMIT:
+        return None
+    slots, matrix = len(graph.slots), (graph.slots.arrays, graph.stream, graph.links, low)
+    shape = (beyond - low, slots)
+    counts = Counts(np.empty(shape, np.int64), np.empty((shape[0] + 1, slots), np.int64))
+    if not count_paths(*matrix, beyond, counts):
+        return None
+    ends, ranks = np.array(wanted, np.int64).T
+    sought = Wanted(frozen(ends), frozen(ranks))
+    lengths = np.zeros((len(wanted), len(graph.slots.levels)), np.int64)
+    bounds = np.zeros(len(wanted) + 1, np.int64)
+    found = Found(np.empty(max(CHUNK, beyond - low), np.int64), bounds, lengths)
+    bindings, done = list[Binding](), 0
+    while done < len(wanted):
+        bounds[done] = 0
+        start, done = done, descend(*matrix, counts, sought, done, found)
+        bindings += _bindings(graph, found, start, done)
+    return bindings
+
+
+def _bindings(graph: Graph, found: Found, start: int, stop: int) -> list[Binding]:
+    """The matches that are written."""
+    places = found.places[: found.bounds[stop]].tolist()
+    bounds, lengths = found.bounds[start : stop + 1].tolist(), found.lengths[start:stop].tolist()
+    return [
+        graph.binding(tuple(places[first:last]), tuple(of))
+        for first, last, of in zip(bounds, bounds[1:], lengths, strict=False)
+    ]
+
 
 SEGMENT = 512
 
@@ -26,7 +74,7 @@ SEGMENT = 512
 class _Search:
     """A path that is being walked back."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: EndRank) -> None:
         self.end, self.rank = wanted
         self.nodes: list[tuple[int, int]] = []
 
@@ -38,9 +86,9 @@ class _Search:
         return graph.binding(places, tuple(lengths))
 
 
-def matches_of(graph: Graph, frame: int, wanted: list[Wanted]) -> list[Binding]:
+def matches_of(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Binding]:
     """The matches of some ranks, all of one frame."""
-    found = small_matches(graph, frame, wanted)
+    found = _small_matches(graph, frame, wanted)
     if found is not None:
         return found
     searches = [_Search(each) for each in wanted]

@@ -12,6 +12,7 @@ for an event and slot, or one for each arc.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,27 @@ import numpy as np
 from sase.engine.kernels.match_graph.passes import LIMIT, NO_LEVEL, tally
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.residues import BITS, Residues
+
+
+@dataclass(frozen=True)
+class EndCount:
+    """How many matches end at an event: its place in its partition, its position in the stream."""
+
+    partition: int
+    place: int
+    position: int
+    count: int
+
+
+@dataclass(frozen=True)
+class EndLists:
+    """For each component the places that take part in at least one match that ends at an event."""
+
+    partition: int
+    place: int
+    position: int
+    places: tuple[list[int], ...]
+
 
 # Primes that are worth their passes, in bits of the results, and frames that are done at a time.
 MODULAR_BITS, BATCH = 128 * BITS, 1024

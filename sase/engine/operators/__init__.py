@@ -1,15 +1,14 @@
-"""The operators, one file each; what a node of a plan becomes when it is opened."""
+"""Physical operators, one a file, and how the nodes of a plan are opened."""
 
 from __future__ import annotations
 
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.negation import NegationState
-from sase.engine.operators.selection import SelectionState
+from sase.engine.operators.selection import SelectionState, WindowState
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.series_negation import SeriesNegationState
 from sase.engine.operators.transformation import TransformationState
-from sase.engine.operators.window import WindowState
 from sase.planning.nodes import (
     Negation,
     Operator,
@@ -24,16 +23,16 @@ from sase.planning.nodes import (
 
 
 def open_operators(root: Operator, context: Context) -> list[OperatorState]:
-    """The running operators of a plan, from the bottom up."""
+    """Open the operators of a plan, from the bottom up."""
     states: list[OperatorState] = []
     nodes = list(reversed(chain(root)))
     of_series = isinstance(nodes[0], RunEvaluation)
     for node, above in zip(nodes, [*nodes[1:], None], strict=True):
-        states.append(_opened(node, above, states, context, of_series=of_series))
+        states.append(_open(node, above, states, context, of_series=of_series))
     return states
 
 
-def _opened(
+def _open(
     node: Operator,
     above: Operator | None,
     below: list[OperatorState],
@@ -58,13 +57,14 @@ def _opened(
         case Transformation():
             return TransformationState(node, context, of_series=of_series)
         case RunEvaluation():
-            from sase.engine.operators.kleene import opened_runs
+            # With half of all kernels, which a query without series or strategies never loads.
+            from sase.engine.operators.kleene import open_runs
 
-            return opened_runs(node, context, shown=_shows(above))
+            return open_runs(node, context, is_shown=_is_shown(above))
 
 
-def _shows(above: Operator | None) -> bool:
-    """Whether sequences are results as they are, and their events are shown."""
+def _is_shown(above: Operator | None) -> bool:
+    """Whether bindings are results as they are, with all of their events."""
     if not isinstance(above, Transformation):
         return False
     return above.having is None and above.columns is None and above.apart is None

@@ -1,4 +1,4 @@
-"""What every operator is to the matcher, and what it is given when it is opened."""
+"""The contract of operators with the pipeline, and the context in which they are opened."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.bound import (
@@ -25,65 +24,66 @@ from sase.binding.text import condition_text
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Layout, Need, columns_needed
 from sase.engine.kernels.expressions.program import Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
 from sase.engine.options import Options
 from sase.planning.nodes import NegativeComponent
 
-# The numbers of events: a row for each level, a column for each sequence. Where components bind any
-# number of events there are `Bindings` in their place.
-Sequences: TypeAlias = NDArray[np.int64]
+# Event numbers: a row for each level, a column for each sequence. `Bindings` take their place where
+# components bind any number of events.
+Sequences: TypeAlias = Numbers
 Counters: TypeAlias = dict[str, Any]
 Checkpoint: TypeAlias = dict[str, Any]
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 
 class OperatorState(Protocol):
     """A running operator.
 
-    The matcher hands each block to every operator together with the sequences from the operator
-    below, and then lets time pass. What an operator yields it may not keep, and need not hold
-    for longer than the next step. The last one yields results instead of sequences.
+    The pipeline pushes each block through every operator, with the sequences from the operator
+    below, and then advances the watermark. What an operator yields it neither keeps nor writes to;
+    it holds until the next step. The topmost operator yields results instead of sequences.
     """
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
-        """The sequences that go on, of those from below and of its own, in the order of results."""
+        """Take a block; yield sequences, those from below and its own, in the order of results."""
 
-    def advance(self, clock: Watermark, below: Iterator[Any]) -> Iterator[Any]:
-        """The sequences that are known now that no earlier event can come; old state goes."""
+    def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Any]:
+        """Advance the watermark: yield finalized sequences, evict state."""
 
     def horizon(self) -> int | None:
-        """The first event that may still be needed; None if there is no such one."""
+        """The oldest live event; None without one."""
 
     def counters(self) -> Counters:
-        """What went in, what came out, and what is remembered: see docs/explain-counters.md."""
+        """Sequences in and out, and the size of the state: see docs/explain-counters.md."""
 
     def checkpoint(self) -> Checkpoint:
         """The state as arrays and plain values."""
 
-    def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
+    def restore(self, state: Checkpoint) -> None:
+        """Continue from a checkpoint."""
 
 
 @runtime_checkable
 class HasTimers(Protocol):
-    """An operator in which sequences wait for time to pass."""
+    """An operator that holds sequences back until a time."""
 
     def next_timer(self) -> int | None:
-        """The time at which the first of them go on; None if none wait."""
+        """The time of the first timer; None without one."""
 
 
 @dataclass
 class OverflowCounts:
-    """Where arithmetic left int64: how often, and an event with which it did."""
+    """How often arithmetic left int64, by operation, and an event with which it did."""
 
     arithmetic: dict[int, Operation]
     stack: Stack
     counts: dict[Operation, list[int]] = field(default_factory=dict)
 
     def collect(self, place_of: Callable[[int], int]) -> None:
-        """Take the notes of the last evaluations, of which the row leads to an event's place."""
+        """Take the notes of the last evaluations; `place_of` maps their rows to events."""
         notes = self.stack.notes
         if notes[0]:
             operation = self.arithmetic[int(notes[1])]
@@ -91,29 +91,28 @@ class OverflowCounts:
             seen[0] += int(notes[0])
             notes[:3] = 0
 
-    def add(self, other: OverflowCounts, positions: Sequences | None) -> None:
-        """Count what another one counted, whose events have these positions if not their own."""
+    def merge(self, other: OverflowCounts, positions: Sequences | None) -> None:
+        """Add the counts of another run, whose events have these positions if not their own."""
         for operation, (count, place) in other.counts.items():
             place = place if positions is None else int(positions[place])
             seen = self.counts.setdefault(operation, [0, place])
             seen[:] = [seen[0] + count, min(seen[1], place)]
 
     def checkpoint(self) -> list[list[int]]:
-        """What was counted: the number of an operation, how often, and where first."""
+        """By operation its number, the count, and the first place."""
         numbers = {operation: number for number, operation in self.arithmetic.items()}
         return [[numbers[operation], *counted] for operation, counted in self.counts.items()]
 
-    def restore(self, saved: list[list[int]]) -> None:
-        """Go on counting."""
-        self.counts = {self.arithmetic[number]: counted for number, *counted in saved}
+    def restore(self, state: list[list[int]]) -> None:
+        """Continue from a checkpoint."""
+        self.counts = {self.arithmetic[number]: counted for number, *counted in state}
 
 
 @dataclass
 class Context:
-    """What operators share: the plan's surroundings, the store, codes, and what is to be reported.
+    """What the operators of a run share: the plan's surroundings, event buffer and dictionaries.
 
-    `levels` gives the place of a positive component among the positive ones; `bits` the bit of
-    every component among the states of a block.
+    Positive components are numbered by level; every component has a bit in the states of a block.
     """
 
     schema: Schema
@@ -123,16 +122,13 @@ class Context:
     dictionary: PlanDictionary
     buffer: EventBuffer
     overflows: list[OverflowCounts] = field(default_factory=list)
-    # What was made once for the plan, whenever it is opened.
+    # What depends on the plan alone, shared by all of its runs.
     cache: dict[Hashable, Any] = field(default_factory=dict)
 
-    def cached(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What is made of a part of the plan, which is the same each time that it is opened.
-
-        What gives texts codes is of one run, and made anew.
-        """
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Make a value once for all runs of the plan, unless it codes texts, as each run does."""
         if key in self.cache:
-            found: Made = self.cache[key]
+            found: T = self.cache[key]
             return found
         before = self.dictionary.texts.size
         found = make()
@@ -142,16 +138,16 @@ class Context:
 
     @property
     def levels(self) -> int:
-        """How many positive components there are."""
+        """The number of positive components."""
         return len(self.components)
 
     @property
     def is_alone(self) -> bool:
-        """Whether there is one component: its event agrees with itself, NULL or not."""
+        """Whether there is one component, whose event agrees with itself, NULL or not."""
         return len(self.components) + len(self.negatives) == 1
 
     def level_of(self, component: int) -> int:
-        """The level of a positive component; every negative one stands behind the last."""
+        """The level of a positive component; negative ones come after the last."""
         indexes = [each.index for each in self.components]
         return indexes.index(component) if component in indexes else len(indexes)
 
@@ -165,29 +161,29 @@ class Context:
         return next(c for c in (*self.components, *self.negatives) if c.index == index)
 
     def watch(self, arithmetic: dict[int, Operation], stack: Stack) -> OverflowCounts:
-        """Report where this arithmetic leaves int64, if it can."""
+        """Count overflows of some arithmetic for the report."""
         overflows = OverflowCounts(arithmetic, stack)
         if arithmetic:
             self.overflows.append(overflows)
         return overflows
 
     def text_of(self, condition: Condition) -> str:
-        """A condition much as the query writes it."""
+        """A condition as the query writes it."""
         every = (*self.components, *self.negatives)
         return condition_text(condition, {each.index: each.variable for each in every})
 
     def text_of_test(self, test: EquivalenceTest) -> str:
-        """An equivalence test as the query writes it, or the equalities from which it was found."""
+        """An equivalence test as written, or the equalities from which it was inferred."""
         if not test.attributes:
             return f"[{test.attribute}]"
         every = sorted((*self.components, *self.negatives), key=lambda each: each.index)
         read = [(each.variable, test.attribute_of(each.index)) for each in every]
         return " = ".join(f"{variable}.{name}" for variable, name in read if name is not None)
 
-    # ------------------------------------------------------------ what is kept of events
+    # ------------------------------------------------------------ columns of the event buffer
 
     def keep_measure(self, window: BoundWindow | None) -> str:
-        """Keep what a window measures: the name under which the store has it."""
+        """Have the measure of a window kept; return its name in the event buffer."""
         name = "ts"
         if window is not None and window.kind is not WindowKind.TIME:
             name = "rank" if window.kind is WindowKind.PARTITION_EVENTS else "position"
@@ -195,11 +191,11 @@ class Context:
         return name
 
     def keep_test(self, test: EquivalenceTest) -> int:
-        """Keep the codes of a test."""
+        """Have the codes of a test kept; return their row."""
         return self.buffer.keep_codes(self.dictionary.key((test,)))
 
     def layout(self, conditions: Iterable[Any]) -> Layout:
-        """Where programs over sequences find the attributes that they read, which are kept."""
+        """Have the attributes of conditions kept; return where programs find them."""
         needed = columns_needed(conditions)
         places = {need: self.buffer.keep_attribute(need[1]) for need in needed}
         positions = {component: self.level_of(component) for component, _ in needed}
@@ -209,20 +205,20 @@ class Context:
             known.codes,
             self.dictionary.texts,
             positions,
-            self.strangers(needed),
-            known.stranger,
+            self.lacking(needed),
+            known.unknown_type,
             known.mixes(name for _, name in needed),
         )
 
-    def strangers(self, needed: Iterable[Need]) -> frozenset[Need]:
-        """The attributes that an event of a type that is not known may have to do without."""
-        lacks = self.dictionary.type_dictionary.strangers_lack
+    def lacking(self, needed: Iterable[Need]) -> frozenset[Need]:
+        """The attributes that an event of an unknown type may lack."""
+        lacks = self.dictionary.type_dictionary.unknown_types_lack
         return frozenset(n for n in needed if self.component(n[0]).types is None and lacks(n[1]))
 
     def values(
         self, test: EquivalenceTest, components: Iterable[BoundComponent]
     ) -> list[tuple[int, Condition]]:
-        """What `[a = 'v']` asks of components, as conditions, with the component of each."""
+        """The conditions that `[a = 'v']` sets on components, each with its component."""
         assert test.value is not None
         found: list[tuple[int, Condition]] = []
         for component in components:
@@ -236,8 +232,8 @@ class Context:
             found.append((component.index, Comparison("=", read, test.value)))
         return found
 
-    def of_negative(self, negation: NegativeComponent) -> Iterator[tuple[int, Condition]]:
-        """The conditions on a negative component's event alone, and the values that tests fix."""
+    def negative_conditions(self, negation: NegativeComponent) -> Iterator[tuple[int, Condition]]:
+        """The conditions on the event of a negative component alone, fixed values included."""
         component = negation.component
         for conjunct in negation.conditions:
             if set(conjunct.references) <= {component.index}:
@@ -255,27 +251,27 @@ class Context:
 
 
 def span_of(window: BoundWindow | None) -> int:
-    """How far the measures of a first and a last event may lie apart."""
+    """The greatest distance between the measures of a first and a last event."""
     if window is None:
         return ANY_SPAN
     return size_of(window) - (not window.inclusive)
 
 
 def size_of(window: BoundWindow) -> int:
-    """The window in raw units or events; the matcher takes no events where that is not known."""
+    """The window in raw units or events; a plan where that is unknown does not run."""
     return min(window.size or 1, 2**63 - 1)
 
 
-def bound_of(clock: Watermark, window: BoundWindow | None) -> int:
-    """The least measure that the first event of a coming sequence can have."""
+def bound_of(watermark: Watermark, window: BoundWindow | None) -> int:
+    """The least measure of the first event of any sequence to come."""
     if window is None or window.kind is WindowKind.PARTITION_EVENTS:
         return EARLIEST
-    measure = clock.ts if window.kind is WindowKind.TIME else clock.position
+    measure = watermark.ts if window.kind is WindowKind.TIME else watermark.position
     return max(measure - span_of(window), EARLIEST)
 
 
-def measures_of(block: Block, window: BoundWindow | None) -> NDArray[np.int64]:
-    """What a window measures of a block's events."""
+def measures_of(block: Block, window: BoundWindow | None) -> Numbers:
+    """The measures of a block's events under a window."""
     if window is None or window.kind is WindowKind.TIME:
         return block.ts
     if window.kind is WindowKind.EVENTS:
@@ -284,9 +280,9 @@ def measures_of(block: Block, window: BoundWindow | None) -> NDArray[np.int64]:
     return block.ranks
 
 
-def detach(room: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first numbers of each row, to which nothing is written any more, and room to go on."""
+def detach(room: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Split off the first numbers of each row, written to no more, from a buffer to go on with."""
     found = room[..., :count]
     if 2 * count < room.shape[-1]:
         return found.copy(), room
-    return found, np.empty_like(room)  # new room costs less than a copy
+    return found, np.empty_like(room)  # which costs less than a copy

@@ -1,8 +1,4 @@
-"""What a node that evaluates runs becomes when it is opened.
-
-These are imported when there is such a node: they bring half of all kernels, and a query without
-series or strategies begins that much sooner.
-"""
+"""Open a node that evaluates runs; imported only with such a node, for its many kernels."""
 
 from __future__ import annotations
 
@@ -17,8 +13,8 @@ from sase.engine.operators.walk_back_evaluation import WalkBackEvaluationState
 from sase.planning.nodes import Evaluation, RunEvaluation
 
 
-def opened_runs(node: RunEvaluation, context: Context, *, shown: bool) -> OperatorState:
-    """The running operator, by how runs are evaluated, and whether matches are shown as such."""
+def open_runs(node: RunEvaluation, context: Context, *, is_shown: bool) -> OperatorState:
+    """Open the operator of an evaluation; `is_shown` if its matches are results as they are."""
     match node.evaluation:
         case Evaluation.POSTPONED:
             return WalkBackEvaluationState(node, context)
@@ -30,6 +26,6 @@ def opened_runs(node: RunEvaluation, context: Context, *, shown: bool) -> Operat
             return MergedEvaluationState(node, context)
         case _ if node.never_forks:
             lines = LineEvaluationState if context.dictionary.streaming else SweptEvaluationState
-            return lines(node, context, shown=shown)
+            return lines(node, context, shown=is_shown)
         case _:
             return RunEvaluationState(node, context)

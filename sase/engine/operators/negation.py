@@ -50,7 +50,7 @@ class NegationBase:
         self, node: Negation, context: Context, indexes: Sequence[IndexedEvents], *, of_series: bool
     ) -> None:
         self._window, self._store = node.window, context.buffer
-        simple = [each for n in node.negations for each in context.of_negative(n)]
+        simple = [each for n in node.negations for each in context.negative_conditions(n)]
         self._conditions = ScanFilter(context, simple)
         self._every = indexes
         self._postponed = TimerQueue(context.levels, of_series=of_series)

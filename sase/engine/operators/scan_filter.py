@@ -88,8 +88,8 @@ class ScanFilter:
 def _test(condition: Condition, context: Context) -> RowFilter:
     texts, known = context.dictionary.texts, context.dictionary.type_dictionary
     reads = context.cached(condition, lambda: FilterColumns.of(condition))
-    strangers = context.strangers(reads.columns)
-    return RowFilter(condition, known.codes, texts, strangers, known.stranger, reads=reads)
+    lacking = context.lacking(reads.columns)
+    return RowFilter(condition, known.codes, texts, lacking, known.unknown_type, reads=reads)
 
 
 def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:

@@ -1,19 +1,69 @@
-"""(σ) Selection: lets the sequences pass that satisfy conditions and equivalence tests."""
+"""Operators that only let sequences pass: (σ) Selection, (WD) Window, and their common base."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
-from numpy.typing import NDArray
 
 from sase.binding.bound import Condition
-from sase.engine.operators.contract import Context, Counters, Sequences
-from sase.engine.operators.filter import SequenceFilter
+from sase.engine.blocks.block import Block, Watermark
+from sase.engine.columns.arrays import Mask
+from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
 from sase.engine.operators.residual_filter import ResidualFilter
-from sase.planning.nodes import Selection
+from sase.planning.nodes import Selection, Window
+
+
+class SequenceFilter:
+    """Count what goes in and comes out; `passes` decides each sequence."""
+
+    def __init__(self) -> None:
+        self._seen = self._passed = 0
+
+    def passes(self, sequences: Sequences) -> Mask:
+        """Whether each sequence passes."""
+        raise NotImplementedError
+
+    def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """Yield the sequences that pass."""
+        return self._passing(below)
+
+    def advance(self, watermark: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """Yield the sequences that pass."""
+        return self._passing(below)
+
+    def _passing(self, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        for sequences in below:
+            passing = sequences[:, self.passes(sequences)]
+            self._seen += sequences.shape[1]
+            self._passed += passing.shape[1]
+            if passing.size:
+                yield passing
+
+    def horizon(self) -> int | None:
+        """None: nothing is kept between blocks."""
+        return None
+
+    def counters(self) -> Counters:
+        """Sequences in and out."""
+        return {"in": self._seen, "out": self._passed, **self.analysis()}
+
+    def analysis(self) -> Counters:
+        """Counters of ANALYZE."""
+        return {}
+
+    def checkpoint(self) -> Checkpoint:
+        """The counts."""
+        return {"seen": self._seen, "passed": self._passed}
+
+    def restore(self, state: Checkpoint) -> None:
+        """Continue from a checkpoint."""
+        self._seen, self._passed = state["seen"], state["passed"]
 
 
 class SelectionState(SequenceFilter):
-    """A running selection."""
+    """Pass the sequences that satisfy conditions and equivalence tests."""
 
     def __init__(self, node: Selection, context: Context) -> None:
         super().__init__()
@@ -22,14 +72,35 @@ class SelectionState(SequenceFilter):
         for test in node.equivalences:
             if test.value is not None:
                 conditions += [c for _, c in context.values(test, context.components)]
-        self._checking = ResidualFilter.of_sequences(
-            context, [] if context.is_alone else tests, conditions
-        )
+        tests = [] if context.is_alone else tests
+        self._residual = ResidualFilter.of_sequences(context, tests, conditions)
 
-    def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
+    def passes(self, sequences: Sequences) -> Mask:
         """Whether each sequence satisfies everything."""
-        return self._checking.selected(sequences)
+        return self._residual.selected(sequences)
 
     def analysis(self) -> Counters:
-        """Sequences turned away by each test and condition."""
-        return {} if self._checking.tally is None else {"rejected": self._checking.rejected}
+        """Rejections by test and condition."""
+        return {} if self._residual.tally is None else {"rejected": self._residual.rejected}
+
+
+class WindowState(SequenceFilter):
+    """Pass the sequences whose first and last event lie within the window."""
+
+    def __init__(self, node: Window, context: Context) -> None:
+        super().__init__()
+        self._buffer, self._span = context.buffer, span_of(node.window)
+        self._measure = context.keep_measure(node.window)
+        self._is_analyzed = context.options.analyze
+
+    def passes(self, sequences: Sequences) -> Mask:
+        """Whether the span of each sequence is within the window."""
+        measures, mask = self._buffer.numbers(self._measure), self._buffer.mask
+        first, last = measures[sequences[0] & mask], measures[sequences[-1] & mask]
+        # The difference may leave int64, the least first measure may not.
+        least = np.where(last < EARLIEST + self._span, EARLIEST, last - self._span)
+        return np.asarray(first >= least)
+
+    def analysis(self) -> Counters:
+        """Sequences rejected by the window."""
+        return {"rejected": {"window": self._seen - self._passed}} if self._is_analyzed else {}

@@ -146,7 +146,7 @@ def _simple(
         if test.value is not None:
             yield from context.values(test, node.components)
     for negation in above.negations:
-        yield from context.of_negative(negation)
+        yield from context.negative_conditions(negation)
 
 
 def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> InstanceStacks:

@@ -18,8 +18,8 @@ from sase.engine.kernels.kleene.residual_checks import (
 )
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
-from sase.engine.operators.filter import SequenceFilter
 from sase.engine.operators.negation import IndexedEvents, NegationBase, detected
+from sase.engine.operators.selection import SequenceFilter
 from sase.engine.operators.series_program import SeriesProgram
 from sase.planning.nodes import Negation, NegativeComponent
 

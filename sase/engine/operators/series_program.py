@@ -142,7 +142,7 @@ class SeriesCode:
             tuple(context.buffer.attributes),
             tables,
             lowered,
-            _sets(words, context.dictionary.type_dictionary.stranger + 1),
+            _sets(words, context.dictionary.type_dictionary.unknown_type + 1),
             _initial(words, len(tests)),
             any(each.loops for each in fills),
             any(_asks(each, other) for each, other in zip(ordered, compared, strict=True)),

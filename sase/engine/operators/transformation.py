@@ -16,9 +16,9 @@ from sase.engine.expressions import lower_value, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
-from sase.engine.operators.filter import SequenceFilter
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.residual_filter import ResidualFilter
+from sase.engine.operators.selection import SequenceFilter
 from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
 from sase.planning.nodes import Transformation
 

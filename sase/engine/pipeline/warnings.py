@@ -49,7 +49,7 @@ class Notes:
         self.unseen &= other.unseen
         self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
         for mine, others in zip(self._overflows, other._overflows, strict=True):
-            mine.add(others, positions)
+            mine.merge(others, positions)
         self.note_rows(history)
 
     def warnings(self, *, of_types: bool) -> Iterator[str]:

@@ -12,9 +12,9 @@ from sase.binding import Schema
 from sase.engine.report import Report
 from sase.engine.resources import LEAST, available_memory
 from sase.engine.results.batch import PIECE, MatchBatch, MaterializedBatch, ResultBatch, gathered
+from sase.engine.results.repr import ROWS, as_html, as_text
 from sase.errors import BudgetError
 
-SHOWN = 10
 # Finds part after part in the order of results, at least one though it be empty; then the report.
 MatchSearch: TypeAlias = Callable[[], Generator[ResultBatch, None, Report]]
 
@@ -137,7 +137,7 @@ class Matches(Sequence[dict[str, Any]]):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
-    def head(self, count: int = SHOWN) -> Matches:
+    def head(self, count: int = ROWS) -> Matches:
         """The first matches."""
         return self._between(0, count)
 
@@ -171,14 +171,10 @@ class Matches(Sequence[dict[str, Any]]):
         self._parts = list(parts)
 
     def __repr__(self) -> str:
-        from sase.engine.results.repr import as_text
-
-        return as_text(self)
+        return as_text(self.head(ROWS).to_arrow(), len(self), self.report, self.schema.type)
 
     def _repr_html_(self) -> str:
-        from sase.engine.results.repr import as_html
-
-        return as_html(self)
+        return as_html(self.head(ROWS).to_arrow(), len(self), self.report, self.schema.type)
 
     # ------------------------------------------------------------ the search
 

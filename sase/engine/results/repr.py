@@ -1,35 +1,32 @@
-"""Matches as a person likes to look at them: in a terminal and in a notebook."""
+"""Matches as text for a terminal and HTML for a notebook."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unicodedata import category
 
 import pyarrow as pa
 
+from sase.engine.plan import EnginePlan
+from sase.engine.report import Report
 from sase.planning.nodes import chain
 
-if TYPE_CHECKING:
-    from sase.engine.plan import EnginePlan
-    from sase.engine.results.matches import Matches
-
-ROWS, WIDTH = 10, 100
-# So many events of a series are shown, and how many more there are.
-SHOWN = 3
-# What is no character to look at, and shapes the letters around it in some scripts.
+# Matches that are shown, the width of a line, and the events of a series that are shown.
+ROWS, WIDTH, SHOWN = 10, 100, 3
+# Invisible characters that shape the letters around them in some scripts.
 JOINERS = "\u200c\u200d"
 
 
-def as_text(matches: Matches) -> str:
-    """A heading, and the first matches as a table."""
-    table = table_of(matches, ROWS) if len(matches) else []
-    return "\n".join([_heading(matches), *table, *map(printable, _footing(matches))])
+def as_text(head: pa.Table, count: int, report: Report, type_column: str | None) -> str:
+    """Some matches as a heading and a table of the first."""
+    table = table_of(head, type_column) if count else []
+    return "\n".join([_heading(count, report), *table, *map(printable, _footing(count, report))])
 
 
 def printable(text: str) -> str:
-    """Text on one line that tells a terminal nothing: what cannot be seen is escaped."""
+    """Escape what a terminal would not show, or take for a command."""
     return text if text.isprintable() else "".join(map(_seen, text))
 
 
@@ -39,18 +36,13 @@ def _seen(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
-def table_of(matches: Matches, count: int) -> list[str]:
-    """The first matches as lines."""
-    return lines_of(*_cells(matches, count))
-
-
-def table_of_rows(table: pa.Table, type_column: str | None) -> list[str]:
+def table_of(table: pa.Table, type_column: str | None) -> list[str]:
     """Results as lines: of an event all attributes but its type."""
     return lines_of(*_cells_of(table, type_column))
 
 
 def lines_of(header: list[str], cells: list[list[str]]) -> list[str]:
-    """Cells as lines, each column as wide as it must be."""
+    """Cells as lines of aligned columns."""
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     rule = ["-" * width for width in widths]
     lines = []
@@ -61,44 +53,38 @@ def lines_of(header: list[str], cells: list[list[str]]) -> list[str]:
     return lines
 
 
-def as_html(matches: Matches) -> str:
-    """The same as a table of HTML."""
-    header, cells = _cells(matches, ROWS) if len(matches) else ([], [])
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+def as_html(head: pa.Table, count: int, report: Report, type_column: str | None) -> str:
+    """Some matches as a heading and a table of the first, in HTML."""
+    header, cells = _cells_of(head, type_column) if count else ([], [])
+    names = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
     )
-    notes = "".join(f"<p>{escape(printable(line))}</p>" for line in _footing(matches))
+    notes = "".join(f"<p>{escape(printable(line))}</p>" for line in _footing(count, report))
     return (
-        f"<div><p><b>{escape(_heading(matches))}</b></p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}</div>"
+        f"<div><p><b>{escape(_heading(count, report))}</b></p>"
+        f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>{notes}</div>"
     )
 
 
 def matcher_line(plan: EnginePlan, rows: int, facts: list[str]) -> str:
-    """A matcher on one line: what it looks for, how far it has come, and its operators."""
+    """A matcher on one line: its variables, its progress, and its operators."""
     names = ", ".join(component.variable for component in plan.positives)
-    told = ", ".join(["1 row" if rows == 1 else f"{rows:,} rows", *facts])
+    progress = ", ".join(["1 row" if rows == 1 else f"{rows:,} rows", *facts])
     operators = " → ".join(type(node).__name__ for node in reversed(chain(plan.operators)))
-    return f"<matcher of {names}: {told}; {operators}>"
+    return f"<matcher of {names}: {progress}; {operators}>"
 
 
-def _heading(matches: Matches) -> str:
-    count = len(matches)
+def _heading(count: int, report: Report) -> str:
     found = "no match" if not count else "1 match" if count == 1 else f"{count:,} matches"
-    return f"{found} in {matches.report.rows:,} rows"
+    return f"{found} in {report.rows:,} rows"
 
 
-def _footing(matches: Matches) -> list[str]:
-    lines = [f"… and {len(matches) - ROWS:,} more"] if len(matches) > ROWS else []
-    if not matches.report.is_complete:
+def _footing(count: int, report: Report) -> list[str]:
+    lines = [f"… and {count - ROWS:,} more"] if count > ROWS else []
+    if not report.is_complete:
         lines.append("LIMIT was reached before the end of the events")
-    return lines + [f"warning: {warning}" for warning in matches.report.warnings]
-
-
-def _cells(matches: Matches, count: int) -> tuple[list[str], list[list[str]]]:
-    """The first matches as text: of an event all attributes but its type."""
-    return _cells_of(matches.head(count).to_arrow(), matches.schema.type)
+    return lines + [f"warning: {warning}" for warning in report.warnings]
 
 
 def _cells_of(table: pa.Table, type_column: str | None) -> tuple[list[str], list[list[str]]]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sase.binding.bound import BoundComponent
 from sase.engine.match_graph.aggregates import Function, Number
-from sase.engine.match_graph.estimate import Estimate
+from sase.engine.match_graph.sampling import Estimate
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.results.matches import Matches

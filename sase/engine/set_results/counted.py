@@ -6,19 +6,26 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 import numpy as np
+import pyarrow as pa
 
+from sase.digits import digits
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
-from sase.engine.match_graph.estimate import Estimate, estimated, exactly
+from sase.engine.match_graph.sampling import Estimate, estimated, exactly
 from sase.engine.operators.match_set_evaluation import CollectedMatches, MatchSetEvaluationState
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
-from sase.engine.set_results.collapsed_table import CollapsedForm, EventLists, check_size
+from sase.engine.set_results.collapsed_table import (
+    CollapsedForm,
+    EventLists,
+    check_size,
+    count_column,
+)
 
 # Matches of which results are made at once: one at first, so that the first comes soon.
 LARGEST_PIECE = 4096
@@ -208,3 +215,31 @@ def _as_one(pieces: list[CollapsedForm], levels: int) -> CollapsedForm:
 def _joined(places: list[Numbers]) -> EventLists:
     sizes = np.array([len(each) for each in places], np.int64)
     return EventLists(np.concatenate([np.empty(0, np.int64), *places]), sizes)
+
+
+class MatchCount(int):
+    """How many matches there are, as an integer of any size.
+
+    `is_counted` says whether none of them was looked at; else they were found one by one, counted
+    and dropped, and the notes of the `report` say why.
+    """
+
+    report: Report
+    is_counted: bool
+
+    @classmethod
+    def of(cls, count: int, report: Report, *, is_counted: bool) -> MatchCount:
+        """A count with what there is to say of it."""
+        self = cls(count)
+        self.report, self.is_counted = report, is_counted
+        return self
+
+    def __repr__(self) -> str:
+        """All digits, also where Python alone would refuse to write so many."""
+        return digits(self)
+
+    __str__ = __repr__
+
+    def to_arrow(self) -> pa.Table:
+        """A row with the column `count`: int64, or text where it is larger."""
+        return pa.table({"count": count_column([int(self)])})

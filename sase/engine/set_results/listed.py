@@ -13,7 +13,7 @@ import numpy as np
 from sase.digits import digits
 from sase.engine.columns.arrays import Numbers
 from sase.engine.match_graph.aggregates import Function, Number, listed, plain
-from sase.engine.match_graph.estimate import Estimate
+from sase.engine.match_graph.sampling import Estimate
 from sase.engine.operators.bindings import as_bindings, begins_of
 from sase.engine.operators.transformation import Results
 from sase.engine.report import Report

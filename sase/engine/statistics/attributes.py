@@ -67,7 +67,7 @@ class _Attributes:
         """The attributes that a type declares."""
         begin, end = np.searchsorted(self._types, [code, code + 1])
         name = self._events.type_names[code]
-        known = self._known.codes.get(name, self._known.stranger)
+        known = self._known.codes.get(name, self._known.unknown_type)
         for attribute in self._population.plan.attributes:
             declared = self._known.declare(attribute)
             has_it = attribute in self._events.columns or (name, attribute) in self._events.by_type

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
 from sase.binding.bound import BoundComponent
-from sase.planning.cost import Cost, OperatorCost, cost_of
+from sase.planning.cost import cost_of
+from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.driver import Stage
 from sase.planning.explain.operators import SYMBOLS, Words, window_text
 from sase.planning.explain.reasons import reasons

@@ -1,13 +1,13 @@
 import pytest
 
-from sase.engine.match_graph import links, ranks, small_ranks, totals
+from sase.engine.match_graph import links, ranks, totals
 
 
 @pytest.fixture(params=["small", "modular", "large"])
 def numbers(request, monkeypatch):
     """By kernels in int64 in little pieces, modulo primes, or by integers of any size."""
     monkeypatch.setattr(links, "PAIRS", 3)
-    monkeypatch.setattr(small_ranks, "CHUNK", 1)
+    monkeypatch.setattr(ranks, "CHUNK", 1)
     monkeypatch.setattr(ranks, "SEGMENT", 2)
     monkeypatch.setattr(totals, "BATCH", 2)
     if request.param != "small":

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sase.engine.match_graph import Binding, CandidateEvents, Estimate, Levels, MatchSet, links
-from sase.engine.match_graph.estimate import estimated, wilson
+from sase.engine.match_graph.sampling import estimated, wilson
 from sase.errors import BudgetError
 from tests.engine.match_graph.sizes import SERIES, events, series
 

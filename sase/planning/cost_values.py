@@ -1,0 +1,89 @@
+"""What a plan costs, as values: nanoseconds of one core and bytes of state, operator by operator.
+
+The work of an operator is counted in units of some nanoseconds each, which
+`experiments/calibrate.py` measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.
+NANOSECONDS: Mapping[str, float] = {
+    "run": 4_000_000.0,  # what every run takes
+    "event": 9.0,  # of the input
+    "admitted": 27.0,  # an event of the query's types
+    "simple": 1.0,  # an operation of a condition on one event
+    "key": 13.0,  # a number of the key of an event
+    "hashed": 95.0,  # a key that is looked up in a table
+    "stored": 9.0,  # a number of an event that is kept for tests and conditions
+    "pushed": 5.0,  # an instance on a stack
+    "shared": 80.0,  # an instance on the stacks of several attributes
+    "visited": 15.0,  # an instance that the walk looks at
+    "pointer": 5.0,  # a pointer of the runtime stack that it follows
+    "tested": 2.0,  # an equivalence test on an instance or a sequence
+    "tried": 50.0,  # an instance on which the walk decides conditions
+    "selected": 25.0,  # a sequence on which selection decides them
+    "decided": 2.0,  # an operation of a condition on several events
+    "walked": 100.0,  # an event at which a walk back from the end decides early conditions
+    "rebuilt": 400.0,  # a walk that is bound anew, event by event, to decide the others
+    "told": 250.0,  # a match that is told apart from others of a merged run
+    "built": 3.0,  # a sequence
+    "bound": 1.0,  # an event of a sequence
+    "listed": 25_000.0,  # a match of a compressed set, which Python walks to
+    "checked": 2.0,  # a sequence by an operator above construction
+    "gathered": 1.0,  # an event of such a sequence
+    "indexed": 120.0,  # an event of a negative component
+    "noted": 125.0,  # the same where it bounds the walk
+    "probed": 90.0,  # a search of the index for a sequence
+    "returned": 1.0,  # a result
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCost:
+    """What is expected of an operator: what goes in and out, its work, and its memory.
+
+    `visited` are of construction the choices that the walk looks at, by level; `alive` of the scan
+    the instances that are remembered at a time, by level.
+    """
+
+    name: str
+    rows_in: float
+    rows_out: float
+    work: tuple[tuple[str, float], ...]
+    bytes: float = 0.0
+    visited: tuple[float, ...] = ()
+    alive: tuple[float, ...] = ()
+
+    @property
+    def nanoseconds(self) -> float:
+        """The time of one core."""
+        return sum(NANOSECONDS[unit] * amount for unit, amount in self.work)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The operators from the bottom up, and the results."""
+
+    operators: tuple[OperatorCost, ...]
+
+    @property
+    def nanoseconds(self) -> float:
+        """The time of one core."""
+        return sum(each.nanoseconds for each in self.operators)
+
+    @property
+    def bytes(self) -> float:
+        """The memory that the state takes."""
+        return sum(each.bytes for each in self.operators)
+
+    @property
+    def results(self) -> float:
+        """The number of results."""
+        return self.operators[-1].rows_out if self.operators else 0.0
+
+    def of(self, name: str) -> OperatorCost | None:
+        """The cost of an operator by the name of its node."""
+        return next((each for each in self.operators if each.name == name), None)
