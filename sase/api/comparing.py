@@ -18,7 +18,7 @@ from sase.lang.parser import parse_query
 from sase.lang.printer import to_text
 
 if TYPE_CHECKING:
-    from sase.diagnostics.strategies.comparison import Comparison, Difference, Measured
+    from sase.diagnostics.strategies.comparison import Comparison, Difference, StrategyResult
     from sase.engine.columns.input import Inputs
     from sase.engine.report import Report
     from sase.engine.sources import Files
@@ -125,9 +125,9 @@ class _Lab:
     def _under(self, strategy: StrategyName, **options: Any) -> Compiled:
         return self.known(under(self.tree, strategy), **{"limit": None, **options})
 
-    def _measured(self, strategy: StrategyName, output: str, most: int) -> Measured:
+    def _measured(self, strategy: StrategyName, output: str, most: int) -> StrategyResult:
         """What a strategy finds; it is run again if kernels were compiled, or if that is quick."""
-        from sase.diagnostics.strategies.comparison import Measured
+        from sase.diagnostics.strategies.comparison import StrategyResult
         from sase.engine.kernels.jit.compiler import compilations
 
         known = self._under(strategy, output=output)
@@ -139,11 +139,19 @@ class _Lab:
         if seconds < QUICK:
             # The first one also reads compiled kernels from the disk.
             seconds = min(seconds, self._counted(known, most)[1])
+        ended: Literal["matches", "runs"] | None = None
         if report is not None:
             self.rows = max(self.rows, report.rows)
-            return Measured(strategy.value, output, found, seconds, _runs(report))
-        ended: Literal["matches", "runs"] = "runs" if found < most else "matches"
-        return Measured(strategy.value, output, found, seconds, ended=ended)
+        else:
+            ended = "runs" if found < most else "matches"
+        return StrategyResult(
+            strategy=strategy.value,
+            output=output,
+            matches=found,
+            ended=ended,
+            seconds=seconds,
+            runs=None if report is None else _runs(report),
+        )
 
     def _counted(self, known: Compiled, most: int) -> tuple[int, float, Report | None]:
         """How many matches there are, in which time, and the report if they are not too many."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import compress
 from typing import Any, Literal
 
 from sase.diagnostics.strategies.reasons import rows_text
+from sase.diagnostics.text_table import text_table
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyResult:
     """What a strategy finds in a form of output, in which time, with how many runs.
 
     `ended` says what ended the search, if it did not come to its end: "matches", there are more of
@@ -22,9 +23,9 @@ class Measured:
     strategy: str
     output: str
     matches: int
+    ended: Literal["matches", "runs"] | None = None
     seconds: float
     runs: int | None = None
-    ended: Literal["matches", "runs"] | None = None
 
     @property
     def found(self) -> str:
@@ -35,7 +36,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ExplainedMatch:
     """A match by its input rows, under each variable, and why the other strategy lacks it."""
 
     rows: tuple[tuple[str, tuple[int, ...]], ...]
@@ -52,7 +53,7 @@ class Difference:
     strategy: str
     other: str
     number: int
-    matches: tuple[Explained, ...]
+    matches: tuple[ExplainedMatch, ...]
 
 
 @dataclass(frozen=True)
@@ -65,29 +66,19 @@ class Comparison:
     """
 
     rows: int
-    measured: tuple[Measured, ...]
+    measured: tuple[StrategyResult, ...]
     differences: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        blocks = [list(self._table()), *map(_told, self.differences), list(map(_note, self.notes))]
+        blocks = [list(self._table()), *map(_lines, self.differences), list(map(_note, self.notes))]
         return "\n\n".join("\n".join(block) for block in blocks if block)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
         return {
             "rows": self.rows,
-            "measured": [
-                {
-                    "strategy": each.strategy,
-                    "output": each.output,
-                    "matches": each.matches,
-                    "ended": each.ended,
-                    "seconds": each.seconds,
-                    "runs": each.runs,
-                }
-                for each in self.measured
-            ],
+            "measured": [asdict(each) for each in self.measured],
             "differences": [
                 {
                     "strategy": each.strategy,
@@ -114,19 +105,10 @@ class Comparison:
         for each in self.measured:
             runs = "" if each.runs is None else f"{each.runs:,}"
             cells.append([each.strategy, each.output, each.found, runs, f"{each.seconds:.4f} s"])
-        shown = [list(compress(row, kept)) for row in cells]
-        texts = kept[1] + 1
-        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        shown.insert(1, ["-" * width for width in widths])
-        for row in shown:
-            aligned = [
-                cell.rjust(width) if place >= texts else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            yield "  ".join(aligned).rstrip()
+        return text_table([list(compress(row, kept)) for row in cells], texts=kept[1] + 1)
 
 
-def _told(difference: Difference) -> Sequence[str]:
+def _lines(difference: Difference) -> Sequence[str]:
     """A difference in words, the matches with their reasons under them."""
     number = difference.number
     matches = "1 match" if number == 1 else f"{number:,} matches" if number else "no match"

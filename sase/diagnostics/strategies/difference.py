@@ -1,4 +1,4 @@
-"""Which matches one strategy finds and another does not, each with the reason."""
+"""Compare the matches of neighbouring strategies, and give the reason for each that one lacks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from sase.binding import BoundQuery
-from sase.diagnostics.strategies.comparison import Difference, Explained
-from sase.diagnostics.strategies.reasons import reasons
-from sase.diagnostics.strategies.strategy_rules import Rules, Run
+from sase.diagnostics.strategies.comparison import Difference, ExplainedMatch
+from sase.diagnostics.strategies.strategy_rules import Run, StrategyRules
 from sase.engine.pipeline.batch import held
 from sase.engine.plan import EnginePlan
 from sase.engine.results.matches import Matches
@@ -23,7 +22,7 @@ Sets = Sequence[tuple[StrategyName, Sequence[Run]]]
 
 
 def runs_of(matches: Matches) -> list[Run]:
-    """The input rows of each match, a series for each component."""
+    """Return the input rows of each match, a series for each component."""
     columns = [column.to_pylist() for column in matches.rows.columns]
     return [tuple(map(_series, match)) for match in zip(*columns, strict=True)]
 
@@ -35,19 +34,19 @@ def _series(rows: int | list[int] | None) -> tuple[int, ...]:
 
 
 class Differences:
-    """Tells matches of neighbouring strategies apart; `plan` is one that reads every event."""
+    """Compares the matches of strategies; `plan` is one that reads every event."""
 
     def __init__(self, query: BoundQuery, plan: EnginePlan, inputs: object, show: int) -> None:
         loaded = held(plan, inputs)
         self.query, self.show, self.is_known = query, show, loaded is not None
         if loaded is not None:
             read, events = loaded
-            self.rules = Rules(query, events, plan.schema)
+            self.rules = StrategyRules(query, events, plan.schema)
             self._history = RowHistory((HistorySegment.of(0, read, events, read.numbers),))
             self._count = len(events)
 
     def between(self, found: Sets) -> Iterator[Difference]:
-        """What each strategy finds beyond the stricter one before it, and what it lacks."""
+        """Yield what each strategy finds beyond the stricter one before it, and what it lacks."""
         for (stricter, few), (looser, many) in pairwise(found):
             yield self._difference(looser, many, stricter, few)
             if not set(few) <= set(many):
@@ -61,22 +60,11 @@ class Differences:
         shown = tuple(self._explained(run, other) for run in more[: self.show])
         return Difference(name.value, other.value, len(more), shown)
 
-    def _explained(self, run: Run, other: StrategyName) -> Explained:
+    def _explained(self, run: Run, other: StrategyName) -> ExplainedMatch:
         at = tuple(tuple(self._positions[row] for row in series) for series in run)
-        kept = self.rules.kept(other, at)
+        said = self.rules.reasons(other, self.rules.forbidden(other, at), self._rows.__getitem__)
         names = [each.variable for each in self.query.positives]
-        said = reasons(
-            other,
-            kept,
-            self._rows.__getitem__,
-            self.rules.values.type_names.__getitem__,
-            self._partition,
-        )
-        return Explained(tuple(zip(names, run, strict=True)), said)
-
-    @property
-    def _partition(self) -> str:
-        return "".join(f"[{test.attribute}]" for test in self.query.equivalences)
+        return ExplainedMatch(tuple(zip(names, run, strict=True)), said)
 
     @cached_property
     def _rows(self) -> list[int]:

@@ -1,4 +1,10 @@
-"""The truth of conditions on one match that is at hand, event by event: for explanations only."""
+"""Evaluate conditions on one match in Python, event by event: for explanations only.
+
+The engine evaluates compiled programs in bulk and answers yes or no. Here each operand of a
+condition has a value that can be shown and subtracted. It is an independent check of the kernels:
+the meaning is that of docs/semantics.md, the arithmetic that of constant folding, and no code of
+the kernels is called but to read attributes.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +14,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any as AnyValue
-
-import numpy as np
 
 from sase.binding import BoundQuery, Schema
 from sase.binding.bound import (
@@ -33,24 +37,23 @@ from sase.binding.bound import (
 from sase.binding.folding import INT64_MAX, INT64_MIN, fold_comparison, fold_operation
 from sase.binding.parts import references
 from sase.binding.types import TIMES, Kind
-from sase.diagnostics.why_not.candidates import Attributes, of_types
+from sase.diagnostics.attributes import Attributes, of_types
 from sase.engine.columns import Events
-from sase.engine.expressions.constants import NANOSECOND, literal
+from sase.engine.expressions.constants import literal
 from sase.engine.expressions.strings import like
-from sase.engine.kernels.expressions.operations import EXACT
 
 Series = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Bound:
+class MatchBinding:
     """The positions that each component, by its index, has bound, and the `i` of each series."""
 
     series: Mapping[int, Series]
     at: Mapping[int, int] = field(default_factory=dict)
 
     def selected(self, reference: Reference | Aggregate) -> Series:
-        """The events that a reference means (docs/semantics.md, References to series)."""
+        """Return the events that a reference means (docs/semantics.md, References to series)."""
         series = self.series.get(reference.component, ())
         match reference.part:
             case Part.EVENT | Part.ALL:
@@ -68,16 +71,16 @@ class Bound:
         }[reference.part]
 
 
-class Values:
-    """The attributes of events as Python's numbers and texts, and what conditions say of them."""
+class Interpreter:
+    """Evaluates the conditions and expressions of a query on bound events."""
 
     def __init__(self, query: BoundQuery, events: Events, schema: Schema) -> None:
         self.query, self.events, self.schema = query, events, schema
         self.attributes = Attributes(events, schema, query.components)
-        self._read: dict[tuple[int, str, Kind], dict[int, AnyValue]] = {}
+        self._columns: dict[tuple[int, str, Kind], list[AnyValue]] = {}
 
-    def truth(self, condition: Condition, bound: Bound) -> bool:
-        """Whether a condition holds (docs/semantics.md, Truth and NULL)."""
+    def truth(self, condition: Condition, bound: MatchBinding) -> bool:
+        """Evaluate a condition (docs/semantics.md, Truth and NULL)."""
         match condition:
             case Truth(value=value):
                 return value
@@ -89,7 +92,7 @@ class Values:
             return True
         return self._atom(condition, bound)
 
-    def _atom(self, condition: Condition, bound: Bound) -> bool:
+    def _atom(self, condition: Condition, bound: MatchBinding) -> bool:
         match condition:
             case Comparison(operator=operator, left=left, right=right):
                 return fold_comparison(operator, self.value(left, bound), self.value(right, bound))
@@ -114,14 +117,16 @@ class Values:
 
     # ------------------------------------------------------------ values
 
-    def value(self, expression: Expression, bound: Bound) -> AnyValue:
-        """The value of an expression; None is NULL."""
+    def value(self, expression: Expression, bound: MatchBinding) -> AnyValue:
+        """Evaluate an expression; None is NULL."""
         match expression:
             case Constant() | Placeholder():
                 return literal(expression)
             case Reference(component=component, attribute=attribute, type=kind):
                 selected = bound.selected(expression)
-                return self.of(component, attribute, kind.kind)[selected[0]] if selected else None
+                return (
+                    self.column(component, attribute, kind.kind)[selected[0]] if selected else None
+                )
             case Aggregate():
                 return self._aggregate(expression, bound)
             case Operation(name=name, operands=operands, type=kind):
@@ -130,11 +135,11 @@ class Values:
                 values = [float(v) if isinstance(v, Fraction) else v for v in values]
                 return fold_operation(name, values, bounded=kind.kind not in TIMES)
 
-    def _aggregate(self, aggregate: Aggregate, bound: Bound) -> AnyValue:
+    def _aggregate(self, aggregate: Aggregate, bound: MatchBinding) -> AnyValue:
         selected, name = bound.selected(aggregate), aggregate.function
         if aggregate.attribute is None:
             return len(selected)
-        column = self.of(aggregate.component, aggregate.attribute, aggregate.type.kind)
+        column = self.column(aggregate.component, aggregate.attribute, aggregate.type.kind)
         values = [column[each] for each in selected]
         if name in ("first", "last"):
             return values[0 if name == "first" else -1] if values else None
@@ -152,43 +157,20 @@ class Values:
         average = float(total) / len(known)
         return None if math.isnan(average) else average
 
-    def of(self, component: int, attribute: str, kind: Kind) -> dict[int, AnyValue]:
-        """An attribute of the events that a component admits, by position."""
+    def column(self, component: int, attribute: str, kind: Kind) -> list[AnyValue]:
+        """Read an attribute of the events that a component admits, by position; else None."""
         key = (component, attribute, kind)
-        if key not in self._read:
+        if key not in self._columns:
             admitted = self.query.components[component].types
             types = self.events.type_names if admitted is None else admitted
             declaring = [name for name in types if self.declares(name, attribute)]
             places = of_types(self.events, declaring)
-            values = dict.fromkeys(range(len(self.events))) | self._values(places, attribute, kind)
-            self._read[key] = values
-        return self._read[key]
-
-    def _values(
-        self, places: np.typing.NDArray[np.int64], attribute: str, kind: Kind
-    ) -> dict[int, AnyValue]:
-        if not len(places):
-            return {}
-        column = self.attributes.encoded(attribute, places)
-        if column is not None:
-            texts = column.dictionary.to_pylist()
-            found = [None if code < 0 else texts[code] for code in column.values.tolist()]
-            return dict(zip(places.tolist(), found, strict=True))
-        lane = self.attributes.lane(attribute, places)
-        tags = np.broadcast_to(np.asarray(lane.tag), len(places)).tolist()
-        valid = [True] * len(places) if lane.valid is None else lane.valid.tolist()
-        cells = zip(lane.values.tolist(), tags, valid, strict=True)
-        read = [self._python(bits, tag, kind) if known else None for bits, tag, known in cells]
-        return dict(zip(places.tolist(), read, strict=True))
-
-    def _python(self, bits: AnyValue, tag: int, kind: Kind) -> AnyValue:
-        if tag >= EXACT:
-            digits = tag - EXACT
-            exact = Fraction(bits, 10**digits)
-            return int(exact * 10**NANOSECOND) if kind in TIMES else exact
-        if kind is Kind.STRING:
-            return self.attributes.text_of(bits)
-        return bool(bits) if kind is Kind.BOOLEAN else bits
+            found: list[AnyValue] = [None] * len(self.events)
+            values = self.attributes.values(attribute, places, kind)
+            for place, value in zip(places.tolist(), values, strict=True):
+                found[place] = value
+            self._columns[key] = found
+        return self._columns[key]
 
     # ------------------------------------------------------------ types
 
@@ -203,7 +185,7 @@ class Values:
         declared = self.schema.attributes(type_name or "")
         return declared is None or attribute in declared
 
-    def _is_undeclared(self, reference: Reference | Aggregate, bound: Bound) -> bool:
+    def _is_undeclared(self, reference: Reference | Aggregate, bound: MatchBinding) -> bool:
         attribute = reference.attribute
         if attribute is None or reference.undeclared_by == frozenset():
             return False

@@ -1,34 +1,45 @@
-"""Why a strategy lacks a match, in plain words."""
+"""Say why a strategy lacks a match: a sentence for each sort of events it may not skip."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
-from sase.diagnostics.strategies.strategy_rules import Kept
 from sase.lang.ast import StrategyName
 
 # Rows that a sentence lists.
 LISTED = 5
 
 
+@dataclass(frozen=True, slots=True)
+class ForbiddenSkip:
+    """An event that may not be skipped, and the variable that could have it, if that is why."""
+
+    position: int
+    variable: str | None = None
+    begins: bool = False
+
+
 def reasons(
     strategy: StrategyName,
-    kept: Sequence[Kept],
+    forbidden: Sequence[ForbiddenSkip],
     row_of: Callable[[int], int],
     type_of: Callable[[int], str | None],
     tests: str,
 ) -> tuple[str, ...]:
-    """A sentence for each sort of events that a strategy does not let a match skip."""
+    """Return a sentence for each sort of events, by `row_of` and `type_of` a position."""
     found = []
-    for (variable, begins, name), group in groupby(kept, lambda e: _sort(e, type_of)):
+    for (variable, begins, name), group in groupby(forbidden, lambda e: _sort(e, type_of)):
         some = [row_of(each.position) for each in group]
         found.append(_sentence(strategy, some, variable, begins, name, tests))
     return tuple(dict.fromkeys(found))
 
 
-def _sort(kept: Kept, type_of: Callable[[int], str | None]) -> tuple[str | None, bool, str | None]:
-    return kept.variable, kept.begins, type_of(kept.position) if kept.variable else None
+def _sort(
+    skip: ForbiddenSkip, type_of: Callable[[int], str | None]
+) -> tuple[str | None, bool, str | None]:
+    return skip.variable, skip.begins, type_of(skip.position) if skip.variable else None
 
 
 def _sentence(

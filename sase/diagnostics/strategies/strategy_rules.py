@@ -1,26 +1,27 @@
-"""What a strategy says of a match that another one finds: the events that it may not skip.
+"""Which events a strategy does not let the run of a match skip.
 
 A match fixes the run that makes it: what that has bound before each event, and which events it
-ignores. The moves (docs/semantics.md, Runs) are the same under every strategy but for *ignore*; so
-a strategy has the match if it allows to ignore each of these events, and otherwise these are the
-reasons.
+ignores. The moves (docs/semantics.md, Runs) are the same under every strategy but for
+*ignore*: a strategy has the match if it allows to ignore each of these events, and otherwise they
+are the reasons.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 
 import numpy as np
 
 from sase.binding import BoundQuery, Schema
-from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, When, WindowKind
+from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, When
 from sase.binding.parts import references
-from sase.diagnostics.strategies.interpreter import Bound, Series, Values
+from sase.diagnostics.strategies.interpreter import Interpreter, MatchBinding, Series
+from sase.diagnostics.strategies.reasons import ForbiddenSkip, reasons
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import span_of
 from sase.lang.ast import StrategyName
@@ -29,25 +30,15 @@ from sase.lang.ast import StrategyName
 Run = tuple[Series, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """An event that may not be skipped, and the variable that could have it, if that is why."""
-
-    position: int
-    variable: str | None = None
-    begins: bool = False
-
-
-class Rules:
-    """A query and events, and what the strategies allow in them."""
+class StrategyRules:
+    """Decides for a query and events what its strategies allow."""
 
     def __init__(self, query: BoundQuery, events: Events, schema: Schema) -> None:
         self.query, self.events = query, events
-        self.values = Values(query, events, schema)
+        self.interpreter = Interpreter(query, events, schema)
         self.ties = (np.arange(len(events)) if events.tie is None else events.tie).tolist()
-        self.times = events.ts.tolist()
         self.codes = [
-            self.values.attributes.codes([replace(test, value=None)]).tolist()
+            self.interpreter.attributes.codes([replace(test, value=None)]).tolist()
             for test in query.equivalences
         ]
         checked = (When.EVENT, When.FIRST, When.EVERY, When.FURTHER)
@@ -57,18 +48,29 @@ class Rules:
             if each.kind is not ConjunctClass.NEGATIVE and each.when in checked
         ]
 
-    def kept(self, strategy: StrategyName, match: Run) -> list[Kept]:
-        """The events that the run of a match ignores, and that a strategy does not let it."""
+    def forbidden(self, strategy: StrategyName, match: Run) -> list[ForbiddenSkip]:
+        """List the events that the run of a match ignores and a strategy does not let it."""
         found = []
         for run, position in self._ignored(match):
             match strategy:
                 case StrategyName.STRICT_CONTIGUITY:
-                    found.append(Kept(position))
+                    found.append(ForbiddenSkip(position))
                 case StrategyName.PARTITION_CONTIGUITY:
-                    found += [] if self.differs(run, position) else [Kept(position)]
+                    found += [] if self._differs(run, position) else [ForbiddenSkip(position)]
                 case StrategyName.SKIP_TILL_NEXT_MATCH:
                     found += self._wanted(run, position)
         return found
+
+    def reasons(
+        self,
+        strategy: StrategyName,
+        forbidden: Sequence[ForbiddenSkip],
+        row_of: Callable[[int], int],
+    ) -> tuple[str, ...]:
+        """Say in words why a strategy lacks a match, events by their rows."""
+        tests = "".join(f"[{test.attribute}]" for test in self.query.equivalences)
+        types = self.interpreter.type_names
+        return reasons(strategy, forbidden, row_of, types.__getitem__, tests)
 
     def _ignored(self, match: Run) -> Iterator[tuple[Run, int]]:
         """The events between those of a match, with what is bound before them."""
@@ -80,17 +82,17 @@ class Rules:
                     yield from ((run, each) for each in range(before + 1, position))
                 run, before = (*match[:number], series[: place + 1]), position
 
-    def _wanted(self, run: Run, position: int) -> list[Kept]:
+    def _wanted(self, run: Run, position: int) -> list[ForbiddenSkip]:
         """What skip till next match must take or begin."""
         inside = self._component(len(run) - 1)
         if inside.is_single:
             waiting = self._component(len(run))
             may = self._may_bind((*run, (position,)), begins=True)
-            return [Kept(position, waiting.variable, begins=True)] if may else []
+            return [ForbiddenSkip(position, waiting.variable, begins=True)] if may else []
         taken = (*run[:-1], (*run[-1], position))
         is_full = inside.maximum is not None and len(run[-1]) >= inside.maximum
         may = not is_full and self._may_bind(taken, begins=False)
-        return [Kept(position, inside.variable)] if may else []
+        return [ForbiddenSkip(position, inside.variable)] if may else []
 
     def _component(self, place: int) -> BoundComponent:
         return self.query.positives[place]
@@ -98,10 +100,10 @@ class Rules:
     # ------------------------------------------------------------ begin and take
 
     def _may_bind(self, run: Run, *, begins: bool) -> bool:
-        """Whether the last event of a run could be bound there."""
+        """Decide whether the last event of a run could be bound there."""
         component = self._component(len(run) - 1)
         *earlier, position = (each for series in run for each in series)
-        name = self.values.type_names[position]
+        name = self.interpreter.type_names[position]
         admitted = name is not None and (component.types is None or name in component.types)
         return (
             admitted
@@ -133,58 +135,48 @@ class Rules:
         ]
         numbers = [each.component for each in conjunct.quantified]
         return all(
-            self.values.truth(
-                conjunct.condition, Bound(series, newest | dict(zip(numbers, each, strict=True)))
+            self.interpreter.truth(
+                conjunct.condition,
+                MatchBinding(series, newest | dict(zip(numbers, each, strict=True))),
             )
             for each in product(*ranges)
         )
 
-    def agrees(self, component: BoundComponent, earlier: list[int], position: int) -> bool:
-        """Whether it passes the tests with the other events of the run."""
+    def agrees(self, component: BoundComponent, earlier: Sequence[int], position: int) -> bool:
+        """Decide whether an event passes the equivalence tests with the other events of a run."""
         for test, codes in zip(self.query.equivalences, self.codes, strict=True):
             if codes[position] == NOTHING or not self._agree(codes, earlier, position):
                 return False
             if test.value is not None and codes[position] >= 0:
-                column = self.values.of(component.index, test.attribute, test.type.kind)
-                literal = self.values.value(test.value, Bound({}))
+                column = self.interpreter.column(component.index, test.attribute, test.type.kind)
+                literal = self.interpreter.value(test.value, MatchBinding({}))
                 if column[position] != literal:
                     return False
         return True
 
-    def _agree(self, codes: list[int], earlier: list[int], position: int) -> bool:
+    def _agree(self, codes: list[int], earlier: Sequence[int], position: int) -> bool:
         """Where both declare the attribute, they agree in it."""
         code = codes[position]
         return code < 0 or all(codes[each] in (code,) or codes[each] < 0 for each in earlier)
 
-    def differs(self, run: Run, position: int) -> bool:
-        """Whether an event is of another partition than a run."""
+    def _differs(self, run: Run, position: int) -> bool:
+        """Decide whether an event is of another partition than a run."""
         earlier = [each for series in run for each in series]
         return any(
             codes[position] < 0 or not self._agree(codes, earlier, position) for codes in self.codes
         )
 
-    # ------------------------------------------------------------ the window
-
     def _is_within(self, first: int, last: int) -> bool:
-        window = self.query.window
-        if window is None:
+        if self.query.window is None:
             return True
-        start, end = self._measure(first), self._measure(last)
-        return start is not None and end is not None and end - start <= span_of(window)
-
-    def _measure(self, position: int) -> int | None:
-        window = self.query.window
-        assert window is not None
-        if window.kind is WindowKind.TIME:
-            return int(self.times[position])
-        return position if window.kind is WindowKind.EVENTS else self._ranks[position]
+        measures, known = self._measures
+        is_known = bool(known[first] and known[last])
+        return is_known and int(measures[last] - measures[first]) <= span_of(self.query.window)
 
     @cached_property
-    def _ranks(self) -> list[int | None]:
-        """The place of each event in its partition."""
-        seen: Counter[tuple[int, ...]] = Counter()
-        ranks: list[int | None] = []
-        for key in zip(*self.codes, strict=True):
-            ranks.append(None if min(key) < 0 else seen[key])
-            seen[key] += 1
-        return ranks
+    def _measures(self) -> tuple[Numbers, Mask]:
+        """What the window measures of each event, and of which ones it can."""
+        window, attributes = self.query.window, self.interpreter.attributes
+        assert window is not None
+        tests = self.query.equivalences
+        return attributes.measures(window, tests), attributes.are_measured(window, tests)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sase.binding.bound import Any as Disjunction
 from sase.binding.bound import (
@@ -23,23 +20,21 @@ from sase.binding.bound import (
     Reference,
 )
 from sase.binding.parts import references
-from sase.binding.types import TIMES, DataType, Kind
+from sase.binding.types import TIMES, Kind
+from sase.diagnostics.attributes import Attributes, python_value
+from sase.diagnostics.why_not.value_format import format_value, quoted
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Vector
-from sase.engine.kernels.expressions.operations import EXACT, FLOAT
+from sase.engine.kernels.expressions.operations import EXACT
 from sase.nearest import nearest
 
-if TYPE_CHECKING:
-    from sase.diagnostics.why_not.candidates import Attributes
-
-Numbers = NDArray[np.int64]
 SHOWN = 3
 # Distinct texts, the commonest, among which the nearest is looked for.
 COMPARED = 1000
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Seen:
+class Alternatives:
     """Values of an attribute as text, with how many events have each; the one probably meant.
 
     Of numbers the least, the greatest and the nearest to the constant.
@@ -66,7 +61,9 @@ class Seen:
         return f"{self.attribute} is {listed}{more}{hint}"
 
 
-def seen_by(condition: Condition, at: Numbers, attributes: Attributes) -> Seen | None:
+def alternatives_to(
+    condition: Condition, at: Numbers, attributes: Attributes
+) -> Alternatives | None:
     """What a condition on one attribute sees in some events; None where it reads several."""
     read = {each for each in references(condition) if isinstance(each, Reference)}
     if len({each.attribute for each in read}) != 1:
@@ -83,7 +80,7 @@ def seen_by(condition: Condition, at: Numbers, attributes: Attributes) -> Seen |
         return None
     values = lane.values if lane.valid is None else lane.values[lane.valid]
     if not len(values):
-        return Seen(reference.attribute)
+        return Alternatives(reference.attribute)
     if reference.type.kind is Kind.STRING:
         return _of_texts(reference.attribute, values, attributes.text_of, texts)
     numbers = [each for each in given if isinstance(each, int | float)]
@@ -109,9 +106,9 @@ def _constants(condition: Condition) -> list[Constant]:
 
 def _of_texts(
     name: str, codes: Numbers, text_of: Callable[[int], str | None], given: list[str]
-) -> Seen:
+) -> Alternatives:
     if not len(codes):
-        return Seen(name)
+        return Alternatives(name)
     used, counts = np.unique(codes, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:COMPARED]
     found = [(text_of(int(used[n])) or "", int(counts[n])) for n in most]
@@ -119,16 +116,18 @@ def _of_texts(
     near = (nearest(text, [value for value, _ in found]) for text in given)
     meant = next((each for each in near if each is not None), None)
     shown = tuple((quoted(value), count) for value, count in found[:SHOWN])
-    return Seen(name, shown, len(used), None if meant is None else quoted(meant))
+    return Alternatives(name, shown, len(used), None if meant is None else quoted(meant))
 
 
-def _of_numbers(reference: Reference, lane: Vector, values: Any, given: list[int | float]) -> Seen:
+def _of_numbers(
+    reference: Reference, lane: Vector, values: Any, given: list[int | float]
+) -> Alternatives:
     tag = lane.tag
     assert isinstance(tag, int)
     kind = reference.type
 
     def text(number: Any) -> str:
-        return number_text(tag, number.item(), kind)
+        return format_value(python_value(number.item(), tag, kind.kind), kind)
 
     near = None
     if given:
@@ -137,23 +136,6 @@ def _of_numbers(reference: Reference, lane: Vector, values: Any, given: list[int
         wanted = float(given[0]) * scale / (1e9 if kind.kind in TIMES else 1.0)
         near = text(values[np.argmin(np.abs(values.astype(np.float64) - wanted))])
     distinct = int(values.min() != values.max()) + 1
-    return Seen(reference.attribute, (), distinct, near, (text(values.min()), text(values.max())))
-
-
-def quoted(text: str) -> str:
-    """A text as a query writes it."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def number_text(tag: int, bits: Any, data_type: DataType) -> str:
-    """A number or time as text; of a float the bits are the float itself."""
-    if tag < EXACT:
-        return str(float(bits)) if tag == FLOAT else str(bits)
-    number = Decimal(bits).scaleb(EXACT - tag)
-    if data_type.kind is Kind.TIMESTAMP:
-        try:
-            moment = EPOCH + timedelta(microseconds=int(number * 1_000_000))
-        except OverflowError:
-            return f"{number} s"
-        return moment.isoformat(" ").replace("+00:00", "")
-    return f"{number} s" if data_type.kind is Kind.INTERVAL else str(number)
+    return Alternatives(
+        reference.attribute, (), distinct, near, (text(values.min()), text(values.max()))
+    )

@@ -16,7 +16,7 @@ FEW = 1 << 17
 LONG = 10**15
 
 
-class Ended(Exception):  # noqa: N818 - it is no error
+class BudgetSpent(Exception):  # noqa: N818 - it is no error
     """A search has had its share of the time."""
 
 
@@ -63,7 +63,7 @@ class Budget:
         return self._left < 0
 
     def share(self, events: int) -> Callable[[int], None]:
-        """What a search of so many events calls now and then: it raises `Ended` in the end."""
+        """Return what a search of so many events calls now and then: in the end it raises."""
         share, compiled = self._left * self._share, compilations()
         self._share = SHARE
         before = None if events <= FEW else self._clock()
@@ -76,6 +76,6 @@ class Budget:
                 share -= now - before
             before, compiled = now, known
             if share < 0:
-                raise Ended
+                raise BudgetSpent
 
         return look

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sase.binding import BoundQuery
 from sase.binding.bound import Condition, WindowKind
 from sase.binding.where import EVENT
-from sase.diagnostics.why_not.candidates import Attributes, of_types
+from sase.diagnostics.attributes import Attributes, of_types
 from sase.engine.blocks.builder import loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Events
@@ -22,6 +22,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.sources import MOST_HELD, Files
 from sase.engine.sources.salvage import salvaged
+from sase.engine.statistics.sampling import compacted
 from sase.errors import DataError
 from sase.lang.ast import StrategyName
 
@@ -30,7 +31,7 @@ CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
 
 
 @dataclass(frozen=True, eq=False)
-class LookedAt:
+class EventSample:
     """Events that satisfy the restrictions, of so many rows; and all types, with their events.
 
     `events` are those of the query's types, or all where positions count. Where there were more
@@ -49,12 +50,12 @@ class LookedAt:
         return sum(count for _, count in self.types)
 
 
-def looked_at(
+def sample_events(
     plan: EnginePlan,
     query: BoundQuery,
     given: Inputs | Files,
     restrictions: Sequence[Condition],
-) -> LookedAt:
+) -> EventSample:
     """What of the events satisfies the restrictions."""
     names = tuple(name for _, name in columns_needed(restrictions))
     read: object = given
@@ -72,9 +73,11 @@ def looked_at(
     types = tuple(zip(events.type_names, counts[1:], strict=True))
     of_query = _of_query(events, query)
     kept = events if of_query is None else events.at(of_query)
-    kept = _with_few_texts(kept)
+    # Without the strings that no event has: each search looks at all.
+    columns = {name: compacted(column) for name, column in kept.columns.items()}
+    kept = replace(kept, columns=columns)
     history = RowHistory((HistorySegment.of(0, inputs, kept, inputs.numbers),))
-    return LookedAt(kept, history, types, inputs.num_rows, is_whole)
+    return EventSample(kept, history, types, inputs.num_rows, is_whole)
 
 
 def _of_query(events: Events, query: BoundQuery) -> np.typing.NDArray[np.int64] | None:
@@ -86,20 +89,6 @@ def _of_query(events: Events, query: BoundQuery) -> np.typing.NDArray[np.int64] 
         return None
     named = {name for each in query.components for name in each.types or ()}
     return of_types(events, named)
-
-
-def _with_few_texts(events: Events) -> Events:
-    """Without the strings that no event has, where they are many: each search looks at all."""
-    found = dict(events.columns)
-    for name, column in events.columns.items():
-        if column.dictionary is None or len(column.dictionary) <= len(events):
-            continue
-        used, places = np.unique(column.values, return_inverse=True)
-        nulls = int(len(used) > 0 and used[0] < 0)
-        values = (places - nulls).astype(column.values.dtype)
-        texts = column.dictionary.take(pa.array(used[nulls:]))
-        found[name] = replace(column, values=values, dictionary=texts)
-    return replace(events, columns=found)
 
 
 def _loaded(plan: EnginePlan, given: object, names: Sequence[str]) -> tuple[Inputs, Events]:

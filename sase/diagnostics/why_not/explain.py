@@ -6,19 +6,17 @@ from collections.abc import Sequence
 
 from sase.binding import BoundQuery
 from sase.binding.bound import Condition
-from sase.diagnostics.why_not.ablation import Without, each_left_out, fewest_left_out
+from sase.diagnostics.attributes import Attributes
+from sase.diagnostics.why_not.ablation import Ablation, each_left_out, fewest_left_out, longest_of
 from sase.diagnostics.why_not.budget import Budget, Count
-from sase.diagnostics.why_not.candidates import Attributes, Candidates, are_barred, candidates_of
-from sase.diagnostics.why_not.event_sample import LookedAt, looked_at
+from sase.diagnostics.why_not.candidates import ComponentCandidates, are_barred, candidates_of
+from sase.diagnostics.why_not.event_sample import EventSample, sample_events
 from sase.diagnostics.why_not.funnel import funnel_of
-from sase.diagnostics.why_not.longest_series import longest_of
-from sase.diagnostics.why_not.near_miss_table import table_of
-from sase.diagnostics.why_not.near_misses import Misses, NearMisses
+from sase.diagnostics.why_not.near_misses import NearMisses, NearMissSearch, table_of
 from sase.diagnostics.why_not.query_parts import needing_window, parts_of
 from sase.diagnostics.why_not.relaxation import bare
-from sase.diagnostics.why_not.search import Search
+from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.sentences import Facts, sentences
-from sase.diagnostics.why_not.series_misses import SeriesMisses
 from sase.diagnostics.why_not.why_not import WhyNot
 from sase.engine.columns.input import Inputs
 from sase.engine.plan import EnginePlan
@@ -48,7 +46,7 @@ def explain(
 ) -> WhyNot:
     """Why a query finds what it finds in the events that satisfy the restrictions."""
     query = bare(query)
-    seen = looked_at(plan, query, events, restrictions)
+    seen = sample_events(plan, query, events, restrictions)
     return _Explanation(query, text, plan, seen, recipe, near, budget).whole()
 
 
@@ -60,14 +58,14 @@ class _Explanation:
         query: BoundQuery,
         text: str,
         plan: EnginePlan,
-        seen: LookedAt,
+        seen: EventSample,
         recipe: Recipe,
         near: int,
         budget: Budget,
     ) -> None:
         self.query, self.plan, self.seen, self.near = query, plan, seen, near
         self.parts = parts_of(query, text)
-        self.search = Search(seen.events, plan.schema, recipe, budget)
+        self.search = RelaxedSearch(seen.events, plan.schema, recipe, budget)
         self.attributes = Attributes(seen.events, plan.schema, query.components)
 
     def whole(self) -> WhyNot:
@@ -104,8 +102,8 @@ class _Explanation:
         )
 
     def _left_out(
-        self, candidates: Sequence[Candidates]
-    ) -> tuple[tuple[Without, ...], Without | None]:
+        self, candidates: Sequence[ComponentCandidates]
+    ) -> tuple[tuple[Ablation, ...], Ablation | None]:
         """What helps; nothing does where a component has no event whatever is left out."""
         if any(not each.events for each in candidates if not each.component.negated):
             return (), None
@@ -115,27 +113,26 @@ class _Explanation:
         return left_out, fewest_left_out(self.query, self.parts, self.search)
 
     def _misses(
-        self, matches: Count, left_out: Sequence[Without], candidates: Sequence[Candidates]
-    ) -> tuple[Misses, ...]:
+        self,
+        matches: Count,
+        left_out: Sequence[Ablation],
+        candidates: Sequence[ComponentCandidates],
+    ) -> tuple[NearMisses, ...]:
         """Those of each part without which there is more; of strategies of the strictest."""
         if not self.near:
             return ()
-        found: list[Misses | None]
-        if self.query.level == 1:
-            nearest = NearMisses(self.query, self.search, self.attributes, self.near)
-            found = [nearest.of(each.parts[0]) for each in left_out if each.matches.number]
-        else:
-            of_series = SeriesMisses(
-                self.query, self.search, self.seen, self.attributes, candidates, self.near
-            )
-            others = [each for each in left_out if each.instead]
-            looser = [each for each in others if each.matches.number > matches.number][:1]
-            rest = [each for each in left_out if not each.instead and each.matches.number]
+        near_misses = NearMissSearch(
+            self.query, self.search, self.seen, self.attributes, candidates, self.near
+        )
+        others = [each for each in left_out if each.instead]
+        looser = [each for each in others if each.matches.number > matches.number][:1]
+        rest = [each for each in left_out if not each.instead and each.matches.number]
+        was_cut = self.search.is_cut
+        found = [near_misses.of(each) for each in (*looser, *rest)]
+        if self.query.level > 1:
             # Of what is too much to be counted there are near misses all the same.
-            was_cut = self.search.is_cut
-            found = [of_series.of(each) for each in (*looser, *rest)]
             self.search.is_cut = was_cut
-        return tuple(each for each in found if each is not None and each.positions.shape[1])
+        return tuple(each for each in found if each.misses)
 
     def _limits(self) -> list[str]:
         found = [] if self.seen.is_whole else [PARTLY]

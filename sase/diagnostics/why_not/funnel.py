@@ -10,50 +10,53 @@ from numpy.typing import NDArray
 
 from sase.binding import BoundQuery
 from sase.diagnostics.why_not.budget import Count
-from sase.diagnostics.why_not.candidates import Candidates, is_of_first
-from sase.diagnostics.why_not.path_count import Counted
-from sase.diagnostics.why_not.query_parts import Kind, Part, without
+from sase.diagnostics.why_not.candidates import ComponentCandidates, is_of_first
+from sase.diagnostics.why_not.path_count import PathCount
+from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, without
 from sase.diagnostics.why_not.relaxation import beginning
-from sase.diagnostics.why_not.search import Search
+from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns import Events
 
 Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Step:
+class FunnelStep:
     """A part, and how many events are still the last of a partial match once it must hold."""
 
-    part: Part
+    part: QueryPart
     left: Count
 
 
 @dataclass(frozen=True)
-class Level:
+class FunnelLevel:
     """A positive component: its events that pass, those that come late enough, and what is left.
 
     `partial` are the partial matches that end with one; `steps` has the parts that decide. Where
     the last component may stay empty, those at its level are all that can end a match.
     """
 
-    candidates: Candidates
+    candidates: ComponentCandidates
     in_order: int
-    steps: tuple[Step, ...]
+    steps: tuple[FunnelStep, ...]
     reached: Count
     partial: Count
 
 
 def funnel_of(
-    query: BoundQuery, parts: Sequence[Part], candidates: Sequence[Candidates], search: Search
-) -> tuple[Level, ...]:
+    query: BoundQuery,
+    parts: Sequence[QueryPart],
+    candidates: Sequence[ComponentCandidates],
+    search: RelaxedSearch,
+) -> tuple[FunnelLevel, ...]:
     """The levels of all positive components."""
     positive = [each for each in candidates if not each.component.negated]
     in_order = _in_order(search.events, positive)
-    found: list[Level] = []
+    found: list[FunnelLevel] = []
     is_over = False
     for number, each in enumerate(positive, start=1):
         if is_over or not in_order[number - 1]:
-            level = Level(each, in_order[number - 1], (), Count(0), Count(0))
+            level = FunnelLevel(each, in_order[number - 1], (), Count(0), Count(0))
         else:
             level = _level(number, each, in_order[number - 1], query, parts, search)
         is_over |= level.reached.is_none and each.component.minimum > 0
@@ -63,81 +66,83 @@ def funnel_of(
 
 def _level(
     number: int,
-    candidates: Candidates,
+    candidates: ComponentCandidates,
     in_order: int,
     query: BoundQuery,
-    parts: Sequence[Part],
-    search: Search,
-) -> Level:
+    parts: Sequence[QueryPart],
+    search: RelaxedSearch,
+) -> FunnelLevel:
     """The steps of a level, each with one more part; they end with the whole."""
 
-    def count(parts: Sequence[Part]) -> Counted:
+    def count(parts: Sequence[QueryPart]) -> PathCount:
         relaxed = without(query, parts)
         is_last = number == len(query.positives)
         return search.count(relaxed if is_last else beginning(relaxed, number))
 
-    def left(parts: Sequence[Part]) -> Count:
+    def left(parts: Sequence[QueryPart]) -> Count:
         found = count(parts).lasts
-        if not found.is_exact and any(part.kind is Kind.STRATEGY for part in parts):
+        if not found.is_exact and any(part.kind is PartKind.STRATEGY for part in parts):
             # What a strategy finds is found under the loosest one, which has more to count.
-            stricter = count([part for part in parts if part.kind is not Kind.STRATEGY]).lasts
+            stricter = count([part for part in parts if part.kind is not PartKind.STRATEGY]).lasts
             return Count(max(found.number, stricter.number), is_exact=False)
         return found
 
     if number == 1 and query.level > 1 and _is_trivial(query, parts):
-        return Level(candidates, in_order, (), Count(in_order), Count(in_order))
+        return FunnelLevel(candidates, in_order, (), Count(in_order), Count(in_order))
     found = count([])
     if found.lasts.number == in_order:
-        return Level(candidates, in_order, (), Count(in_order), found.matches)
+        return FunnelLevel(candidates, in_order, (), Count(in_order), found.matches)
     deciding = _deciding(number, query, parts)
     steps = []
     for place, part in enumerate(deciding, start=1):
-        steps.append(Step(part, left(deciding[place:])))
-    return Level(candidates, in_order, tuple(_known(steps, in_order)), found.lasts, found.matches)
+        steps.append(FunnelStep(part, left(deciding[place:])))
+    return FunnelLevel(
+        candidates, in_order, tuple(_known(steps, in_order)), found.lasts, found.matches
+    )
 
 
-def _is_trivial(query: BoundQuery, parts: Sequence[Part]) -> bool:
+def _is_trivial(query: BoundQuery, parts: Sequence[QueryPart]) -> bool:
     """Whether an event of the first component that passes is a partial match: no search is due."""
     is_one = query.positives[0].is_single and len(query.positives) > 1
-    return is_one and not any(part.kind in (Kind.TEST, Kind.CONSTANT) for part in parts)
+    return is_one and not any(part.kind in (PartKind.TEST, PartKind.CONSTANT) for part in parts)
 
 
-def _known(steps: Sequence[Step], most: int) -> list[Step]:
+def _known(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
     """The steps, of which an ended one leaves at least what the next one does.
 
     Where that is all that was left before, it is known all the same.
     """
-    found: list[Step] = []
+    found: list[FunnelStep] = []
     for step in reversed(steps):
         least = found[-1].left.number if found else 0
         if not step.left.is_exact and step.left.number < least:
-            step = Step(step.part, Count(least, is_exact=False))
+            step = FunnelStep(step.part, Count(least, is_exact=False))
         found.append(step)
     before = Count(most)
     for place, step in reversed([*enumerate(found)]):
         if before.is_exact and step.left.number == before.number:
-            found[place] = Step(step.part, before)
+            found[place] = FunnelStep(step.part, before)
         before = found[place].left
     return found[::-1]
 
 
-def _deciding(number: int, query: BoundQuery, parts: Sequence[Part]) -> list[Part]:
+def _deciding(number: int, query: BoundQuery, parts: Sequence[QueryPart]) -> list[QueryPart]:
     """The parts that come in at a level, in the order in which they are looked at."""
     indexes = [each.index for each in query.positives]
     here, before = indexes[number - 1], set(indexes[: number - 1])
     is_last = number == len(indexes)
-    later = (Kind.CONSTANT, Kind.NEGATION, Kind.HAVING)
+    later = (PartKind.CONSTANT, PartKind.NEGATION, PartKind.HAVING)
     component = query.positives[number - 1]
     has_several = number > 1 or component.maximum != 1
-    of_whole = (Kind.TEST, Kind.WINDOW, Kind.STRATEGY)
-    of_one = (Kind.RELATION, Kind.LEAST, Kind.MOST)
+    of_whole = (PartKind.TEST, PartKind.WINDOW, PartKind.STRATEGY)
+    of_one = (PartKind.RELATION, PartKind.LEAST, PartKind.MOST)
     found = [
         part
         for part in parts
         if (part.kind in of_whole and has_several)
         or (part.kind in of_one and {here} <= set(part.components) <= {here, *before})
         or (
-            part.kind is Kind.OWN
+            part.kind is PartKind.OWN
             and part.components == (here,)
             and is_of_first(query.conjuncts[part.number], component)
         )
@@ -145,7 +150,7 @@ def _deciding(number: int, query: BoundQuery, parts: Sequence[Part]) -> list[Par
     return found + [part for part in parts if is_last and part.kind in later]
 
 
-def _in_order(events: Events, positive: Sequence[Candidates]) -> list[int]:
+def _in_order(events: Events, positive: Sequence[ComponentCandidates]) -> list[int]:
     """How many candidates of each level come after those of every level before.
 
     At the last one, where it may stay empty, all that may end a match.

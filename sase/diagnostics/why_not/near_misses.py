@@ -1,48 +1,54 @@
-"""Near misses: what a query finds without one part, and that part alone stops; nearest first."""
+"""Near misses: what a query finds without one part, and that part alone stops; nearest first.
+
+A search of the query without the part finds what to look at. Of sequences (each component binds
+one event) the engine itself finds the nearest: it is asked for the opposite of a condition, and for
+the operands as columns. Of other matches the first are looked at of each event that ends some. What
+is found is rated and told in the same way, match by match, by `MatchJudge`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from sase.binding import BoundQuery
-from sase.binding.bound import Column, Condition, Reference, WindowKind
-from sase.binding.parts import references
+from sase.binding import BoundQuery, Schema
+from sase.binding.bound import All, Column, Condition, When, WindowKind
 from sase.binding.types import TIMES
-from sase.binding.types import Kind as ValueKind
-from sase.diagnostics.why_not.alternatives import number_text, quoted
-from sase.diagnostics.why_not.candidates import Attributes
-from sase.diagnostics.why_not.distance import (
-    compared,
-    distance,
-    measured,
-    scale,
-    span_text,
-    time_text,
-)
-from sase.diagnostics.why_not.query_parts import Kind, Part, without
+from sase.diagnostics.attributes import Attributes
+from sase.diagnostics.strategies.strategy_rules import StrategyRules
+from sase.diagnostics.why_not.ablation import Ablation
+from sase.diagnostics.why_not.candidates import ComponentCandidates
+from sase.diagnostics.why_not.distance import as_floats, compared, distances
+from sase.diagnostics.why_not.event_sample import EventSample
+from sase.diagnostics.why_not.judge import UNKNOWN, Failure, Match, MatchJudge
+from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, without
 from sase.diagnostics.why_not.relaxation import (
     as_positive,
+    bare,
     differing,
-    keys_of,
     opposite,
     with_condition,
 )
-from sase.diagnostics.why_not.search import Search
+from sase.diagnostics.why_not.search import RelaxedSearch, planned
+from sase.diagnostics.why_not.value_format import format_span
+from sase.engine.columns.arrays import Floats, Mask, Numbers
+from sase.engine.expressions import Interner
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings import Bindings, as_bindings, begins_of
 from sase.engine.operators.contract import size_of, span_of
 from sase.engine.operators.transformation import Results
+from sase.engine.results.batch import MatchBatch, ResultSchema
+from sase.engine.results.row_history import RowHistory
+from sase.planning.recipes import Recipe
 
-Numbers: TypeAlias = NDArray[np.int64]
-Reals: TypeAlias = NDArray[np.float64]
-Mask: TypeAlias = NDArray[np.bool_]
-# Which results are misses; by how much, as a share of what was asked for, and absolutely.
-Rating: TypeAlias = Callable[[Results], tuple[Mask, Reals, Reals]]
+# Which results are misses, and by how much as a share of what was asked for.
+Rating: TypeAlias = Callable[[Results], tuple[Mask, Floats | None]]
 # A miss without a measure counts as one by a whole window, or by as much as the value itself; to
 # agree in nothing is less of a miss still.
 WHOLE, APART = 1.0, 2.0
@@ -50,113 +56,209 @@ WHOLE, APART = 1.0, 2.0
 WIDER = (2, 10, 100)
 LONGEST = 2**63 - 1
 EXACTLY = "by the last instant: a window is less than its length"
-# Matches among which those with two reasons are told from those with one.
+# Sequences among which those with two reasons are told from those with one.
 LOOKED_UP = 1 << 16
+# What is looked at where components bind series: matches, of those that end with one event the
+# first, and of those among which these are found; and how often conditions are evaluated.
+LOOKED_AT, OF_EACH, FOUND, WORK = 500, 10, 100_000, 50_000
+# Matches, and events between their first and last, in which skipped events are told.
+REPLAYED, LONG = 50, 2_000
+# Events that are tried to find one that forbids a match; and matches looked at at once.
+TRIED, CHUNK = 50, 50
+# What the events of a match look like does not depend on how it is found.
+UNCHANGED = Recipe("", "", ())
 
 
-@dataclass(frozen=True, eq=False)
-class Misses:
-    """Those that one part stops, nearest first: the query that finds them, and their positions.
+@dataclass(frozen=True)
+class NearMiss:
+    """A match that some part stops, and how it fails."""
 
-    `shares` are the misses relative to what was asked for, NaN where there is no measure; `by` says
-    what was there instead and by how much it missed.
-    """
+    match: Match
+    failure: Failure
 
-    part: Part
-    query: BoundQuery
-    positions: Numbers | Bindings
-    shares: Reals
-    by: tuple[str, ...]
+    @property
+    def rank(self) -> float:
+        """Where it stands among those of the same part."""
+        return WHOLE if np.isnan(self.failure.share) else self.failure.share
 
 
+@dataclass(frozen=True)
 class NearMisses:
+    """Those that one part stops, nearest first."""
+
+    part: QueryPart
+    misses: tuple[NearMiss, ...]
+
+    @property
+    def by(self) -> str:
+        """What is said of the nearest."""
+        return self.misses[0].failure.text
+
+
+class NearMissSearch:
     """Finds the near misses of each part of a query."""
 
-    def __init__(self, query: BoundQuery, search: Search, attributes: Attributes, near: int):
-        self.query, self.search, self.attributes, self.near = query, search, attributes, near
-        self._names = {each.index: each.variable for each in query.components}
+    def __init__(
+        self,
+        query: BoundQuery,
+        search: RelaxedSearch,
+        sample: EventSample,
+        attributes: Attributes,
+        candidates: Sequence[ComponentCandidates],
+        near: int,
+    ) -> None:
+        self.query, self.search, self.sample, self.near = query, search, sample, near
+        self._attributes = attributes
+        self._are_sequences = query.level == 1
+        self._unit = _nanoseconds(query, search.schema)
+        self._passing = {each.component.index: each.at for each in candidates}
 
-    def of(self, part: Part) -> Misses | None:
-        """Those that a part stops; None where that cannot be told."""
-        relaxed = without(self.query, [part])
+    def of(self, left_out: Ablation) -> NearMisses:
+        """Find those that a part stops; none where that cannot be told."""
+        (part,) = left_out.parts
+        nearest: dict[Hashable, NearMiss] = {}
+        for each in self._found(part, without(self.query, [part])):
+            key = self._key(each)
+            if key not in nearest or each.rank < nearest[key].rank:
+                nearest[key] = each
+        ranked = sorted(nearest.values(), key=lambda miss: miss.rank)
+        return NearMisses(part, tuple(ranked[: self.near]))
+
+    def _key(self, miss: NearMiss) -> Hashable:
+        """What is shown once: a sequence, or of series the event that ends some."""
+        if self._are_sequences:
+            return tuple(tuple(miss.match[each.index]) for each in self.query.positives)
+        return max(_events(miss.match))
+
+    def _found(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
         match part.kind:
-            case Kind.WINDOW:
-                return self._outside(part, relaxed)
-            case Kind.NEGATION:
-                return self._forbidden(part, relaxed)
-            case Kind.TEST:
-                return self._disagreeing(part, relaxed)
-            case Kind.HAVING:
-                assert self.query.having is not None
-                return self._failing(part, relaxed, self.query.having)
-            case Kind.OWN | Kind.RELATION:
-                return self._failing(part, relaxed, self.query.conjuncts[part.number].condition)
-        return None
+            case PartKind.CONSTANT:
+                return iter(())
+            case PartKind.WINDOW:
+                return self._outside(relaxed)
+            case PartKind.STRATEGY:
+                return self._skipping(self._first(relaxed))
+            case PartKind.NEGATION if self._are_sequences:
+                return self._forbidden_sequences(part, relaxed)
+            case PartKind.NEGATION:
+                return self._forbidden(part.number, self._first(relaxed))
+            case PartKind.LEAST | PartKind.MOST:
+                return self._miscounted(part.number, self._first(relaxed))
+        if self._are_sequences:
+            return self._failing(part, self._failing_sequences(part, relaxed))
+        return self._failing(part, self._first(relaxed))
 
-    # ------------------------------------------------------------ the kinds of parts
+    # ------------------------------------------------------------ the window
 
-    def _outside(self, part: Part, relaxed: BoundQuery) -> Misses | None:
+    def _outside(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
+        """Find those that are too long for the window, in windows of growing length."""
         window = self.query.window
         assert window is not None
         size, most = size_of(window), span_of(window)
-        if len(self.query.positives) < 2:
-            return None
-        of_each = measured(window, self.query, self.attributes)
+        measures = self._attributes.measures(window, self.query.equivalences)
 
-        def rate(results: Results) -> tuple[Mask, Reals, Reals]:
-            spans = of_each[results.last] - of_each[results.first]
-            by = (spans - size).astype(np.float64)
-            return spans > most, by / size, by
+        def rate(results: Results) -> tuple[Mask, Floats]:
+            spans = measures[results.last] - measures[results.first]
+            return spans > most, (spans - size) / size
 
         for factor in (*WIDER, None):
             # What lies beyond a wider window is further away than all that lies in it.
             wider = replace(window, size=min(size * factor, LONGEST)) if factor else None
-            found, by = self._nearest(replace(relaxed, window=wider), rate, is_measured=True)
-            if len(found) == self.near or not self.search.is_whole:
-                break
-        text = [
-            f"by {span_text(int(each), window, self.search.schema)}" if each else EXACTLY
-            for each in by
-        ]
-        return Misses(part, relaxed, found.matrix, by / size, tuple(text))
+            found = self._nearest(replace(relaxed, window=wider), rate)
+            for match in found:
+                events = _events(match)
+                by = int(measures[max(events)] - measures[min(events)]) - size
+                text = f"by {format_span(by, window, self.search.schema)}" if by else EXACTLY
+                yield NearMiss(match, Failure(by / size, text))
+            if len(found) >= self.near or not self.search.is_whole:
+                return
 
-    def _forbidden(self, part: Part, relaxed: BoundQuery) -> Misses:
-        # With its event in the match those of other negative components in the same gap would have
-        # less room: whether they forbid the match too is asked of the query without it.
-        others = self._beside(part)
+    # ------------------------------------------------------------ conditions, tests and HAVING
+
+    def _failing(self, part: QueryPart, matches: Sequence[Match]) -> Iterator[NearMiss]:
+        """Rate those that a condition, a test or HAVING does not hold for."""
+        judge = self._judge(matches)
+        for match in matches:
+            failure = self._failure(part, judge, match)
+            if judge.is_exhausted:
+                return
+            if failure is not None:
+                yield NearMiss(match, failure)
+
+    def _failure(self, part: QueryPart, judge: MatchJudge, match: Match) -> Failure | None:
+        if part.kind is PartKind.TEST:
+            return judge.disagreement(part.number, match)
+        condition = self._condition(part)
+        if part.kind is not PartKind.HAVING:
+            # Of an empty series nothing is asked of the first event.
+            conjunct = self.query.conjuncts[part.number]
+            of_first = conjunct.when is When.FIRST and conjunct.component is not None
+            is_asked = not of_first or match[conjunct.component or 0]
+            return judge.failure(condition, match) if is_asked else None
+        operands = condition.operands if isinstance(condition, All) else (condition,)
+        failures = (judge.failure(each, match) for each in operands)
+        return next((each for each in failures if each is not None), None)
+
+    def _condition(self, part: QueryPart) -> Condition:
+        if part.kind is not PartKind.HAVING:
+            return self.query.conjuncts[part.number].condition
+        assert self.query.having is not None
+        return self.query.having
+
+    def _failing_sequences(self, part: QueryPart, relaxed: BoundQuery) -> list[Match]:
+        """Search the sequences that fail a part: the nearest, or the first without a measure."""
+        schema = self.search.schema
+        if part.kind is PartKind.TEST:
+            test = self.query.equivalences[part.number]
+            if test.value is not None:
+                return self._nearest(with_condition(relaxed, differing(test, self.query), schema))
+            codes = self._attributes.codes([test])
+            return self._nearest(relaxed, lambda found: (_disagree(codes[found.matrix]), None))
+        condition = self._condition(part)
+        query, values = with_condition(relaxed, opposite(condition), schema), compared(condition)
+        if not values:
+            return self._nearest(query)
+        columns = tuple(Column(f"#{n}", each) for n, each in enumerate(values))
+        unit = None if self._unit is None else self._unit / 1e9
+        is_time = values[0].type.kind in TIMES
+
+        def rate(results: Results) -> tuple[Mask, Floats]:
+            operands = [as_floats(each) for each in results.values]
+            with np.errstate(invalid="ignore", over="ignore"):  # what is infinite has no share
+                by = distances(condition, operands)
+                beside = np.max(np.abs(operands), axis=0)
+                if is_time:
+                    beside = np.full(len(by), UNKNOWN if unit is None else unit)
+                shares = np.divide(by, beside, out=np.zeros(len(by)), where=beside != 0)
+            return np.ones(len(by), np.bool_), shares
+
+        return self._nearest(replace(query, columns=columns), rate)
+
+    # ------------------------------------------------------------ negative components
+
+    def _forbidden_sequences(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
+        """Search the sequences that an event forbids, as sequences with that event."""
+        # With it in the sequence other negative components would have less room: whether they
+        # forbid the sequence too is asked of the query without it.
+        negatives = (each.index for each in self.query.negatives)
+        others = [QueryPart(PartKind.NEGATION, n, "") for n in negatives if n != part.number]
         query = as_positive(without(self.query, others), part.number)
-        allowed = self._first(relaxed) if others else None
         level = [each.index for each in query.positives].index(part.number)
-        found, count = np.empty((len(query.positives), 0), np.int64), 0
-        for results in self.search.results(query):
-            positions = results.matrix
-            if allowed is not None:
-                rows = _as_rows(np.delete(positions, level, axis=0))
-                positions = positions[:, np.isin(rows, allowed)]
-            found = np.concatenate([found, positions], axis=1)
-            count += len(results)
-            # Several events may forbid the same match: one is shown.
-            _, first = np.unique(np.delete(found, level, axis=0), axis=1, return_index=True)
-            found = found[:, np.sort(first)[: self.near]]
-            if found.shape[1] == self.near or self.search.is_enough(count):
-                break
-        shares = np.full(found.shape[1], np.nan)
-        return Misses(part, query, found, shares, ("",) * found.shape[1])
+        allowed = self._known(relaxed) if others else None
 
-    def _beside(self, part: Part) -> list[Part]:
-        """The other negative components between the same positive ones."""
-        gaps, gap = dict[int, int](), 0
-        for component in self.query.components:
-            gap += not component.negated
-            gaps[component.index] = gap
-        return [
-            Part(Kind.NEGATION, each.index, "")
-            for each in self.query.negatives
-            if gaps[each.index] == gaps[part.number] and each.index != part.number
-        ]
+        def rest(results: Results) -> NDArray[np.void]:
+            return _as_rows(np.delete(results.matrix, level, axis=0))
 
-    def _first(self, query: BoundQuery) -> NDArray[np.void]:
-        """The first matches of a query as rows to be looked up."""
+        def rate(results: Results) -> tuple[Mask, None]:
+            every = np.ones(len(results), np.bool_)
+            return every if allowed is None else np.isin(rest(results), allowed), None
+
+        # Several events may forbid the same sequence: one is shown.
+        for match in self._nearest(query, rate, rest):
+            yield NearMiss(match, Failure(UNKNOWN, ""))
+
+    def _known(self, query: BoundQuery) -> NDArray[np.void]:
+        """The first sequences that a query finds, to look others up among them."""
         found, count = [np.empty((len(query.positives), 0), np.int64)], 0
         for results in self.search.results(query):
             found.append(results.matrix)
@@ -165,140 +267,189 @@ class NearMisses:
                 break
         return _as_rows(np.concatenate(found, axis=1))
 
-    def _disagreeing(self, part: Part, relaxed: BoundQuery) -> Misses | None:
-        test = self.query.equivalences[part.number]
-        if test.value is None and len(self.query.components) == 1:
-            return None  # an event alone agrees with itself
-        if test.value is not None:
-            condition = differing(test, self.query)
-            query = with_condition(relaxed, condition, self.search.schema)
-            found, _ = self._nearest(query, _unmeasured, is_measured=False)
-        else:
-            query, of_each = relaxed, self.attributes.codes([test])
+    def _forbidden(self, index: int, matches: Sequence[Match]) -> Iterator[NearMiss]:
+        """Find an event of a negative component that forbids a match, in each that has one."""
+        conditions = [each.condition for each in self.query.conjuncts if each.component == index]
+        ends: set[int] = set()
+        for begin in range(0, len(matches), CHUNK):
+            some = [(each, self._between(index, each)) for each in matches[begin : begin + CHUNK]]
+            judge = self._judge([{**match, index: events} for match, events in some])
+            for match, events in some:
+                forbid = (e for e in events if judge.forbids(index, e, match, conditions))
+                event = next(forbid, None)
+                if event is not None:
+                    ends.add(max(_events(match)))
+                    yield NearMiss({**match, index: (event,)}, Failure(UNKNOWN, ""))
+            if judge.is_exhausted or len(ends) >= self.near:
+                return
 
-            def rate(results: Results) -> tuple[Mask, Reals, Reals]:
-                codes, (_, shares, by) = of_each[results.matrix], _unmeasured(results)
-                known = np.where(codes >= 0, codes, codes.max(axis=0))
-                return (codes == NOTHING).any(axis=0) | (np.ptp(known, axis=0) > 0), shares, by
+    def _between(self, index: int, match: Match) -> tuple[int, ...]:
+        """Some events of a negative component in the interval in which they forbid a match."""
+        events, at = self.search.events, self._passing[index]
+        order = np.arange(len(events)) if events.tie is None else events.tie
+        before = [p for each, series in match.items() if each < index for p in series]
+        after = [p for each, series in match.items() if each > index for p in series]
+        low = np.searchsorted(order[at], order[max(before)], "right") if before else 0
+        high = np.searchsorted(order[at], order[min(after)], "left") if after else len(at)
+        at = at[low : max(low, high)]
+        is_in = np.ones(len(at), np.bool_)
+        for codes in self._codes:
+            known = [code for code in codes[[*before, *after]].tolist() if code >= 0]
+            if known:
+                is_in &= (codes[at] == known[0]) | (codes[at] < 0)
+        if not (before and after):
+            is_in &= self._is_near(at, max(after) if after else min(before), is_before=not before)
+        return tuple(at[is_in][:TRIED].tolist())
 
-            found, _ = self._nearest(query, rate, is_measured=False)
-        text = self._values(list(keys_of(test, self.query)), found)
-        return Misses(part, query, found.matrix, np.full(len(found), np.nan), tuple(text))
+    @cached_property
+    def _codes(self) -> list[Numbers]:
+        """The codes of all events under each test."""
+        tests = (replace(each, value=None) for each in self.query.equivalences)
+        return [self._attributes.codes([each]) for each in tests]
 
-    def _failing(self, part: Part, relaxed: BoundQuery, condition: Condition) -> Misses:
-        values = compared(condition)
-        asked = with_condition(relaxed, opposite(condition), self.search.schema)
-        columns = tuple(Column(f"#{n}", each) for n, each in enumerate(values))
-        unit = self._unit(values[0].type.kind) if values else None
+    def _is_near(self, at: Numbers, end: int, *, is_before: bool) -> Mask:
+        """Which events are in the window of the other end of a match (docs/semantics.md, Windows)."""
+        window, tests = self.query.window, self.query.equivalences
+        assert window is not None
+        every = self._attributes.measures(window, tests)
+        known, measures = self._attributes.are_measured(window, tests)[at], every[at]
+        size = size_of(window)
+        if is_before:
+            floor = max(int(every[end]) - size, -LONGEST - 1)
+            return known & (measures >= floor if window.inclusive else measures > floor)
+        ceiling = min(int(every[end]) + size, LONGEST)
+        return known & (measures <= ceiling if window.inclusive else measures < ceiling)
 
-        def rate(results: Results) -> tuple[Mask, Reals, Reals]:
-            given = list(results.values)
-            with np.errstate(invalid="ignore", over="ignore"):  # what is infinite has no share
-                by = distance(condition, given)
-                beside = scale(given) if unit is None else np.full(len(by), unit)
-                shares = np.divide(by, beside, out=np.zeros(len(by)), where=beside != 0)
-            return np.ones(len(by), np.bool_), shares, by
+    # ------------------------------------------------------------ lengths and strategies
 
-        query = replace(asked, columns=columns) if values else asked
-        found, by = self._nearest(query, rate if values else _unmeasured, is_measured=bool(values))
-        shares = rate(found)[1] if values else np.full(len(found), np.nan)
-        read = list(dict.fromkeys(e for e in references(condition) if isinstance(e, Reference)))
-        text = self._values(read, found)
-        if values:
-            ends = [self._by(each, values[0].type.kind) for each in by]
-            text = [f"{each}{end}" for each, end in zip(text, ends, strict=True)]
-        return Misses(part, replace(asked, columns=None), found.matrix, shares, tuple(text))
+    def _miscounted(self, index: int, matches: Sequence[Match]) -> Iterator[NearMiss]:
+        """Rate those with too few events of a component, or too many."""
+        (component,) = (each for each in self.query.components if each.index == index)
+        for match in matches:
+            number, bound, what = len(match[index]), component.minimum, "few"
+            if component.maximum is not None and number > component.maximum:
+                bound, what = component.maximum, "many"
+            elif number >= bound:
+                continue
+            by = abs(number - bound)
+            text = f"{component.variable}.len is {number:,}: {by:,} too {what}"
+            yield NearMiss(match, Failure(by / bound, text))
 
-    # ------------------------------------------------------------ what they share
+    def _skipping(self, matches: Sequence[Match]) -> Iterator[NearMiss]:
+        """Rate those that skip what the strategy does not let them skip."""
+
+        def skipped(match: Match) -> int:
+            events = _events(match)
+            return max(events) - min(events) + 1 - len(events)
+
+        for match in sorted(matches, key=skipped)[:REPLAYED]:
+            failure = self._skips(match) if skipped(match) <= LONG else None
+            if failure is not None:
+                yield NearMiss(match, failure)
+
+    def _skips(self, match: Match) -> Failure | None:
+        """Replay a match among the events between its first and last."""
+        events, strategy = _events(match), self.query.strategy
+        first, between = min(events), self.search.events.between(min(events), max(events) + 1)
+        rules = StrategyRules(self.query, between, self.search.schema)
+        run = tuple(
+            tuple(place - first for place in match[each.index]) for each in self.query.positives
+        )
+        forbidden = rules.forbidden(strategy, run)
+        if not forbidden:
+            return None
+        rows = self.sample.history.rows(np.arange(first, max(events) + 1)).tolist()
+        said = rules.reasons(strategy, forbidden, rows.__getitem__)
+        return Failure(len(forbidden) / (len(forbidden) + len(events)), "; ".join(said))
+
+    # ------------------------------------------------------------ searching
 
     def _nearest(
-        self, query: BoundQuery, rate: Rating, *, is_measured: bool
-    ) -> tuple[Results, Reals]:
-        """The nearest of what a query finds; without a measure the first."""
-        kept: list[Results] = []
-        shares, by, count = np.empty(0), np.empty(0), 0
-        for results in self.search.results(query):
-            count += len(results)
-            is_miss, share, each = rate(results)
-            kept.append(results.at(is_miss))
-            shares, by = np.append(shares, share[is_miss]), np.append(by, each[is_miss])
-            together = _together(kept)
-            order = np.argsort(np.nan_to_num(shares, nan=WHOLE), kind="stable")[: self.near]
-            kept = [together.at(order)]
-            shares, by = shares[order], by[order]
-            if not is_measured and len(order) == self.near:
-                break
-            if self.search.is_enough(count):
-                break
-        if not kept:
-            levels, columns = len(query.positives), len(query.columns or ())
-            empty = np.empty((levels, 0), np.int64)
-            kept = [Results(empty, (np.empty((0, 2), np.int64),) * columns)]
-        return kept[0], by
+        self,
+        query: BoundQuery,
+        rate: Rating | None = None,
+        distinct: Callable[[Results], NDArray[Any]] | None = None,
+    ) -> list[Match]:
+        """Search the nearest misses that a query finds; without a measure the first.
 
-    def _unit(self, kind: ValueKind) -> float | None:
-        """The seconds beside which a time is large or small: those of the window, if there is one.
-
-        None for numbers.
+        Of those for which `distinct` says the same, or of series of one event that ends some, the
+        nearest is kept.
         """
-        if kind not in TIMES:
-            return None
-        window, unit = self.query.window, self.search.schema.nanoseconds
-        if window is None or window.kind is not WindowKind.TIME or unit is None:
-            return float("nan")
-        return size_of(window) * unit / 1e9
+        if distinct is None and not self._are_sequences:
+            distinct = _last
+        found: Results | None = None
+        kept = np.empty(0)
+        for results in self._results(query):
+            shares: Floats | None = None
+            if rate is not None:
+                are_misses, shares = rate(results)
+                results = results.at(are_misses)
+                shares = None if shares is None else np.nan_to_num(shares[are_misses], nan=WHOLE)
+            parts = [results] if found is None else [found, results]
+            kept = np.append(kept, np.full(len(results), WHOLE) if shares is None else shares)
+            order = np.argsort(kept, kind="stable")
+            if distinct is not None:
+                keys = np.concatenate([distinct(each) for each in parts])[order]
+                order = order[np.sort(np.unique(keys, return_index=True)[1])]
+            order = order[: self.near]
+            found, kept = Results.merged(parts, order), kept[order]
+            if shares is None and len(order) == self.near:
+                break
+        return [] if found is None else _matches(query, found)
 
-    def _by(self, by: float, kind: ValueKind) -> str:
-        if np.isnan(by):
-            return ""
-        return f": by {time_text(round(by * 1e9)) if kind in TIMES else f'{by:.6g}'}"
-
-    def _values(self, read: Sequence[Reference], found: Results) -> list[str]:
-        """What events have instead, as text."""
-        levels = [each.index for each in self.query.positives]
-        columns = [self._texts(each, found.matrix[levels.index(each.component)]) for each in read]
-        return [
-            ", ".join(
-                f"{self._names[each.component]}.{each.attribute} is {column[row]}"
-                for each, column in zip(read, columns, strict=True)
-            )
-            for row in range(len(found))
-        ]
-
-    def _texts(self, reference: Reference, positions: Numbers) -> list[str]:
-        column = self.attributes.encoded(reference.attribute, positions)
-        if column is not None:
-            texts = (column.dictionary[n].as_py() if n >= 0 else None for n in column.values)
-            return ["NULL" if text is None else quoted(text) for text in texts]
-        lane = self.attributes.lane(reference.attribute, positions)
-        tags = np.broadcast_to(lane.tag, len(positions)).tolist()
-        valid = [True] * len(positions) if lane.valid is None else lane.valid.tolist()
-        kind = reference.type
-        found = []
-        for value, tag, is_known in zip(lane.values.tolist(), tags, valid, strict=True):
-            if not is_known:
-                found.append("NULL")
-            elif kind.kind is ValueKind.STRING:
-                found.append(quoted(self.attributes.text_of(value) or ""))
-            elif kind.kind is ValueKind.BOOLEAN:
-                found.append(str(bool(value)).upper())
-            else:
-                found.append(number_text(tag, value, kind))
+    def _first(self, query: BoundQuery) -> list[Match]:
+        """Search the first matches of each event that ends some."""
+        found: list[Match] = []
+        for results in self._results(query):
+            last = results.last
+            begins = np.flatnonzero(np.append(True, last[1:] != last[:-1]))
+            numbers = np.arange(len(last))
+            rank = numbers - np.repeat(begins, np.diff(np.append(begins, len(last))))
+            places = np.flatnonzero(rank < OF_EACH)[: LOOKED_AT - len(found)]
+            found += _matches(query, results.at(places))
+            if len(found) >= LOOKED_AT:
+                break
         return found
 
+    def _results(self, query: BoundQuery) -> Iterator[Results]:
+        """The results among which near misses are looked for."""
+        found = 0
+        for results in self.search.results(query):
+            yield results
+            found += len(results)
+            if self.search.is_enough(found) if self._are_sequences else found >= FOUND:
+                return
 
-def ranked(misses: Sequence[Misses], near: int) -> list[tuple[int, int]]:
-    """The nearest of all: the number of a part's misses, and the place in them."""
-    places = [
-        (share, place, number)
-        for number, each in enumerate(misses)
-        for place, share in enumerate(_ranked(each.shares, each.part.kind).tolist())
-    ]
-    return [(number, place) for _, place, number in sorted(places)[:near]]
+    def _judge(self, matches: Sequence[Match]) -> MatchJudge:
+        events = [event for match in matches for event in _events(match)]
+        search, history = self.search, self.sample.history
+        return MatchJudge(
+            self.query, search.events, search.schema, history, events, unit=self._unit, work=WORK
+        )
 
 
-def _ranked(shares: Reals, kind: Kind) -> Reals:
-    return np.where(np.isnan(shares), APART if kind is Kind.TEST else WHOLE, shares)
+def _nanoseconds(query: BoundQuery, schema: Schema) -> float | None:
+    """The length of a window in time, beside which times are large or small."""
+    window, unit = query.window, schema.nanoseconds
+    if window is None or window.kind is not WindowKind.TIME or unit is None:
+        return None
+    return size_of(window) * unit
+
+
+def _disagree(codes: Numbers) -> Mask:
+    """Which columns of codes are not of events that agree."""
+    known = np.where(codes >= 0, codes, codes.max(axis=0))
+    disagree: Mask = (codes == NOTHING).any(axis=0) | (np.ptp(known, axis=0) > 0)
+    return disagree
+
+
+def _events(match: Match) -> list[int]:
+    """All events of a match."""
+    return [event for series in match.values() for event in series]
+
+
+def _last(results: Results) -> Numbers:
+    return results.last
 
 
 def _as_rows(positions: Numbers) -> NDArray[np.void]:
@@ -307,12 +458,86 @@ def _as_rows(positions: Numbers) -> NDArray[np.void]:
     return rows.view([(f"f{n}", np.int64) for n in range(rows.shape[1])]).ravel()
 
 
-def _unmeasured(results: Results) -> tuple[Mask, Reals, Reals]:
-    nothing = np.full(len(results), np.nan)
-    return np.ones(len(results), np.bool_), nothing, nothing
+def _matches(query: BoundQuery, found: Results) -> list[Match]:
+    """The events of results by component."""
+    bindings, by_level = as_bindings(found.positions), []
+    for level in range(bindings.shape[0]):
+        events, ends = bindings.of_level(level)
+        cuts = zip(begins_of(ends).tolist(), ends.tolist(), strict=True)
+        by_level.append([tuple(events[begin:end].tolist()) for begin, end in cuts])
+    indexes = [each.index for each in query.positives]
+    return [dict(zip(indexes, each, strict=True)) for each in zip(*by_level, strict=True)]
 
 
-def _together(results: Sequence[Results]) -> Results:
-    positions = np.concatenate([each.positions for each in results], axis=1)
-    columns = zip(*(each.values for each in results), strict=True)
-    return Results(positions, tuple(np.concatenate(each) for each in columns))
+# ---------------------------------------------------------------- the table
+
+
+def table_of(
+    query: BoundQuery, found: Sequence[NearMisses], history: RowHistory, schema: Schema, near: int
+) -> pa.Table:
+    """The nearest misses: `stopped_by`, `by`, `distance`, the `rows` and the events themselves.
+
+    A negative component has an event where that is what stopped the match, and else NULL.
+    """
+    ranked = sorted(
+        (APART if _is_apart(each.part, miss) else miss.rank, place, number)
+        for number, each in enumerate(found)
+        for place, miss in enumerate(each.misses)
+    )
+    chosen = [(found[number].part, found[number].misses[n]) for _, n, number in ranked[:near]]
+    shares = [miss.failure.share for _, miss in chosen]
+    shape = ResultSchema.of(planned(_with_negatives(query), schema, UNCHANGED), Interner())
+    positions = _positions(
+        query, [miss.match for _, miss in chosen], as_matrix=not shape.has_series
+    )
+    events = MatchBatch(shape, history, (Results(positions),))
+    table, names = events.table(), [component.variable for component in query.components]
+    return pa.table(
+        {
+            "stopped_by": pa.array([part.text for part, _ in chosen], pa.string()),
+            "by": pa.array([miss.failure.text or None for _, miss in chosen], pa.string()),
+            "distance": pa.array([None if s != s else s for s in shares], pa.float64()),
+            "rows": events.rows().to_struct_array(),
+            **{_free(name): table.column(name) for name in names},
+        }
+    )
+
+
+def _is_apart(part: QueryPart, miss: NearMiss) -> bool:
+    return part.kind is PartKind.TEST and bool(np.isnan(miss.failure.share))
+
+
+def _with_negatives(query: BoundQuery) -> BoundQuery:
+    """A query whose matches are shown with an event of each negative component, or without."""
+    shown = bare(query)
+    for component in query.negatives:
+        shown = as_positive(shown, component.index)
+    negatives = {component.index for component in query.negatives}
+    return replace(
+        shown,
+        components=tuple(
+            replace(each, minimum=0) if each.index in negatives else each
+            for each in shown.components
+        ),
+        conjuncts=(),
+        having=None,
+    )
+
+
+def _positions(
+    query: BoundQuery, matches: Sequence[Match], *, as_matrix: bool
+) -> Numbers | Bindings:
+    """Matches as the positions that every component binds."""
+    bound = [[match.get(each.index, ()) for each in query.components] for match in matches]
+    events = np.array([e for match in bound for series in match for e in series], np.int64)
+    shape = len(matches), len(query.components)
+    if as_matrix:
+        return np.ascontiguousarray(events.reshape(shape).T)
+    lengths = np.array([[*map(len, match)] for match in bound], np.int64).reshape(shape)
+    ends = np.cumsum(lengths.sum(axis=1), dtype=np.int64)
+    return Bindings(events, ends, np.ascontiguousarray(lengths.T))
+
+
+def _free(name: str) -> str:
+    """The name of a variable, which must not be that of another column."""
+    return f"{name}_" if name in ("stopped_by", "by", "distance", "rows") else name

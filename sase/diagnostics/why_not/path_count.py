@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sase.binding import BoundQuery, Schema
-from sase.diagnostics.why_not.budget import Count, Ended
+from sase.diagnostics.why_not.budget import BudgetSpent, Count
 from sase.diagnostics.why_not.relaxation import ending, starting
 from sase.engine.columns import Events
 from sase.engine.match_graph.graph import Graph
@@ -32,7 +32,7 @@ SMALL = Options(block=1 << 14)
 
 
 @dataclass(frozen=True)
-class Counted:
+class PathCount:
     """How many paths there are, and how many events end one; of all events, or of the first."""
 
     matches: Count
@@ -57,19 +57,19 @@ def keeps_runs(query: BoundQuery) -> bool:
     return runs.counts_in_partitions and not is_apart
 
 
-class Paths:
+class PathCounter:
     """Makes graphs of events, of no more than a search may cost."""
 
     def __init__(self, pieces: Sequence[Events], schema: Schema, most: int) -> None:
         self._pieces, self._schema, self._most = pieces, schema, STEPS * most
 
-    def counted(self, query: BoundQuery, form: Collapsed, look: Look) -> Counted:
+    def counted(self, query: BoundQuery, form: Collapsed, look: Look) -> PathCount:
         """What a query finds that counts paths."""
         graph, until = self._graph(query, form, look)
         number, lasts = sum(total.matches for total in totals(graph)), len(graph.ends)
         _tell(look)
         is_exact = until is None
-        return Counted(Count(number, is_exact), Count(lasts, is_exact))
+        return PathCount(Count(number, is_exact), Count(lasts, is_exact))
 
     def affordable(self, query: BoundQuery, look: Look) -> int | None:
         """The position until which events may be searched for matches one by one; None for all.
@@ -110,7 +110,7 @@ class Paths:
         try:
             for _ in matcher.results(*self._pieces):
                 raise AssertionError("a collapsed evaluation lists no match")
-        except Ended:
+        except BudgetSpent:
             until = matcher.seen
         graph = matcher.evaluation.collected().matches.graph
         dear = self._too_dear(graph, is_linked=bool(matcher.evaluation.node.early))
@@ -152,5 +152,5 @@ class _Collector(Matcher):
 
 def _tell(look: Look) -> None:
     """Put down what counting took; what is counted is counted."""
-    with suppress(Ended):
+    with suppress(BudgetSpent):
         look(0)

@@ -30,7 +30,7 @@ STRATEGIES = (
 ANY = len(STRATEGIES) - 1
 
 
-class Kind(Enum):
+class PartKind(Enum):
     """What a part is."""
 
     CONSTANT = "condition on no event"
@@ -46,86 +46,94 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QueryPart:
     """A part by its kind and its number: of a conjunct, a test, or a component in the pattern.
 
     `components` are those that it speaks of; none where it speaks of all. The number of a strategy
     is that of the one in its place, the last of all being to skip till any match.
     """
 
-    kind: Kind
+    kind: PartKind
     number: int
     text: str
     components: tuple[int, ...] = ()
 
 
-def parts_of(query: BoundQuery, text: str) -> tuple[Part, ...]:
+def parts_of(query: BoundQuery, text: str) -> tuple[QueryPart, ...]:
     """The parts of a query, as its text has them, in the order in which they are looked at."""
     found = [
         *_conjuncts(query, text),
-        *(Part(Kind.TEST, n, f"[{test_text(each)}]") for n, each in enumerate(query.equivalences)),
-        *(Part(Kind.NEGATION, c.index, f"!({shown(c)})", (c.index,)) for c in query.negatives),
+        *(
+            QueryPart(PartKind.TEST, n, f"[{test_text(each)}]")
+            for n, each in enumerate(query.equivalences)
+        ),
+        *(
+            QueryPart(PartKind.NEGATION, c.index, f"!({shown(c)})", (c.index,))
+            for c in query.negatives
+        ),
     ]
     found += _of_series(query)
     if query.strategy is not STRATEGIES[ANY]:
-        found.append(Part(Kind.STRATEGY, ANY, query.strategy.value))
+        found.append(QueryPart(PartKind.STRATEGY, ANY, query.strategy.value))
     if query.window is not None:
-        found.append(Part(Kind.WINDOW, 0, f"WITHIN {window_text(query.window)}"))
+        found.append(QueryPart(PartKind.WINDOW, 0, f"WITHIN {window_text(query.window)}"))
     if query.having is not None:
-        found.append(Part(Kind.HAVING, 0, f"HAVING {_having(query, query.having, text)}"))
-    order = list(Kind)
+        found.append(QueryPart(PartKind.HAVING, 0, f"HAVING {_having(query, query.having, text)}"))
+    order = list(PartKind)
     return tuple(sorted(found, key=lambda part: (order.index(part.kind), part.number)))
 
 
-def _of_series(query: BoundQuery) -> Iterator[Part]:
+def _of_series(query: BoundQuery) -> Iterator[QueryPart]:
     """How many events components must and may bind; that there must be one is never left out."""
     for each in query.positives:
         name, own = _bare(each), (each.index,)
         if each.minimum > 1:
-            yield Part(Kind.LEAST, each.index, f"at least {each.minimum} {name}", own)
+            yield QueryPart(PartKind.LEAST, each.index, f"at least {each.minimum} {name}", own)
         if each.is_series and each.maximum is not None:
-            yield Part(Kind.MOST, each.index, f"at most {each.maximum} {name}", own)
+            yield QueryPart(PartKind.MOST, each.index, f"at most {each.maximum} {name}", own)
 
 
-def looser(query: BoundQuery) -> Iterator[tuple[str, Part]]:
+def looser(query: BoundQuery) -> Iterator[tuple[str, QueryPart]]:
     """The strategies between that of the query and the loosest, as parts with their names."""
     for number in range(STRATEGIES.index(query.strategy) + 1, ANY):
         name = STRATEGIES[number]
         if query.equivalences or name is not StrategyName.PARTITION_CONTIGUITY:
-            yield name.value, Part(Kind.STRATEGY, number, query.strategy.value)
+            yield name.value, QueryPart(PartKind.STRATEGY, number, query.strategy.value)
 
 
-def without(query: BoundQuery, parts: Collection[Part]) -> BoundQuery:
+def without(query: BoundQuery, parts: Collection[QueryPart]) -> BoundQuery:
     """The query without some parts.
 
     The window takes with it the negative components that need one, a negative component what is
     said of it; and without a partition the events per partition are all events, and those that
     must be contiguous too.
     """
-    gone = {kind: {part.number for part in parts if part.kind is kind} for kind in Kind}
-    removed = gone[Kind.OWN] | gone[Kind.RELATION] | gone[Kind.CONSTANT]
-    negatives = gone[Kind.NEGATION]
-    if gone[Kind.WINDOW]:
+    gone = {kind: {part.number for part in parts if part.kind is kind} for kind in PartKind}
+    removed = gone[PartKind.OWN] | gone[PartKind.RELATION] | gone[PartKind.CONSTANT]
+    negatives = gone[PartKind.NEGATION]
+    if gone[PartKind.WINDOW]:
         negatives = negatives | {each.index for each in at_the_edges(query)}
     tests = tuple(
-        each for n, each in enumerate(query.equivalences) if n not in gone[Kind.TEST]
+        each for n, each in enumerate(query.equivalences) if n not in gone[PartKind.TEST]
     )  # fmt: skip
     return replace(
         query,
         components=tuple(
-            _unbounded(c, least=c.index in gone[Kind.LEAST], most=c.index in gone[Kind.MOST])
+            _unbounded(
+                c, least=c.index in gone[PartKind.LEAST], most=c.index in gone[PartKind.MOST]
+            )
             for c in query.components
             if c.index not in negatives
         ),
-        strategy=_strategy(query.strategy, gone[Kind.STRATEGY], has_tests=bool(tests)),
+        strategy=_strategy(query.strategy, gone[PartKind.STRATEGY], has_tests=bool(tests)),
         conjuncts=tuple(
             each
             for n, each in enumerate(query.conjuncts)
             if n not in removed and not negatives & set(each.references)
         ),
         equivalences=tests,
-        window=None if gone[Kind.WINDOW] else _window(query.window, has_tests=bool(tests)),
-        having=None if gone[Kind.HAVING] else query.having,
+        window=None if gone[PartKind.WINDOW] else _window(query.window, has_tests=bool(tests)),
+        having=None if gone[PartKind.HAVING] else query.having,
     )
 
 
@@ -174,15 +182,15 @@ def window_text(window: BoundWindow) -> str:
     return f"{float(amount):g} {unit}".strip() + (" INCLUSIVE" if window.inclusive else "")
 
 
-_KINDS = {ConjunctClass.CONSTANT: Kind.CONSTANT, ConjunctClass.SINGLE: Kind.OWN}
+_KINDS = {ConjunctClass.CONSTANT: PartKind.CONSTANT, ConjunctClass.SINGLE: PartKind.OWN}
 
 
-def _conjuncts(query: BoundQuery, text: str) -> list[Part]:
+def _conjuncts(query: BoundQuery, text: str) -> list[QueryPart]:
     """The conditions; those on a negative component belong to it."""
     names = {each.index: each.variable for each in query.components}
     return [
-        Part(
-            _KINDS.get(each.kind, Kind.RELATION),
+        QueryPart(
+            _KINDS.get(each.kind, PartKind.RELATION),
             n,
             _written(each.span, text) or condition_text(each.condition, names),
             each.references,

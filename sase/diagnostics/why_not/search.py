@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from sase.binding import BoundQuery, Schema
-from sase.diagnostics.why_not.budget import Budget, Count, Ended
-from sase.diagnostics.why_not.path_count import Counted, Paths, form_of
+from sase.diagnostics.why_not.budget import Budget, BudgetSpent, Count
+from sase.diagnostics.why_not.path_count import PathCount, PathCounter, form_of
 from sase.engine.columns import Events
 from sase.engine.operators.transformation import Results
 from sase.engine.options import Options
@@ -40,7 +40,7 @@ def planned(query: BoundQuery, schema: Schema, recipe: Recipe) -> EnginePlan:
     return EnginePlan(operators, schema, query.definitions, options)
 
 
-class Search:
+class RelaxedSearch:
     """Runs queries over some events, within a budget."""
 
     def __init__(self, events: Events, schema: Schema, recipe: Recipe, budget: Budget) -> None:
@@ -50,8 +50,8 @@ class Search:
         self.is_cut = False
         # Whether the last one came to its end.
         self.is_whole = True
-        self._counted: dict[BoundQuery, Counted] = {}
-        self._paths = Paths(self._pieces, schema, budget.most)
+        self._counted: dict[BoundQuery, PathCount] = {}
+        self._paths = PathCounter(self._pieces, schema, budget.most)
 
     def results(self, query: BoundQuery) -> Iterator[Results]:
         """What a query finds, as far as time allows."""
@@ -64,7 +64,7 @@ class Search:
             if _may_explode(query):
                 until = self._paths.affordable(query, share)
             yield from self._listed(query, until, share)
-        except (Ended, BudgetError):
+        except (BudgetSpent, BudgetError):
             self.is_cut, self.is_whole = True, False
 
     def _listed(
@@ -72,7 +72,7 @@ class Search:
     ) -> Iterator[Results]:
         """What a query finds, one by one; it ends with the event at a position, if at all."""
         if until == 0:
-            raise Ended
+            raise BudgetSpent
         pieces = self._pieces if until is None else _before(self._pieces, until)
         matcher: Matcher
         watch = partial(_watch, look, lambda: matcher, self.budget.most, until)
@@ -82,13 +82,13 @@ class Search:
             if query.level > 1:
                 look(0)  # a block may bring any number
 
-    def count(self, query: BoundQuery) -> Counted:
+    def count(self, query: BoundQuery) -> PathCount:
         """How much a query finds; what was counted once is known."""
         if query not in self._counted:
             self._counted[query] = self._count(query)
         return self._counted[query]
 
-    def _count(self, query: BoundQuery) -> Counted:
+    def _count(self, query: BoundQuery) -> PathCount:
         if _may_explode(query):
             found, is_all = self._count_paths(query)
             if is_all or found.matches.is_none:
@@ -102,18 +102,18 @@ class Search:
             if self.is_enough(number):
                 break
         is_exact = self.is_whole
-        return Counted(Count(number, is_exact), Count(int(last.sum()), is_exact))
+        return PathCount(Count(number, is_exact), Count(int(last.sum()), is_exact))
 
-    def _count_paths(self, query: BoundQuery) -> tuple[Counted, bool]:
+    def _count_paths(self, query: BoundQuery) -> tuple[PathCount, bool]:
         """The paths of skip till any match, and whether each of them is a match."""
         form = form_of(query)
         if self.budget.is_spent:
             none = Count(0, is_exact=False)
-            return Counted(none, none), True
+            return PathCount(none, none), True
         try:
             found = self._paths.counted(query, form, self.budget.share(len(self.events)))
         except BudgetError:
-            found = Counted(Count(0, is_exact=False), Count(0, is_exact=False))
+            found = PathCount(Count(0, is_exact=False), Count(0, is_exact=False))
         return found, not form.reasons
 
     def is_enough(self, found: int) -> bool:
@@ -168,10 +168,10 @@ def _watch(
     """End a search at a position, when time is up, or when it has too many partial matches."""
     look(rows)
     if until is not None and rows >= until:
-        raise Ended
+        raise BudgetSpent
     counted = dict(matcher().counters).get("RunEvaluation", {})
     if "most_alive" in counted and counted["alive"] > most:
-        raise Ended
+        raise BudgetSpent
 
 
 def _before(pieces: list[Events], until: int) -> list[Events]:

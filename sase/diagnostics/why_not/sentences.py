@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sase.diagnostics.why_not.ablation import Without
+from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.budget import Count
-from sase.diagnostics.why_not.candidates import Candidates, Stopped
-from sase.diagnostics.why_not.funnel import Level
-from sase.diagnostics.why_not.near_misses import Misses
-from sase.diagnostics.why_not.query_parts import Kind, Part
+from sase.diagnostics.why_not.candidates import ComponentCandidates, Stopped
+from sase.diagnostics.why_not.funnel import FunnelLevel
+from sase.diagnostics.why_not.near_misses import NearMisses
+from sase.diagnostics.why_not.query_parts import PartKind, QueryPart
 from sase.nearest import nearest
 
 # Types that are listed where a name is like none of them.
@@ -25,11 +25,11 @@ class Facts:
 
     matches: Count
     types: tuple[tuple[str, int], ...]
-    candidates: tuple[Candidates, ...]
-    levels: tuple[Level, ...]
-    left_out: tuple[Without, ...]
-    fewest: Without | None
-    misses: tuple[Misses, ...]
+    candidates: tuple[ComponentCandidates, ...]
+    levels: tuple[FunnelLevel, ...]
+    left_out: tuple[Ablation, ...]
+    fewest: Ablation | None
+    misses: tuple[NearMisses, ...]
     # What goes with the window, as text.
     with_window: str = ""
     # By variable the longest series that there is, where it should be longer.
@@ -67,7 +67,9 @@ def _matches(count: Count) -> str:
 # ---------------------------------------------------------------- components
 
 
-def _of_candidates(candidates: Candidates, types: Sequence[tuple[str, int]]) -> Iterator[str]:
+def _of_candidates(
+    candidates: ComponentCandidates, types: Sequence[tuple[str, int]]
+) -> Iterator[str]:
     is_negative = candidates.component.negated
     for name in candidates.unknown:
         yield f"no event has the type `{name}`{_meant(name, types)}" + (
@@ -75,7 +77,7 @@ def _of_candidates(candidates: Candidates, types: Sequence[tuple[str, int]]) -> 
         )
     if not candidates.events or is_negative:
         return
-    without_key = [each for each in candidates.stopped if each.part.kind is Kind.TEST]
+    without_key = [each for each in candidates.stopped if each.part.kind is PartKind.TEST]
     if not candidates.passing:
         yield _none_passes(candidates)
     elif not candidates.first:
@@ -98,7 +100,7 @@ def _meant(name: str, types: Sequence[tuple[str, int]]) -> str:
     return f"; there are {', '.join(listed)}{more}"
 
 
-def _none_is_first(candidates: Candidates) -> str:
+def _none_is_first(candidates: ComponentCandidates) -> str:
     what = f"none of the {candidates.passing:,} {candidates.text} can be the first of a series"
     stopped = [each for each in candidates.stopped if each.as_first]
     alone = [each for each in stopped if each.number == candidates.passing]
@@ -107,7 +109,7 @@ def _none_is_first(candidates: Candidates) -> str:
     return f"{what}: none passes all of {' and '.join(each.part.text for each in stopped)}"
 
 
-def _none_passes(candidates: Candidates) -> str:
+def _none_passes(candidates: ComponentCandidates) -> str:
     what = f"none of the {candidates.events:,} {candidates.text} passes"
     if candidates.events == 1:
         what = f"the one {candidates.text} does not pass"
@@ -141,7 +143,7 @@ def _of_levels(facts: Facts) -> Iterator[str]:
             return
 
 
-def _wrong_order(levels: Sequence[Level]) -> str:
+def _wrong_order(levels: Sequence[FunnelLevel]) -> str:
     *before, level = (each for each in levels if each.candidates.component.minimum)
     earlier = before[-1].candidates
     least = earlier.component.minimum
@@ -160,7 +162,7 @@ def _wrong_order(levels: Sequence[Level]) -> str:
     )
 
 
-def _stopped(levels: Sequence[Level]) -> Iterator[str]:
+def _stopped(levels: Sequence[FunnelLevel]) -> Iterator[str]:
     """What the events of a level were stopped by, one part after the other."""
     *before, level = levels
     text = level.candidates.text
@@ -169,7 +171,7 @@ def _stopped(levels: Sequence[Level]) -> Iterator[str]:
     )
     if not level.candidates.component.minimum:
         text = "last events"
-    held: list[Part] = []
+    held: list[QueryPart] = []
     left = Count(level.in_order)
     for step in level.steps:
         is_open = not step.left.is_exact and step is not level.steps[-1]
@@ -191,8 +193,8 @@ def _have(count: Count) -> str:
     return "has" if count.number == 1 else "have"
 
 
-def _having(earlier: str, held: Sequence[Part]) -> str:
-    of_whole = (Kind.TEST, Kind.WINDOW, Kind.STRATEGY)
+def _having(earlier: str, held: Sequence[QueryPart]) -> str:
+    of_whole = (PartKind.TEST, PartKind.WINDOW, PartKind.STRATEGY)
     parts = " ".join(part.text for part in held if part.kind in of_whole)
     conditions = [part.text for part in held if part.kind not in of_whole]
     what = f"{earlier} before" if earlier else NOTHING
@@ -214,10 +216,10 @@ def _share(before: Count, after: Count) -> str:
 # ---------------------------------------------------------------- what would help
 
 
-def _of_window(misses: Sequence[Misses]) -> Iterator[str]:
+def _of_window(misses: Sequence[NearMisses]) -> Iterator[str]:
     for each in misses:
-        if each.part.kind is Kind.WINDOW and each.by:
-            yield f"what comes nearest misses {each.part.text} {each.by[0]}"
+        if each.part.kind is PartKind.WINDOW:
+            yield f"what comes nearest misses {each.part.text} {each.by}"
 
 
 def _remedies(facts: Facts) -> Iterator[str]:
@@ -232,7 +234,7 @@ def _remedies(facts: Facts) -> Iterator[str]:
     others = [each for each in helping if not each.instead]
     helping = [*strategies, *others] if facts.matches.is_none else helping[:1]
     for each in helping:
-        with_it = facts.with_window if each.parts[0].kind is Kind.WINDOW else ""
+        with_it = facts.with_window if each.parts[0].kind is PartKind.WINDOW else ""
         more = _skipped(facts.misses) if each in strategies[:1] else ""
         yield f"{_lacking(each)}{with_it} there would be {_matches(each.matches)}{more}"
     if facts.fewest is not None and not helping:
@@ -243,26 +245,26 @@ def _remedies(facts: Facts) -> Iterator[str]:
         )
 
 
-def _lacking(left_out: Without) -> str:
+def _lacking(left_out: Ablation) -> str:
     """What would be otherwise."""
     (part,) = left_out.parts
     match part.kind:
-        case Kind.STRATEGY:
+        case PartKind.STRATEGY:
             return f"under {left_out}"
-        case Kind.LEAST:
+        case PartKind.LEAST:
             return f"with one event instead of {part.text}"
-        case Kind.MOST:
+        case PartKind.MOST:
             return f"with any number instead of {part.text}"
     return f"without {_named(part)}"
 
 
-def _skipped(misses: Sequence[Misses]) -> str:
+def _skipped(misses: Sequence[NearMisses]) -> str:
     """What the strategy does not let the nearest match under another one skip."""
     for each in misses:
-        if each.part.kind is Kind.STRATEGY:
-            return f"; the nearest {'is ' * each.by[0].startswith('not')}{each.by[0]}"
+        if each.part.kind is PartKind.STRATEGY:
+            return f"; the nearest {'is ' * each.by.startswith('not')}{each.by}"
     return ""
 
 
-def _named(part: Part) -> str:
-    return f"that component, {part.text}," if part.kind is Kind.NEGATION else part.text
+def _named(part: QueryPart) -> str:
+    return f"that component, {part.text}," if part.kind is PartKind.NEGATION else part.text

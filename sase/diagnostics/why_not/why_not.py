@@ -1,16 +1,23 @@
-"""The explanation as a value."""
+"""The explanation as a value, as plain data, and as text for a terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
-from sase.diagnostics.why_not.ablation import Without
+from sase.diagnostics.text_table import text_table
+from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.budget import Count
-from sase.diagnostics.why_not.candidates import Candidates
-from sase.diagnostics.why_not.funnel import Level
+from sase.diagnostics.why_not.candidates import ComponentCandidates
+from sase.diagnostics.why_not.funnel import FunnelLevel, FunnelStep
+from sase.engine.results.repr import printable
+
+# Events of a series that are shown.
+MOST_EVENTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,19 +34,27 @@ class WhyNot:
     matches: Count
     rows: int
     looked_at: int
-    components: tuple[Candidates, ...]
-    levels: tuple[Level, ...]
-    left_out: tuple[Without, ...]
-    fewest: Without | None
+    components: tuple[ComponentCandidates, ...]
+    levels: tuple[FunnelLevel, ...]
+    left_out: tuple[Ablation, ...]
+    fewest: Ablation | None
     near_misses: pa.Table
     words: tuple[str, ...]
     is_complete: bool
     shown: tuple[str, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        from sase.diagnostics.why_not.showing import as_text
-
-        return as_text(self)
+        """The funnel, what each part stops, the near misses, and the sentences."""
+        blocks = [
+            _table(
+                ["component", "events", "pass", "in order", "reach it", "partial"], _funnel(self)
+            ),
+            list(_stops(self)),
+            _table(["left out", "matches"], _left_out(self)),
+            list(_near(self)),
+            [*map(_sentence, self.words)],
+        ]
+        return "\n\n".join("\n".join(block) for block in blocks if block)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -67,7 +82,7 @@ def _count(count: Count) -> dict[str, Any]:
     }
 
 
-def _component(candidates: Candidates) -> dict[str, Any]:
+def _component(candidates: ComponentCandidates) -> dict[str, Any]:
     return {
         "variable": candidates.component.variable,
         "component": candidates.text,
@@ -89,7 +104,7 @@ def _component(candidates: Candidates) -> dict[str, Any]:
     }
 
 
-def _level(level: Level) -> dict[str, Any]:
+def _level(level: FunnelLevel) -> dict[str, Any]:
     return {
         "variable": level.candidates.component.variable,
         "in_order": level.in_order,
@@ -99,9 +114,104 @@ def _level(level: Level) -> dict[str, Any]:
     }
 
 
-def _without(left_out: Without) -> dict[str, Any]:
+def _without(left_out: Ablation) -> dict[str, Any]:
     return {
         "parts": [part.text for part in left_out.parts],
         "instead": left_out.instead or None,
         "matches": _count(left_out.matches),
     }
+
+
+# ---------------------------------------------------------------- as text
+
+
+def _sentence(words: str) -> str:
+    text = words[0].upper() + words[1:]
+    return text if text.endswith("?") else f"{text}."
+
+
+def _table(header: list[str], rows: list[list[str]]) -> list[str]:
+    return list(text_table([header, *rows])) if rows else []
+
+
+def _funnel(why: WhyNot) -> list[list[str]]:
+    levels = {level.candidates.component.index: level for level in why.levels}
+    return [_row(each, levels.get(each.component.index)) for each in why.components]
+
+
+def _row(candidates: ComponentCandidates, level: FunnelLevel | None) -> list[str]:
+    name = f"!({candidates.text})" if candidates.component.negated else candidates.text
+    row = [name, f"{candidates.events:,}", f"{candidates.passing:,}"]
+    if level is None:
+        return [*row, "", "", ""]
+    return [*row, f"{level.in_order:,}", str(level.reached), str(level.partial)]
+
+
+def _stops(why: WhyNot) -> Iterator[str]:
+    """For each component what stops its events, first by themselves and then with others."""
+    levels = {level.candidates.component.index: level for level in why.levels}
+    for each in why.components:
+        for stopped in each.stopped:
+            seen = f": {stopped.seen}" if stopped.seen is not None else ""
+            first = " from being the first" if stopped.as_first else ""
+            yield f"{each.text}: {stopped.part.text} stops {stopped.number:,}{first}{seen}"
+        level = levels.get(each.component.index)
+        if level is not None and level.steps:
+            steps = ", ".join(
+                f"{step.left} with {step.part.text}" for step in _until_none(level.steps)
+            )
+            what = each.text if each.component.minimum else f"{each.text} or before"
+            yield f"{what}: {level.in_order:,} in order, {steps}"
+
+
+def _until_none(steps: Sequence[FunnelStep]) -> Iterator[FunnelStep]:
+    """The steps until nothing is left."""
+    for step in steps:
+        yield step
+        if step.left.is_none:
+            return
+
+
+def _left_out(why: WhyNot) -> list[list[str]]:
+    rows = [
+        [str(each), str(each.matches)]
+        for each in (*why.left_out, *([] if why.fewest is None else [why.fewest]))
+    ]
+    return [["nothing", str(why.matches)], *rows] if rows else []
+
+
+def _near(why: WhyNot) -> Iterator[str]:
+    names = why.near_misses.column_names[4:]
+    if why.near_misses.num_rows:
+        yield "near misses, nearest first"
+    for row in why.near_misses.to_pylist():
+        by = f", {row['by']}" if row["by"] else ""
+        yield f"  stopped by {row['stopped_by']}{by}"
+        for name, number in zip(names, row["rows"].values(), strict=True):
+            if isinstance(number, list):
+                yield from _series(name, number, row[name], why.shown)
+            elif number is not None:
+                yield f"    {name}: row {number:,}  {_event(row[name], why.shown)}"
+
+
+def _series(
+    name: str, rows: list[int], events: list[dict[str, Any]], shown: Sequence[str]
+) -> Iterator[str]:
+    """The events of a series, of many the first ones and the last."""
+    hidden = range(MOST_EVENTS, len(rows))
+    for place, (number, event) in enumerate(zip(rows, events, strict=True), start=1):
+        if len(hidden) < 2 or place not in hidden:
+            yield f"    {name}[{place}]: row {number:,}  {_event(event, shown)}"
+        elif place == MOST_EVENTS:
+            yield f"    … {len(hidden):,} more of {name}"
+
+
+def _event(event: dict[str, Any], shown: Sequence[str]) -> str:
+    return " ".join(f"{name}={_value(event[name])}" for name in shown if name in event)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, datetime):
+        precision = "milliseconds" if value.microsecond else "seconds"
+        return value.isoformat(" ", precision).replace("+00:00", "Z")
+    return "NULL" if value is None else printable(str(value))

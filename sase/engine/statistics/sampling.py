@@ -154,14 +154,14 @@ def _ends(events: Events, window: BoundWindow, starts: Numbers) -> Numbers:
 def _taken(events: Events, positions: Numbers, texts: Collection[str]) -> Events:
     """Some events, and of the strings that are read only those that occur."""
     found = events.at(positions)
-    columns = {name: _compact(found.columns[name]) for name in texts if name in found.columns}
-    by_type = {key: _compact(found.by_type[key]) for key in found.by_type if key[1] in texts}
+    columns = {name: compacted(found.columns[name]) for name in texts if name in found.columns}
+    by_type = {key: compacted(found.by_type[key]) for key in found.by_type if key[1] in texts}
     return replace(
         found, columns={**found.columns, **columns}, by_type={**found.by_type, **by_type}
     )
 
 
-def _compact(column: Column) -> Column:
+def compacted(column: Column) -> Column:
     """A column with a dictionary that is not longer than it."""
     if column.dictionary is None or len(column.dictionary) <= len(column.values):
         return column

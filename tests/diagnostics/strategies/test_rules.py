@@ -10,8 +10,8 @@ from typing import Any
 from sase.api.comparing import STRATEGIES, under
 from sase.api.compiling import compiled
 from sase.api.given import readable
-from sase.diagnostics.strategies.reasons import reasons, rows_text
-from sase.diagnostics.strategies.strategy_rules import Kept, Rules, Run
+from sase.diagnostics.strategies.reasons import ForbiddenSkip, reasons, rows_text
+from sase.diagnostics.strategies.strategy_rules import Run, StrategyRules
 from sase.engine.pipeline.batch import held
 from sase.lang.ast import Strategy, StrategyName
 from sase.lang.parser import parse_query
@@ -61,7 +61,7 @@ def stream(random: Random, types: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def rules_of(query: str, rows: list[dict[str, Any]], types: Any) -> Rules:
+def rules_of(query: str, rows: list[dict[str, Any]], types: Any) -> StrategyRules:
     """The rules for a query and rows."""
     inputs = readable(rows, "ts", keeps_rows=False)
     columns: dict[str, Any] = {"time": "ts", "type": "type", "seq": None, "types": types}
@@ -72,7 +72,7 @@ def rules_of(query: str, rows: list[dict[str, Any]], types: Any) -> Rules:
     )
     loaded = held(known.unoptimized, inputs)
     assert loaded is not None
-    return Rules(known.bound, loaded[1], known.schema)
+    return StrategyRules(known.bound, loaded[1], known.schema)
 
 
 def found(query: str, strategy: StrategyName, rows: Any, types: Any) -> set[Run]:
@@ -91,7 +91,7 @@ def test_a_strategy_has_a_match_if_nothing_speaks_against_it() -> None:
         for match in sorted(sets[ANY])[:200]:
             assert rules is not None
             for strategy in STRATEGIES:
-                kept = rules.kept(strategy, match)
+                kept = rules.forbidden(strategy, match)
                 is_there = match in sets[strategy]
                 assert (not kept) == is_there, (query, strategy, match, rows, kept)
                 seen[strategy, is_there] += 1
@@ -101,9 +101,9 @@ def test_a_strategy_has_a_match_if_nothing_speaks_against_it() -> None:
 
 def test_sentences() -> None:
     """One for each sort of events, with the rows that it is about."""
-    kept = [Kept(3), Kept(4)]
+    kept = [ForbiddenSkip(3), ForbiddenSkip(4)]
 
-    def said(strategy: StrategyName, *some: Kept) -> tuple[str, ...]:
+    def said(strategy: StrategyName, *some: ForbiddenSkip) -> tuple[str, ...]:
         return reasons(strategy, some, lambda p: p * 10, lambda p: "AB"[p % 2], "[id]")
 
     assert said(STRICT, *kept) == ("not contiguous: rows 30 and 40 lie between",)
@@ -112,7 +112,13 @@ def test_sentences() -> None:
         "skips rows 30 and 40, which are of the same partition [id]:"
         " partition contiguity does not allow it",
     )
-    assert said(NEXT, Kept(2, "b", True), Kept(4, "b"), Kept(6, "b"), Kept(7, "b")) == (
+    assert said(
+        NEXT,
+        ForbiddenSkip(2, "b", True),
+        ForbiddenSkip(4, "b"),
+        ForbiddenSkip(6, "b"),
+        ForbiddenSkip(7, "b"),
+    ) == (
         "skips row 20, an A that could begin b: skip till next match must take it",
         "skips rows 40 and 60, each an A that b could have taken:"
         " skip till next match must take it",

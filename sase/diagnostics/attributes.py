@@ -1,0 +1,142 @@
+"""Attributes of events as diagnostics read them: truth of conditions, codes, Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sase.binding import Schema
+from sase.binding.bound import (
+    BoundComponent,
+    BoundWindow,
+    Condition,
+    EquivalenceTest,
+    WindowKind,
+)
+from sase.binding.types import TIMES, Kind
+from sase.engine.blocks.block import Block, EventRange
+from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
+from sase.engine.columns import Column, Events
+from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.expressions import Interner, RowFilter, Vector, columns_needed
+from sase.engine.expressions.constants import NANOSECOND
+from sase.engine.kernels.expressions.operations import EXACT
+from sase.engine.kernels.sentinels import NOTHING
+
+# Events whose attributes are decoded together.
+PIECE = 1 << 18
+
+
+class Attributes:
+    """Reads attributes of events and evaluates conditions on one event, as the engine does."""
+
+    def __init__(self, events: Events, schema: Schema, components: Sequence[BoundComponent]):
+        mentioned = (name for each in components for name in each.types or ())
+        self.events, self._known = events, TypeDictionary(schema, mentioned)
+        self._coding = PlanDictionary(self._known, Interner(), streaming=False)
+
+    def truth(self, condition: Condition, component: BoundComponent, places: Numbers) -> Mask:
+        """Evaluate a condition on one event of a component for the events at some places."""
+        known = self._known
+        lacking = frozenset(
+            need
+            for need in columns_needed([condition])
+            if component.types is None and known.unknown_types_lack(need[1])
+        )
+        test = RowFilter(condition, known.codes, self._coding.texts, lacking, known.unknown_type)
+        found = np.empty(len(places), np.bool_)
+        for begin in range(0, len(places), PIECE):
+            block = self._block(places[begin : begin + PIECE])
+            lanes: Mapping[tuple[int, str], Vector] = {
+                need: block.vector(need[1]) for need in test.columns
+            }
+            found[begin : begin + PIECE] = test.truth(lanes, block.types)
+        return found
+
+    def lane(self, attribute: str, places: Numbers) -> Vector:
+        """An attribute of the events at some places, strings by their codes."""
+        return self._block(places).vector(attribute)
+
+    def encoded(self, attribute: str, places: Numbers) -> Column | None:
+        """The dictionary-encoded column of a string attribute, of which no text is decoded."""
+        column = self.events.columns.get(attribute)
+        return None if column is None or column.dictionary is None else column.take(places)
+
+    def text_of(self, code: int) -> str | None:
+        """The text that a lane of strings has as a code."""
+        return None if code == NOTHING else self._coding.texts.texts[code]
+
+    def is_known(self, attribute: str, places: Numbers) -> Mask:
+        """Where an attribute is not NULL."""
+        column = self.encoded(attribute, places)
+        valid = self.lane(attribute, places).valid if column is None else column.valid
+        return np.ones(len(places), np.bool_) if valid is None else valid
+
+    def values(self, attribute: str, places: Numbers, kind: Kind) -> list[Any]:
+        """An attribute as Python values: times in nanoseconds, decimals as fractions."""
+        if not len(places):
+            return []
+        column = self.encoded(attribute, places)
+        if column is not None:
+            texts = column.dictionary.to_pylist()
+            return [None if code < 0 else texts[code] for code in column.values.tolist()]
+        lane = self.lane(attribute, places)
+        tags = np.broadcast_to(np.asarray(lane.tag), len(places)).tolist()
+        valid = [True] * len(places) if lane.valid is None else lane.valid.tolist()
+        cells = zip(lane.values.tolist(), tags, valid, strict=True)
+        make = self.text_of if kind is Kind.STRING else None
+        return [
+            None if not known else make(bits) if make else python_value(bits, tag, kind)
+            for bits, tag, known in cells
+        ]
+
+    # ------------------------------------------------------------ partitions and windows
+
+    def codes(self, tests: Sequence[EquivalenceTest]) -> Numbers:
+        """The key codes of all events under tests, negative where they have none."""
+        block = self._block(np.arange(len(self.events)))
+        return block.codes(self._coding.key(tuple(tests)))
+
+    def measures(self, window: BoundWindow, tests: Sequence[EquivalenceTest]) -> Numbers:
+        """What a window measures of every event: time, position, or rank in its partition."""
+        if window.kind is WindowKind.TIME:
+            return self.events.ts
+        positions = np.arange(len(self.events))
+        if window.kind is WindowKind.EVENTS:
+            return positions
+        codes = self.codes(tests)
+        order = np.argsort(codes, kind="stable")
+        starts = np.flatnonzero(np.diff(codes[order], prepend=codes[order[:1]] - 1))
+        lengths = np.diff(starts, append=len(order))
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = positions - np.repeat(starts, lengths)
+        return ranks
+
+    def are_measured(self, window: BoundWindow, tests: Sequence[EquivalenceTest]) -> Mask:
+        """Which events a window measures: one per partition does not those without a key."""
+        found = np.ones(len(self.events), np.bool_)
+        if window.kind is WindowKind.PARTITION_EVENTS:
+            found &= self.codes(tests) >= 0
+        return found
+
+    def _block(self, places: Numbers) -> Block:
+        stretch = EventRange(self.events, 0, len(self.events), 0, 0)
+        ts = self.events.ts[places]
+        return Block(stretch, places, places, ts, places, places, self._coding)
+
+
+def python_value(bits: Any, tag: int, kind: Kind) -> Any:
+    """A number, time or truth value of a lane, of a float the float itself."""
+    if tag >= EXACT:
+        exact = Fraction(bits, 10 ** (tag - EXACT))
+        return int(exact * 10**NANOSECOND) if kind in TIMES else exact
+    return bool(bits) if kind is Kind.BOOLEAN else bits
+
+
+def of_types(events: Events, types: Collection[str]) -> Numbers:
+    """The places of the events of some types."""
+    admitted = np.array([*(name in types for name in events.type_names), False])
+    return np.flatnonzero(admitted[events.types])
