@@ -308,7 +308,7 @@ class NearMissSearch:
         return [self._attributes.codes([each]) for each in tests]
 
     def _is_near(self, at: Numbers, end: int, *, is_before: bool) -> Mask:
-        """Which events are in the window of the other end of a match (docs/semantics.md, Windows)."""
+        """Which events are in the window of a match's other end (docs/semantics.md, Windows)."""
         window, tests = self.query.window, self.query.equivalences
         assert window is not None
         every = self._attributes.measures(window, tests)
