@@ -15,13 +15,15 @@ from sase.planning.nodes import (
     Operator,
     RunEvaluation,
     Transformation,
+    chain,
     exchanged,
     find,
+    rebuilt,
     the,
 )
 from sase.planning.paths import apart, paths_of
 from sase.planning.rewrites.contract import Declined
-from sase.planning.rewrites.evaluate_runs import evaluate_runs
+from sase.planning.rewrites.evaluate_runs import evaluate_runs, of_sequences
 from sase.planning.rewrites.runs import partition_runs, push_simple_conditions_to_runs
 
 # So many matches are counted one by one first where a key keeps them few: the events need not be
@@ -44,14 +46,15 @@ class Collapsed:
 
 def collapsed(basic: Operator) -> Collapsed:
     """Of the basic plan of a query."""
-    plan = _prepared(basic)
+    others = of_sequences(basic)
+    plan = _prepared(rebuilt([each for each in chain(basic) if each not in others]))
     runs, top = the(plan, RunEvaluation), the(plan, Transformation)
     names = {each.index: each.variable for each in runs.components}
     paths = paths_of(runs)
     reasons = list(paths.reasons)
     having = [each for each in _operands(top.having) if not paths.bounds.take(each)]
     reasons += [f"HAVING {apart(each, names)}" for each in having]
-    more = []
+    more = [f"{type(each).__name__} looks at whole matches" for each in others]
     if find(plan, Negation) is not None:
         more.append("a negative component looks at whole matches")
     if top.limit is not None:

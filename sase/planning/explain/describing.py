@@ -9,7 +9,7 @@ from sase.binding.bound import BoundComponent
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.driver import Stage
-from sase.planning.explain.operators import SYMBOLS, Words, window_text
+from sase.planning.explain.operators import Words, symbol_of, window_text
 from sase.planning.explain.reasons import reasons
 from sase.planning.explain.value import (
     Expected,
@@ -93,7 +93,7 @@ def _explained(
     name = type(operator).__name__
     return ExplainedOperator(
         name,
-        SYMBOLS[type(operator)],
+        symbol_of(operator),
         words.algorithm(operator),
         tuple(words.details(operator)),
         tuple(reasons(operator, words, statistics)),
@@ -149,11 +149,11 @@ def _lines(plan: Operator, words: Words) -> dict[str, list[str]]:
     """Every operator of a plan as lines, by its name."""
     found, operators = {}, chain(plan)
     for place, operator in reversed(list(enumerate(operators))):
-        symbol = SYMBOLS[type(operator)]
+        symbol = symbol_of(operator)
         texts = [words.algorithm(operator), *words.details(operator)]
         checked_later = [each for each in operators[:place] if isinstance(each, Selection | Window)]
         if isinstance(operator, Negation) and checked_later:
-            texts.append(f"before {SYMBOLS[type(checked_later[-1])]}")
+            texts.append(f"before {symbol_of(checked_later[-1])}")
         found[type(operator).__name__] = [f"{symbol} {text}" for text in texts]
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, Placeholder
 from sase.binding.text import Names, condition_text, test_text, value_text
@@ -33,6 +33,11 @@ SYMBOLS = {
 }
 
 
+def symbol_of(operator: Operator) -> str:
+    """The symbol of an operator in the papers, or its name."""
+    return SYMBOLS.get(type(operator), type(operator).__name__)
+
+
 @dataclass(frozen=True)
 class Words:
     """Words for the operators of a plan, whose components have names."""
@@ -58,17 +63,17 @@ class Words:
                 return f"walk back from each {self.levels[-1].variable} through the {walked}"
             case RunEvaluation():
                 return algorithm_of(operator)
-            case Selection():
-                return "selection"
-            case Window():
-                return "window"
             case Negation():
                 return "negation on a time-partitioned index"
-            case Transformation():
-                return "transformation"
+            case _:
+                return type(operator).__name__.lower()
 
     def details(self, operator: Operator) -> Iterator[str]:
-        """What it checks and what it makes."""
+        """What it checks and what it makes; an operator without words here shows its fields."""
+        if type(operator) not in SYMBOLS:
+            names = [each.name for each in fields(operator) if each.name != "input"]
+            yield from (f"{name}: {getattr(operator, name)}" for name in names)
+            return
         match operator:
             case SequenceScan():
                 yield from self._scan(operator)

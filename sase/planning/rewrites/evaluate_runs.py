@@ -12,6 +12,7 @@ from sase.planning.nodes import (
     SequenceConstruction,
     SequenceScan,
     Transformation,
+    Window,
     chain,
     find,
     rebuilt,
@@ -20,6 +21,15 @@ from sase.planning.nodes import (
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.split import window_of
 
+# The operators of a basic plan: what runs do themselves, and what takes their matches.
+REPLACED = {SequenceScan, SequenceConstruction, Selection, Window}
+ABOVE = {Negation, Transformation}
+
+
+def of_sequences(plan: Operator) -> list[Operator]:
+    """The operators of a plan that take sequences, and could not take the matches of runs."""
+    return [each for each in chain(plan) if type(each) not in {*REPLACED, *ABOVE, RunEvaluation}]
+
 
 def evaluate_runs(plan: Operator) -> Outcome:
     """Of the basic plan of a query of level 1: a sequence is a run that takes one event a level."""
@@ -27,6 +37,8 @@ def evaluate_runs(plan: Operator) -> Outcome:
     is_basic = scan == SequenceScan(scan.components, scan.tests)
     if not is_basic or construction != SequenceConstruction(scan):
         return Declined("only the basic plan is made one of runs")
+    if of_sequences(plan):
+        return Declined("an operator of the plan takes sequences, and no runs")
     selection = find(plan, Selection)
     conditions = () if selection is None else selection.conditions
     runs = RunEvaluation(
@@ -36,5 +48,5 @@ def evaluate_runs(plan: Operator) -> Outcome:
         scan.tests,
         window_of(plan),
     )
-    above = [each for each in chain(plan) if isinstance(each, Transformation | Negation)]
+    above = [each for each in chain(plan) if type(each) in ABOVE]
     return rebuilt([*above, runs])

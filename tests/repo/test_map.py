@@ -1,0 +1,36 @@
+"""The map of docs/architecture.md has a line for each folder of the package, and no other."""
+
+import re
+
+from tests.repo.source import ROOT
+
+TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+# Rows whose first cell names folders of the package, or files beside them.
+ROW = re.compile(r"^\| (`[^|]*`) \|", re.MULTILINE)
+
+
+def named(heading: str) -> set[str]:
+    """What the first cells of a table name."""
+    rows = TEXT.split(f"| {heading} | job |\n")[1].split("\n\n")[0]
+    return set(re.findall(r"`([^`]+)`", " ".join(ROW.findall(rows))))
+
+
+def folders(path: str) -> set[str]:
+    """The packages right below a folder."""
+    return {f"{found.parent.name}/" for found in (ROOT / path).glob("*/__init__.py")}
+
+
+def test_the_map_has_every_folder_of_the_package() -> None:
+    shipped = {"grammar/", "plans/"}  # they are seen there where the package is installed in place
+    assert {name for name in named("folder of `sase/`") if name.endswith("/")} == (
+        folders("sase") - shipped
+    )
+
+
+def test_the_map_has_every_folder_and_file_of_the_engine() -> None:
+    files = {path.name for path in (ROOT / "sase" / "engine").glob("*.py")} - {"__init__.py"}
+    listed = named("folder of `sase/engine/`")
+    assert {name for name in listed if "/" not in name} == files
+    assert {name for name in listed if name.count("/") == 1} == folders("sase/engine")
+    for name in listed - files:
+        assert (ROOT / "sase" / "engine" / name).is_dir()
