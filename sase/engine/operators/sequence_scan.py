@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TypeAlias
 
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Tests, Watermark
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.scan.fused_scan import Counting, Reading, Span, Swept
 from sase.engine.kernels.scan.straight import Batch, Moment
 from sase.engine.operators.active_stacks import ActiveStacks
@@ -26,36 +25,8 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
-
-class InstanceStacks(Protocol):
-    """Stacks of some kind: what scan writes to, and construction walks through."""
-
-    def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
-        """Take in a block."""
-
-    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
-        """Write sequences, on from where it stopped; how many. It is done if there is room left."""
-
-    def evict(self, bound: int) -> None:
-        """Know that what is older than a measure can go."""
-
-    def forget(self) -> int | None:
-        """Let it go; the first event that is remembered."""
-
-    def counters(self) -> Counters:
-        """How many instances were remembered and dropped, by level."""
-
-    def walked(self) -> Counters:
-        """How many walks began, and how many instances were looked at, by level."""
-
-    def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
-        """What became of the instances that were looked at, by level, as ANALYZE tells it."""
-
-    def checkpoint(self) -> Checkpoint:
-        """The state."""
-
-    def restore(self, saved: Checkpoint) -> None:
-        """Go on from it."""
+# Where instances are pushed, and construction walks.
+InstanceStacks: TypeAlias = ActiveStacks | NfaStack
 
 
 class SequenceScanState:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from sase.binding.bound import BoundComponent
-from sase.engine.match_graph.aggregates import Function, Number
+from sase.engine.match_graph.aggregates import Number
 from sase.engine.match_graph.sampling import Estimate
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.results.matches import Matches
-from sase.engine.set_results.collapsed_table import CollapsedForm, collapsed_table
+from sase.engine.set_results.collapsed_table import collapsed_table
+from sase.engine.set_results.counted import CountedMatches
+from sase.engine.set_results.listed import ListedMatches
 from sase.errors import PlanError
 from sase.nearest import did_you_mean
 
@@ -24,43 +26,8 @@ BUDGET = 100_000_000
 FUNCTIONS = ("count", "sum", "min", "max", "avg")
 
 
-class MatchSource(Protocol):
-    """What knows the matches: a graph of their events, or a search that finds them one by one."""
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why they are not counted as paths; empty if they are."""
-
-    @property
-    def report(self) -> Report:
-        """What there is to say of the run."""
-
-    @property
-    def nothing(self) -> MatchBatch:
-        """No match, of all events."""
-
-    def count(self, most: int) -> int:
-        """The exact number."""
-
-    def estimate(self, samples: int, seed: int) -> Estimate:
-        """The number with bounds, by samples."""
-
-    def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
-        """Independent matches, each equally likely."""
-
-    def first(self, number: int) -> Iterator[MatchBatch]:
-        """The first ones in order."""
-
-    def parts(self) -> Iterator[MatchBatch]:
-        """All in order, at least one part though it be empty."""
-
-    def ends(self, most: int) -> CollapsedForm:
-        """The collapsed form."""
-
-    def aggregate(
-        self, function: Function, level: int, name: str | None, most: int
-    ) -> Number | None:
-        """An aggregate over the events of a component."""
+# Answers questions about all matches: by a graph of their events, or by a search one by one.
+MatchSource: TypeAlias = CountedMatches | ListedMatches
 
 
 class CompressedMatches:
