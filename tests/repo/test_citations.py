@@ -16,7 +16,7 @@ CODE = sorted(
 )
 # Pages of words; tables of results have no links.
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {ROOT / "CHANGELOG.md"})
-CITED = re.compile(r"(?:docs/)?(semantics|architecture)\.md, ")
+CITED = re.compile(r"(?:docs/)?(semantics|architecture)\.md, (?=[A-Z])")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 # Inside docstrings, comments and strings over several lines.
 BREAK = re.compile(r"\s*\n\s*#?\s*")
@@ -95,3 +95,30 @@ def test_nothing_outside_the_tree_is_cited() -> None:
         for path in texts
         if outside.search(path.read_text(encoding="utf-8"))
     ] == []
+
+
+# Where a path on a page begins: at the top, or in the part of the package that the page is about.
+BASES = (
+    "",
+    "experiments",
+    "sase",
+    "sase/diagnostics",
+    "sase/engine",
+    "sase/engine/kernels",
+    "sase/engine/operators",
+    "sase/engine/sources",
+    "sase/planning",
+    "sase/spark",
+)
+PATH = re.compile(r"`([\w.]+/[\w./]*)`")
+# These add files, of which the folder must be there.
+EXAMPLES = {"operators.md", "rewrites.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_on_a_page_exists(page: Path) -> None:
+    adds = page.name in EXAMPLES or page.name.startswith("adding-")
+    named = [Path(each) for each in PATH.findall(page.read_text(encoding="utf-8"))]
+    paths = [each.parent if adds else each for each in named]
+    lost = [path for path in paths if not any((ROOT / base / path).exists() for base in BASES)]
+    assert lost == []
