@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 def check_followed(path: str) -> None:
     """Refuse files that do not grow line by line, of which nothing could be told."""
-    from sase.engine.sources.discover import COMPRESSIONS, SUFFIXES
+    from sase.engine.sources.discover import COMPRESSIONS
+    from sase.engine.sources.formats import format_of_suffix
 
     suffix = os.path.splitext(path)[1].lower()
     if os.path.isdir(path):
@@ -36,7 +37,8 @@ def check_followed(path: str) -> None:
             f"--events {path} --follow: lines of a compressed file are not known as they come:"
             " leave out --follow, or decompress it into  sase run --follow --events -"
         )
-    if SUFFIXES.get(suffix) in ("parquet", "arrow"):
+    format = format_of_suffix(suffix)
+    if format is not None and not format.is_text:
         raise ArgumentError(
             f"--events {path} --follow: only CSV and JSON lines can be followed: leave out --follow"
         )
@@ -101,7 +103,7 @@ def _expect(rows: Following, problem: BindingError) -> None:
     """Take up columns that the first lines of JSON lack, if nothing else is wrong."""
     found = problem.diagnostics
     errors = [each for each in found if each.severity == "error"]
-    if not rows.is_json or any(each.code != "unknown-attribute" for each in errors):
+    if not rows.is_open or any(each.code != "unknown-attribute" for each in errors):
         raise problem
     missing = {each.source.text[slice(*each.span)]: each for each in errors}
     for name, each in missing.items():

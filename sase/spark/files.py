@@ -28,7 +28,7 @@ def frame_of(spark: SparkSession, files: Files, plan: EnginePlan) -> DataFrame:
     """The rows of files, for a query of which a plan was made that knows their columns."""
     check_unit(files, plan)
     schema = _spark_schema(files, plan)
-    if files.format == "parquet" and not any(map(_is_foreign, files.schema.types)):
+    if files.format.name == "parquet" and not any(map(_is_foreign, files.schema.types)):
         reader = spark.read.schema(schema)
         if files.base is not None:  # below it folders such as `day=1/` give columns
             reader = reader.option("basePath", files.base)

@@ -1,23 +1,26 @@
-"""Columns of dicts in which Arrow finds no one type: the values that fit, and which do not.
+"""Coerce Python values, of dicts or decoded text, into columns: an array, and the rejected rows.
 
-What fits is a value of the kind that the query was compiled for. Where that is not known it is the
-kind of the first value that is not NULL; floats if it is an integer and floats are among the rest.
+What fits is a value of the kind that is known of a column. Where none is known it is the kind of
+the first value that is not NULL; floats if it is an integer and floats are among the rest.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, Kind
-from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.numbers import INT64, MOST_EXACT
@@ -25,7 +28,7 @@ from sase.engine.columns.python_rows import (
     INSTEAD_OF_GREAT,
     UNREADABLE,
     ZONES,
-    Unread,
+    Unreadable,
     array_of,
     first_misfit,
     fits,
@@ -33,6 +36,7 @@ from sase.engine.columns.python_rows import (
 )
 from sase.engine.columns.resolve import type_expected
 from sase.engine.columns.roles import ALLOWED
+from sase.engine.columns.strings import is_unicode
 
 # The kinds that a column may have; any if there are none.
 Kinds = Collection[Kind]
@@ -46,27 +50,226 @@ _KINDS: Mapping[type, Kind] = {
     timedelta: Kind.INTERVAL,
     Decimal: Kind.DECIMAL,
 }
+_NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 # Arrow takes integers among these.
 _WIDE = (Kind.FLOAT, Kind.DECIMAL)
 _BEYOND = f"it is beyond the integers of 64 bits: {INSTEAD_OF_GREAT}"
-_INEXACT = "no float has this value; give the column as floats"
+_BOUNDS = {
+    Kind.INTEGER: (int(INT64.min), int(INT64.max), _BEYOND),
+    Kind.FLOAT: (-MOST_EXACT, MOST_EXACT, "no float has this value; give the column as floats"),
+}
+NO_UNICODE = "this is not UTF-8: convert it, for example with  iconv -t UTF-8"
+_NO_MOMENT = "this is no moment in the form of ISO 8601, such as 2026-01-31 12:00:00"
+_NO_SCALAR = "no condition can read it: give numbers, strings or truth values"
 
 
-class Mended(NamedTuple):
-    """A column, NULL where its values do not fit; these rows, and why not."""
+class Coerced(NamedTuple):
+    """A column, NULL where its values do not fit; and the rows of those, by the reason."""
 
     array: pa.Array
-    misfits: Misfits
+    rejects: Misfits = ()
 
 
-def mended_to_describe(inputs: Inputs, *, time: str, type: str | None, seq: str | None) -> Inputs:
-    """Inputs whose unreadable columns have a type, before it is known which a query names."""
+class _Column:
+    """The values of a column, of which rejected ones become NULL."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = list(values)
+        self.rejects: list[tuple[str, Any]] = []
+
+    def reject(self, why: str, is_bad: Callable[[Any], bool]) -> None:
+        """Reject all values that are bad."""
+        bad = [row for row, value in enumerate(self.values) if value is not None and is_bad(value)]
+        if bad:
+            self.rejects.append((why, np.array(bad, np.int64)))
+        for row in bad:
+            self.values[row] = None
+
+    def coerced(self, array: pa.Array) -> Coerced:
+        """Return the array made of the values that are left."""
+        return Coerced(array, tuple(self.rejects))
+
+
+def coerce(values: Sequence[Any], kinds: Kinds) -> Coerced:
+    """Make a column of one of the kinds of the values that fit."""
+    column = _Column(values)
+    reasons = dict.fromkeys(value.why for value in values if isinstance(value, Unreadable))
+    for reason in reasons:
+        column.reject(reason, partial(_is_unreadable, why=reason))
+    target = _target(map(kind_of, column.values), kinds)
+    accepted = _accepted(target)
+    mixed = f"the column holds {target.value}s; give it values of one type"
+    column.reject(mixed, lambda value: kind_of(value) not in accepted)
+    if target in _BOUNDS:
+        low, high, why = _BOUNDS[target]
+        column.reject(why, lambda v: kind_of(v) is Kind.INTEGER and not low <= int(v) <= high)
+    if target is Kind.TIMESTAMP:
+        zoned = next((z for z in map(is_zoned, column.values) if z is not None), None)
+        column.reject(ZONES, lambda value: is_zoned(value) not in (None, zoned))
+    return _made(column)
+
+
+def _made(column: _Column) -> Coerced:
+    """Make the array, without values that are of a kind that fits and that Arrow refuses yet."""
+    values, refused = column.values, set[int]()
+    if not fits(values):
+        refused = {row for row, value in enumerate(values) if not fits([value])}
+    while True:
+        kept = [None if row in refused else value for row, value in enumerate(values)]
+        try:
+            array = array_of(kept)
+            break
+        except UNREADABLE:
+            refused.add(first_misfit(kept))
+    if refused:
+        why = "it does not go with the values before it: give values of one type"
+        column.rejects.append((why, np.array(sorted(refused), np.int64)))
+    return column.coerced(array)
+
+
+def _is_unreadable(value: Any, why: str) -> bool:
+    return isinstance(value, Unreadable) and value.why == why
+
+
+def _accepted(kind: Kind) -> Kinds:
+    """Return the kinds of the values that a column of one kind can hold."""
+    return (kind, Kind.INTEGER) if kind in _WIDE else (kind,)
+
+
+def _target(found: Iterable[Kind | None], kinds: Kinds) -> Kind:
+    """Return the kind of a column of values of the kinds `found`."""
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    known = [kind for kind in dict.fromkeys(found) if kind is not None]
+    fitting = [kind for kind in known if (kind in kinds if kinds else kind is not Kind.OTHER)]
+    first = fitting[0] if fitting else Kind.OTHER
+    if first is Kind.INTEGER:
+        return next((kind for kind in fitting if kind in _WIDE), first)
+    return first
+
+
+def kind_of(value: Any) -> Kind | None:
+    """Return the kind of a Python value, None for NULL."""
+    if value is None:
+        return None
+    return _KINDS.get(type(value)) or _kind_in_arrow(value)
+
+
+def _kind_in_arrow(value: Any) -> Kind:
+    try:
+        return data_type(pa.array([value]).type).kind
+    except UNREADABLE:
+        return Kind.OTHER
+
+
+# ---------------------------------------------------------------- columns of a stream of rows
+
+
+class ColumnKind(NamedTuple):
+    """What is known of a column of which some values came before.
+
+    A `fixed` one has the role of time, type or `seq`: values must be of its very kind, while other
+    numbers go together. The text of `moments` is parsed. If it is not `read` any value will do.
+    """
+
+    type: pa.DataType = pa.null()
+    is_read: bool = True
+    is_fixed: bool = False
+    is_moments: bool = False
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether values of more than one kind may come."""
+        kind = data_type(self.type).kind
+        return kind is Kind.UNKNOWN or (kind in _NUMBERS and not self.is_fixed)
+
+    def takes(self, found: pa.DataType) -> bool:
+        """Whether a column of some type is one of this kind."""
+        if not self.is_read or found == self.type or pa.types.is_null(found):
+            return True
+        own, other = data_type(self.type), data_type(found)
+        if own == UNKNOWN:
+            return other.kind is not Kind.OTHER
+        if own.kind in _NUMBERS and other.kind in _NUMBERS:
+            return not self.is_fixed or own.kind is Kind.FLOAT
+        return own == other and own.kind is not Kind.OTHER
+
+    def coerce(self, values: Sequence[Any]) -> Coerced:
+        """Make a column of more values."""
+        if self.is_moments:
+            return self._moments(values)
+        with suppress(*UNREADABLE):
+            array = array_of(list(values))
+            if self.takes(array.type):
+                return Coerced(self._cast(array))
+        if not self.is_read:
+            return Coerced(pa.array([_shown(value) for value in values], pa.string()))
+        column = _Column(values)
+        column.reject(NO_UNICODE, _is_no_unicode)
+        column.reject(_NO_SCALAR, lambda value: kind_of(value) is Kind.OTHER)
+        array, rejects = coerce(column.values, self._kinds(column.values))
+        return Coerced(self._cast(array), (*column.rejects, *rejects))
+
+    def _moments(self, values: Sequence[Any]) -> Coerced:
+        """Parse text in the form of moments."""
+        with suppress(*UNREADABLE):
+            texts = array_of(list(values))
+            if pa.types.is_string(texts.type) or pa.types.is_null(texts.type):
+                return Coerced(pc.cast(texts, self.type))
+        column = _Column(values)
+        column.reject(NO_UNICODE, _is_no_unicode)
+        column.reject(_NO_MOMENT, lambda value: not self._is_moment(value))
+        array = pc.cast(pa.array(column.values, pa.string()), self.type)
+        return column.coerced(array) if self.is_read else Coerced(array)
+
+    def _is_moment(self, value: Any) -> bool:
+        with suppress(*UNREADABLE):
+            pc.cast(pa.array([value], pa.string()), self.type)
+            return True
+        return False
+
+    def _kinds(self, values: Sequence[Any]) -> Kinds:
+        """Return the kind that values must be of; none if the first one says it."""
+        kind = data_type(self.type).kind
+        if kind is Kind.UNKNOWN:
+            first = next((found for found in map(kind_of, values) if found is not None), None)
+            if first is None:
+                return ()
+            kind = first
+        if self.is_fixed or kind not in _NUMBERS:
+            return (kind,)
+        has_floats = any(kind_of(value) is Kind.FLOAT for value in values)
+        return (Kind.FLOAT if has_floats else Kind.INTEGER,)
+
+    def _cast(self, array: pa.Array) -> pa.Array:
+        """Cast a column to what it was, except that numbers may be of another kind."""
+        if pa.types.is_null(array.type):
+            return pa.nulls(len(array), self.type)
+        return array if self.is_loose or not self.is_read else array.cast(self.type)
+
+
+def _is_no_unicode(value: Any) -> bool:
+    return isinstance(value, str) and not is_unicode(value)
+
+
+def _shown(value: Any) -> str | None:
+    """Return as text a value of a column that nobody reads."""
+    if value is None or (isinstance(value, str) and is_unicode(value)):
+        return value
+    return json.dumps(value, default=str)
+
+
+# ---------------------------------------------------------------- columns of dicts
+
+
+def coerced_to_describe(inputs: Inputs, *, time: str, type: str | None, seq: str | None) -> Inputs:
+    """Give unreadable columns of dicts a type, before it is known which a query names."""
     roles = {time: ALLOWED["time"], type: ALLOWED["type"], seq: ALLOWED["seq"]}
-    return _mended(inputs, lambda table: {name: roles.get(name, ()) for name in table.unreadable})
+    return _coerced(inputs, lambda table: {name: roles.get(name, ()) for name in table.unreadable})
 
 
-def mended_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inputs:
-    """Inputs whose columns that are read have the kind that the schema says."""
+def coerced_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inputs:
+    """Give columns of dicts that are read the kind that the schema says."""
     roles = _roles(schema, typed=inputs.typed)
 
     def wanted(table: Input) -> dict[str, Kinds]:
@@ -81,11 +284,11 @@ def mended_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inpu
             or (table.is_sparse and name in roles and table.type_of(name) is None)
         }
 
-    return _mended(inputs, wanted)
+    return _coerced(inputs, wanted)
 
 
 def _roles(schema: Schema, *, typed: bool) -> dict[str, Kinds]:
-    """The kinds of the columns that every event needs."""
+    """Return the kinds of the columns that every event needs."""
     time = schema.time_type
     found: dict[str, Kinds] = {schema.time: ALLOWED["time"] if time == UNKNOWN else (time.kind,)}
     if schema.seq is not None:
@@ -109,35 +312,35 @@ def _is_of_another_kind(table: Input, name: str, kinds: Kinds) -> bool:
     return found.kind not in _accepted(kind)
 
 
-def _can_be_mended(table: Input, name: str, kinds: Kinds) -> bool:
+def _can_be_coerced(table: Input, name: str, kinds: Kinds) -> bool:
     """Whether it is known, or a value says, what kind of values there should be."""
     assert table.rows is not None
     if len(kinds) == 1:
         return True
-    if any(isinstance(row.get(name), Unread) for row in table.rows):
+    if any(isinstance(row.get(name), Unreadable) for row in table.rows):
         return True  # as far as it is a column of no values
     known = {kind_of(row.get(name)) for row in table.rows} - {None, Kind.OTHER}
     return bool(known & set(kinds) if kinds else known)
 
 
-def _mended(inputs: Inputs, wanted: Callable[[Input], Mapping[str, Kinds]]) -> Inputs:
+def _coerced(inputs: Inputs, wanted: Callable[[Input], Mapping[str, Kinds]]) -> Inputs:
     if all(table.rows is None for table in inputs.tables):
         return inputs
     tables = tuple(
-        table if table.rows is None else _mended_table(table, wanted(table))
+        table if table.rows is None else _coerced_table(table, wanted(table))
         for table in inputs.tables
     )
     return replace(inputs, tables=tables)
 
 
-def _mended_table(table: Input, wanted: Mapping[str, Kinds]) -> Input:
-    """The table with the columns mended; of what is not as it was given the values."""
+def _coerced_table(table: Input, wanted: Mapping[str, Kinds]) -> Input:
+    """Coerce columns of a table; keep the values as given of those with rejects."""
     assert table.rows is not None
     columns = dict(zip(table.source.schema.names, table.source.columns, strict=True))
     misfits: dict[str, Misfits] = {}
     for name, kinds in wanted.items():
-        if _can_be_mended(table, name, kinds):
-            columns[name], misfits[name] = mended([row.get(name) for row in table.rows], kinds)
+        if _can_be_coerced(table, name, kinds):
+            columns[name], misfits[name] = coerce([row.get(name) for row in table.rows], kinds)
     if misfits and "" in columns and not any("" in row for row in table.rows):
         del columns[""]  # which only said how many rows there are
     odd = [*table.unreadable, *(name for name, found in misfits.items() if found)]
@@ -147,96 +350,3 @@ def _mended_table(table: Input, wanted: Mapping[str, Kinds]) -> Input:
     return replace(
         table, source=source, unreadable=unreadable, rows=None, misfits=misfits, texts=texts
     )
-
-
-def mended(values: Sequence[Any], kinds: Kinds) -> Mended:
-    """A column of Python values as Arrow takes those that fit."""
-    found = [kind_of(value) for value in values]
-    target = _target(found, kinds)
-    accepted = _accepted(target)
-    unread = np.array([isinstance(value, Unread) for value in values], np.bool_)
-    good = np.array([kind is None or kind in accepted for kind in found], np.bool_) & ~unread
-    misfits = [(f"the column holds {target.value}s; give it values of one type", ~good & ~unread)]
-    misfits += _reasons(values, np.flatnonzero(unread))
-    if target in (Kind.INTEGER, Kind.FLOAT):
-        low, high, why = _BOUNDS[target]
-        beyond = np.array(
-            [
-                kind is Kind.INTEGER and not low <= int(value) <= high
-                for kind, value in zip(found, values, strict=True)
-            ],
-            np.bool_,
-        )
-        misfits.append((why, beyond & good))
-        good &= ~beyond
-    if target is Kind.TIMESTAMP:
-        zoned = [is_zoned(value) for value in values]
-        first = next((each for each in zoned if each is not None), None)
-        mixed = np.array([each not in (None, first) for each in zoned], np.bool_)
-        misfits.append((ZONES, mixed & good))
-        good &= ~mixed
-    return _made(values, good, misfits)
-
-
-def _reasons(values: Sequence[Any], unread: Numbers) -> list[tuple[str, Mask]]:
-    """Why values could not be read, as those say who tried."""
-    found: dict[str, Mask] = {}
-    for row in unread:
-        found.setdefault(values[row].why, np.zeros(len(values), np.bool_))[row] = True
-    return list(found.items())
-
-
-_BOUNDS = {
-    Kind.INTEGER: (int(INT64.min), int(INT64.max), _BEYOND),
-    Kind.FLOAT: (-MOST_EXACT, MOST_EXACT, _INEXACT),
-}
-
-
-def _made(values: Sequence[Any], good: Mask, misfits: list[tuple[str, Mask]]) -> Mended:
-    """The column, without those values, too, of a kind that fits that Arrow refuses yet."""
-    refused = np.zeros(len(values), np.bool_)
-    if not fits([value for value, ok in zip(values, good, strict=True) if ok]):
-        refused = good & ~np.array([fits([value]) for value in values], np.bool_)
-        good &= ~refused
-    while True:
-        kept = [value if ok else None for value, ok in zip(values, good, strict=True)]
-        try:
-            array = array_of(kept)
-            break
-        except UNREADABLE:
-            row = first_misfit(kept)
-            good[row], refused[row] = False, True
-    misfits.append(("it does not go with the values before it: give values of one type", refused))
-    return Mended(array, tuple((why, np.flatnonzero(bad)) for why, bad in misfits if bad.any()))
-
-
-def _accepted(kind: Kind) -> Kinds:
-    """The kinds of the values that a column of one kind can hold."""
-    return (kind, Kind.INTEGER) if kind in _WIDE else (kind,)
-
-
-def _target(found: Sequence[Kind | None], kinds: Kinds) -> Kind:
-    """The kind that the column has."""
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    known = [kind for kind in dict.fromkeys(found) if kind is not None]
-    fitting = [kind for kind in known if (kind in kinds if kinds else kind is not Kind.OTHER)]
-    first = fitting[0] if fitting else Kind.OTHER
-    if first is Kind.INTEGER:
-        return next((kind for kind in fitting if kind in _WIDE), first)
-    return first
-
-
-def kind_of(value: Any) -> Kind | None:
-    """The kind of a Python value, None for NULL."""
-    if value is None:
-        return None
-    return _KINDS.get(type(value)) or _kind_in_arrow(value)
-
-
-def _kind_in_arrow(value: Any) -> Kind:
-    try:
-        found = data_type(pa.array([value]).type)
-    except UNREADABLE:
-        return Kind.OTHER
-    return found.kind

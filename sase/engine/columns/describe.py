@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sase.binding import EventType, Schema
 from sase.binding.schema import Attributes
 from sase.binding.types import UNKNOWN, DataType, Kind
-from sase.engine.columns.coercion import mended_to_describe
+from sase.engine.columns.coercion import coerced_to_describe
 from sase.engine.columns.data_types import finest
 from sase.engine.columns.declared_types import Declaration, Types, declaration
 from sase.engine.columns.input import Input, Inputs, opened
@@ -33,7 +33,7 @@ def describe(
     """
     inputs = opened(events, keeps_rows=mends)
     if mends:
-        inputs = mended_to_describe(inputs, time=time, type=type, seq=seq)
+        inputs = coerced_to_describe(inputs, time=time, type=type, seq=seq)
     clock = _clock(inputs, time, time_unit)
     if seq is not None:
         require(inputs, seq, "seq")

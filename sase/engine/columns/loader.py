@@ -14,7 +14,7 @@ from sase.binding import Schema
 from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import BatchDecoder
-from sase.engine.columns.coercion import mended_to_load
+from sase.engine.columns.coercion import coerced_to_load
 from sase.engine.columns.events import Classify, Column, Events, Refused
 from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.columns.numbers import number_column
@@ -88,7 +88,7 @@ class Loader:
         """The tables of events, the columns of dicts mended if bad rows are to be left out."""
         if not self.quarantines:
             return opened(events)
-        return mended_to_load(opened(events, keeps_rows=True), self.schema, self.names)
+        return coerced_to_load(opened(events, keeps_rows=True), self.schema, self.names)
 
     def saved(self) -> list[Any]:
         """What the columns held, and what time is, as plain values."""

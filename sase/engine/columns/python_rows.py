@@ -26,7 +26,7 @@ UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
 
 
 @dataclass(frozen=True, repr=False)
-class Unread:
+class Unreadable:
     """What stands in a file where there should be a value, or if it `is_line` a row; and why not.
 
     No column has such values, so they are in bad rows.

@@ -216,3 +216,14 @@ def codes_of(index: pa.Array, mapping: Translation, dtype: CodeType) -> NDArray[
         codes = np.append(mapping, -1).astype(dtype).take(codes, mode="clip")
     present = valid(index)
     return codes if present is None else np.where(present, codes.astype(dtype), dtype(-1))
+
+
+def is_unicode(text: str) -> bool:
+    """Whether text has no surrogates, as which bytes are decoded that are not UTF-8."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

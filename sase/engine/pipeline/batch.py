@@ -26,7 +26,7 @@ from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches, MatchSearch
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files
 from sase.engine.sources.external_sort import in_order, is_sorted
-from sase.engine.sources.formats.parquet import PruningPredicate
+from sase.engine.sources.formats.base import PruningPredicate
 from sase.engine.sources.salvage import salvaged
 from sase.engine.sources.type_inference import numbers_among, settle
 from sase.errors import DataError, PlanError

@@ -1,4 +1,4 @@
-"""Which files a path means, and what is in them."""
+"""Find the files that a path means."""
 
 from __future__ import annotations
 
@@ -7,27 +7,13 @@ import os
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
+from sase.engine.sources.formats import format_of_suffix, titles
+from sase.engine.sources.formats.base import FileFormat
 from sase.errors import DataError
 from sase.nearest import did_you_mean
 
-SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
 # Text may be compressed; the other formats do that themselves.
 COMPRESSIONS = (".gz", ".bz2", ".zst")
-USUAL = (
-    "Parquet (.parquet), CSV (.csv, .tsv), JSON lines (.jsonl, .ndjson, .json) or Arrow (.arrow,"
-    " .feather)"
-)
 
 
 class FoundFiles(NamedTuple):
@@ -37,7 +23,7 @@ class FoundFiles(NamedTuple):
     """
 
     paths: tuple[str, ...]
-    format: str
+    format: FileFormat
     base: str | None
 
 
@@ -47,13 +33,13 @@ def is_path(events: object) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def find_files(path: str | os.PathLike[str]) -> FoundFiles:
-    """The files that a path means: itself, all in a folder and below, or what a pattern matches."""
+    """Return what a path means: itself, the files in a folder and below, or a pattern's matches."""
     name = os.fspath(path)
     base: str | None
     if os.path.isdir(name):
         found, base = _below(name), _base(name) or name
         if not found:
-            raise DataError(f"{name}: there are no files of events in this folder: {USUAL}")
+            raise DataError(f"{name}: there are no files of events in this folder: {titles()}")
     elif os.path.exists(name):
         found, base = [name], _base(os.path.dirname(name))
     else:
@@ -65,20 +51,20 @@ def find_files(path: str | os.PathLike[str]) -> FoundFiles:
     return FoundFiles(tuple(found), next(iter(formats)), base)
 
 
-def format_of(path: str | os.PathLike[str]) -> str:
-    """The format that a file's name says."""
+def format_of(path: str | os.PathLike[str]) -> FileFormat:
+    """Return the format that a file's name says."""
     stem, suffix = os.path.splitext(os.fspath(path).lower())
     compressed = suffix in COMPRESSIONS
     if compressed:
         suffix = os.path.splitext(stem)[1]
-    format = SUFFIXES.get(suffix)
-    if format is None or (compressed and format not in ("csv", "tsv", "json")):
-        raise DataError(f"{os.fspath(path)}: events are read from files of {USUAL}")
+    format = format_of_suffix(suffix)
+    if format is None or (compressed and not format.is_text):
+        raise DataError(f"{os.fspath(path)}: events are read from files of {titles()}")
     return format
 
 
 def _below(folder: str) -> list[str]:
-    """The files of events in a folder and below, without hidden ones and those that jobs leave."""
+    """List the files in a folder and below, without hidden ones and those that jobs leave."""
     found = []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(each for each in folders if not each.startswith((".", "_")))
@@ -87,7 +73,7 @@ def _below(folder: str) -> list[str]:
 
 
 def _matched(pattern: str) -> list[str]:
-    """The files that a pattern matches, without those that jobs leave where it does not say so."""
+    """List the files that a pattern matches, without those that jobs leave unless it says so."""
     every = sorted(glob.glob(pattern, recursive=True))
     said = set(Path(pattern).parts)
     found = [
@@ -101,7 +87,7 @@ def _matched(pattern: str) -> list[str]:
 
 
 def _base(folder: str) -> str | None:
-    """The folder above the first one whose name is a value or a part of a pattern."""
+    """Return the folder above the first one whose name is a value or a part of a pattern."""
     parts = Path(folder).parts
     for number, part in enumerate(parts):
         if "=" in part or glob.has_magic(part):

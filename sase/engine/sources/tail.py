@@ -1,26 +1,28 @@
-"""Lines of CSV or JSON as they are written: to a file that grows, or to standard input."""
+"""Follow lines of text as they are written: to a file that grows, or to standard input."""
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import os
 import select
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 
-from sase.engine.columns.fitting import NOT_UTF8, Known, fitted, is_text, text_reader
+from sase.engine.columns.coercion import NO_UNICODE, ColumnKind
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.python_rows import UNREADABLE
+from sase.engine.columns.strings import is_unicode
 from sase.engine.sources.column_roles import may_be_times
-from sase.engine.sources.formats.base import MISSING, csv_options
+from sase.engine.sources.formats import format_of_suffix
+from sase.engine.sources.formats.csv import CsvFormat
+from sase.engine.sources.formats.json_lines import JsonLinesFormat
+from sase.engine.sources.formats.text import DecodedRow, TextFormat
 from sase.engine.sources.timestamps import moments_among, with_moments
 from sase.errors import DataError
 
@@ -37,33 +39,31 @@ NO_LINES = {
     b"\xff\xfe": ("UTF-16", "iconv -f UTF-16 -t UTF-8"),
     b"\xfe\xff": ("UTF-16", "iconv -f UTF-16 -t UTF-8"),
 }
-# What is said of the lines that are none, each with its number among the rows.
-Odd = dict[int, tuple[str, str]]
 
 
 class Following:
-    """The rows of a stream of lines, as many at a time as have come; the first give the schema.
+    """The rows of a stream of lines, in batches of as many as have come; the first give the schema.
 
-    A line counts when its end has come. Text in the form of moments is parsed in the columns where
-    the first lines hold it. Of JSON every row may leave out what it does not have. A value that is
-    none of its column is a bad row, if the column is read; so is a line that is no row.
+    A line counts when its end has come. Text in the form of moments is parsed in columns where the
+    first lines hold it. Without a header rows may leave out what they do not have. A value that is
+    none of its column makes a row bad, if the column is read; so does a line that is no row.
     """
 
     def __init__(self, path: str, *, judges: bool = False, pause: float = PAUSE) -> None:
         self.name = "standard input" if path == STANDARD_INPUT else path
-        self._format = "tsv" if path.lower().endswith(".tsv") else "csv"
         self._chunks = _chunks(path, pause)
-        self._line, self._header = 0, b""
+        # Lines before the batch that came last, the header, and that batch.
+        self._line, self._header, self._last = 0, b"", b""
         self._time: str | None = None
-        self._known: dict[str, Known] = {}
+        self._kinds: dict[str, ColumnKind] = {}
         self._first = self._begun()
-        self._is_json = self._first.startswith(b"{")
-        if not self._is_json:
+        self._format = _format(path, self._first)
+        if self._format.has_header:
             self._take_header()
-        self._read_from(judges)
+        self._infer_schema(judges)
 
     def _begun(self) -> bytes:
-        """The first lines, without empty ones."""
+        """Return the first lines, without empty ones."""
         for chunk in self._chunks:
             if self._line == 0:
                 self._refuse_no_text(chunk)
@@ -85,18 +85,19 @@ class Following:
         header, end, self._first = self._first.partition(NEWLINE)
         self._header = header + end
         self._line += 1
-        if not is_text(_text(header)):
-            raise DataError(f"{self.name}, line {self._line}: {NOT_UTF8}")
+        if not is_unicode(_text(header)):
+            raise DataError(f"{self.name}, line {self._line}: {NO_UNICODE}")
         while not self._first.strip() and (more := next(self._chunks, None)) is not None:
             self._first += more
 
-    def _read_from(self, judges: bool) -> None:
+    def _infer_schema(self, judges: bool) -> None:
         """Take the schema from the first lines, or from more if none of them is a row."""
         table = self._sample(self._first)
-        while self._is_json and not table.num_rows:
+        while not self._format.has_header and not table.num_rows:
             if not judges:
-                why, text = self._from_json(self._first)[1][0]
-                raise DataError(f"{self.name}, line {self.line_of(0)}: {text}: {why}")
+                odd = next(self._decoded(self._first))
+                where = f"{self.name}, line {self.line_of(0)}"
+                raise DataError(f"{where}: {odd.text.strip()}: {_why(odd)}")
             more = next(self._chunks, None)
             if more is None:
                 raise DataError(f"{self.name} ended before there was a row")
@@ -110,40 +111,41 @@ class Following:
         self.schema: pa.Schema = pa.schema(
             [field.with_type(moments.get(field.name, field.type)) for field in table.schema]
         )
-        self._known = {
-            field.name: Known(field.type, is_moments=field.name in moments) for field in self.schema
+        self._kinds = {
+            field.name: ColumnKind(field.type, is_moments=field.name in moments)
+            for field in self.schema
         }
 
     def expect(self, names: Iterable[str]) -> None:
         """Take up columns that the first lines lack, and later ones may have."""
         for name in names:
-            self._known[name] = Known()
+            self._kinds[name] = ColumnKind()
             self.schema = self.schema.append(pa.field(name, pa.null()))
 
     def judge(self, time: str, roles: Collection[str], read: Collection[str]) -> None:
-        """Say which columns are read, and which have a role; that of the time has bad lines."""
+        """Say which columns are read and which have a role; bad lines stand in the time's."""
         self._time = time
-        self._known = {
-            name: known._replace(is_read=name in read, is_fixed=name in roles)
-            for name, known in self._known.items()
+        self._kinds = {
+            name: kind._replace(is_read=name in read, is_fixed=name in roles)
+            for name, kind in self._kinds.items()
         }
 
     @property
-    def is_json(self) -> bool:
-        """Whether a row says itself which columns it has."""
-        return self._is_json
+    def is_open(self) -> bool:
+        """Whether rows name their columns, and later ones may have others."""
+        return not self._format.has_header
 
     @property
     def loose(self) -> pa.Schema:
-        """The schema, without the kinds of whole numbers: there may be others later."""
+        """The schema without the types of integers: floats may come later."""
         fields = []
         for field in self.schema:
-            is_whole = pa.types.is_integer(field.type) and self._known[field.name].is_loose
-            fields.append(field.with_type(pa.null()) if is_whole else field)
+            is_integer = pa.types.is_integer(field.type) and self._kinds[field.name].is_loose
+            fields.append(field.with_type(pa.null()) if is_integer else field)
         return pa.schema(fields)
 
     def __iter__(self) -> Iterator[pa.Table | Inputs]:
-        """All rows, as soon as they have come."""
+        """Yield all rows, as soon as they have come."""
         if self._first.strip():
             yield self._events(self._first)
         self._line += self._first.count(NEWLINE)
@@ -153,7 +155,7 @@ class Following:
             self._line += chunk.count(NEWLINE)
 
     def fault(self, problem: DataError) -> DataError:
-        """What is wrong with a row of those that came last, with its line."""
+        """Return an error in a row of the batch that came last with the number of its line."""
         if problem.row is None:
             return problem
         said = problem.message.partition(": ")[2]
@@ -161,48 +163,58 @@ class Following:
         return DataError(f"{where}: {said}", problem.row, problem.column, problem.value)
 
     def line_of(self, row: int) -> int:
-        """The number of the line in which one of the rows ends that came last."""
-        if self._is_json:
-            lines = enumerate(self._last.split(NEWLINE), 1)
-            numbers = [number for number, line in lines if line.strip()]
-        else:
-            numbers = [number - 1 for number, _ in self._rows_of_csv(self._last)]
-        return self._line + numbers[row]
+        """Return the number of the line in which a row of the batch that came last ends."""
+        decoded = list(self._decoded(self._last))[row]
+        return self._line + decoded.line - self._format.has_header
 
     # ------------------------------------------------------------ lines as columns
 
+    def _decoded(self, lines: bytes) -> Iterator[DecodedRow]:
+        """Decode lines one by one."""
+        text = io.StringIO(_text(self._header + lines), newline=self._format.newline)
+        return self._format.decode_rows(text, self._types())
+
+    def _types(self) -> Mapping[str, pa.DataType]:
+        """Return the types of columns that have one; numbers lose nothing beside others."""
+        return {
+            name: pa.string() if kind.is_moments else kind.type
+            for name, kind in self._kinds.items()
+            if kind.is_fixed or not kind.is_loose
+        }
+
     def _sample(self, lines: bytes) -> pa.Table:
-        """Lines that are rows, as a table of whatever kinds they say."""
+        """Return the lines that are rows, as a table of whatever types they say."""
         self._last = lines
-        if self._is_json:
-            rows, odd = self._from_json(lines)
-            good = [row for number, row in enumerate(rows) if number not in odd]
-            names = dict.fromkeys(name for row in good for name in row)
-            columns = {name: fitted([r.get(name) for r in good], Known()).array for name in names}
-            return pa.table(columns) if columns else pa.table({"": pa.nulls(len(good))}).select([])
         try:
-            return self._from_csv(_text(lines).encode("utf-8", "replace"), sparing=True)
+            text = _text(self._header + lines).encode("utf-8", "replace")
+            table = self._format.parse(text, {}, skips_odd=True)
         except UNREADABLE as problem:
             raise DataError(f"{self.name}, line {self._line}: {problem}") from problem
+        if table is not None:
+            return table
+        rows = [row.values for row in self._decoded(lines) if row.values is not None]
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns = {n: ColumnKind().coerce([row.get(n) for row in rows]).array for n in names}
+        return pa.table(columns) if columns else pa.table({"": pa.nulls(len(rows))}).select([])
 
     def _events(self, lines: bytes) -> pa.Table | Inputs:
-        """All lines; values that are none of their columns stand beside them."""
+        """Return all lines; values that are none of their columns stand beside them."""
         self._last = lines
-        table = None if self._is_json else self._quickly(lines)
+        table = self._parsed(lines)
         if table is not None:
             self._learn(table)
             return table
-        columns, odd = self._columns(lines)
+        rows = list(self._decoded(lines))
+        columns = {name: [(row.values or {}).get(name) for row in rows] for name in self._kinds}
         arrays: dict[str, pa.Array] = {}
         misfits: dict[str, Misfits] = {}
         for name, values in columns.items():
-            arrays[name], misfits[name] = fitted(values, self._known[name])
+            arrays[name], misfits[name] = self._kinds[name].coerce(values)
+        odd = {number: row for number, row in enumerate(rows) if row.values is None}
         if odd and self._time is not None:
-            columns[self._time] = [
-                odd[row][1] if row in odd else value
-                for row, value in enumerate(columns[self._time])
-            ]
-            misfits[self._time] = (*_reasons(odd), *misfits[self._time])
+            for number, row in odd.items():
+                columns[self._time][number] = row.text.strip()
+            misfits[self._time] = (*_by_reason(odd), *misfits[self._time])
         table = pa.table(arrays)
         self._learn(table)
         bad = {name: found for name, found in misfits.items() if found}
@@ -213,122 +225,61 @@ class Following:
         return Inputs((Input(batch, misfits=bad, texts=texts),))
 
     def _learn(self, table: pa.Table) -> None:
-        """Remember the kinds of the columns that had none."""
+        """Remember the types of the columns that had none."""
         for field in table.schema:
-            known = self._known[field.name]
-            if pa.types.is_null(known.type):
-                self._known[field.name] = known._replace(type=field.type)
+            kind = self._kinds[field.name]
+            if pa.types.is_null(kind.type):
+                self._kinds[field.name] = kind._replace(type=field.type)
 
-    def _columns(self, lines: bytes) -> tuple[dict[str, list[Any]], Odd]:
-        """The values of each column, and the lines that are no rows."""
-        if self._is_json:
-            rows, odd = self._from_json(lines)
-            return {name: [row.get(name) for row in rows] for name in self._known}, odd
-        readers = [text_reader(self._kind_of_texts(name)) for name in self._known]
-        values: list[list[Any]] = []
-        odd = {}
-        for row, (_, texts) in enumerate(self._rows_of_csv(lines)):
-            if len(texts) == len(readers):
-                each = zip(readers, texts, strict=True)
-                values.append([None if text in MISSING else read(text) for read, text in each])
-                continue
-            values.append([None] * len(readers))
-            why = f"this line has {len(texts)} values, and there are {len(readers)} columns"
-            odd[row] = (why, ",".join(texts))
-        return dict(zip(self._known, map(list, zip(*values, strict=True)), strict=True)), odd
-
-    def _kind_of_texts(self, name: str) -> pa.DataType:
-        """What the text of a column of CSV is to be read as."""
-        known = self._known[name]
-        return pa.string() if known.is_moments else known.type
-
-    def _rows_of_csv(self, lines: bytes) -> Iterator[tuple[int, list[str]]]:
-        """The rows, each with the number of its last line."""
-        delimiter = "\t" if self._format == "tsv" else ","
-        rows = csv.reader(io.StringIO(_text(self._header + lines), newline=""), delimiter=delimiter)
-        next(rows, None)
-        for texts in rows:
-            if texts:
-                yield rows.line_num, texts
-
-    def _quickly(self, lines: bytes) -> pa.Table | None:
-        """A table of CSV in which everything is as it should be."""
+    def _parsed(self, lines: bytes) -> pa.Table | None:
+        """Parse lines by Arrow, if everything is as it should be."""
         with suppress(*UNREADABLE, DataError):
-            table = self._from_csv(lines)
-            moments = {name: known.type for name, known in self._known.items() if known.is_moments}
+            table = self._format.parse(self._header + lines, self._types())
+            if table is None:
+                return None
+            moments = {name: kind.type for name, kind in self._kinds.items() if kind.is_moments}
             table = with_moments(table, moments, self.name)
-            if all(self._known[field.name].takes(field.type) for field in table.schema):
+            if all(self._kinds[field.name].takes(field.type) for field in table.schema):
                 return table
         return None
 
-    def _from_csv(self, lines: bytes, *, sparing: bool = False) -> pa.Table:
-        """A table of lines; `sparing` those that have too few values or too many."""
-        from pyarrow import csv
 
-        # The kinds of numbers are found out each time: whole ones lose nothing beside others.
-        kinds = {
-            name: pa.string() if known.is_moments else known.type
-            for name, known in self._known.items()
-            if known.is_fixed or not known.is_loose
-        }
-        options = csv_options(self._format, kinds)
-        if sparing:
-            options["parse_options"].invalid_row_handler = lambda row: "skip"
-        # Neither a file of Python nor its bytes: threads of Arrow that outlive an error hold what
-        # they read, and to let go of what is Python's while that ends would end the process.
-        memory = pa.BufferOutputStream()
-        memory.write(self._header + lines)
-        return csv.read_csv(pa.BufferReader(memory.getvalue()), **options)
-
-    def _from_json(self, lines: bytes) -> tuple[list[dict[str, Any]], Odd]:
-        """The objects in lines, and which lines are none, with the reason."""
-        rows: list[dict[str, Any]] = []
-        odd: Odd = {}
-        for line in filter(bytes.strip, lines.split(NEWLINE)):
-            try:
-                rows.append(_object(line))
-            except ValueError as problem:
-                odd[len(rows)] = (str(problem), _text(line).strip())
-                rows.append({})
-        return rows, odd
+def _format(path: str, first: bytes) -> TextFormat:
+    """Return the format of lines: that of the suffix, or JSON if they begin like that, or CSV."""
+    named = format_of_suffix(os.path.splitext(path)[1].lower())
+    if isinstance(named, TextFormat) and not isinstance(named, CsvFormat | JsonLinesFormat):
+        return named
+    if first.startswith(b"{"):
+        return JsonLinesFormat()
+    return named if isinstance(named, CsvFormat) else CsvFormat()
 
 
-def _object(line: bytes) -> dict[str, Any]:
-    """The object in a line of JSON."""
-    try:
-        row: Any = json.loads(line)
-    except UnicodeDecodeError:
-        raise ValueError(NOT_UTF8) from None
-    except ValueError as problem:
-        raise ValueError(f"this line is no JSON: {problem}") from None
-    if not isinstance(row, dict):
-        raise ValueError("this line is no object")
-    return row
+def _why(odd: DecodedRow) -> str:
+    return odd.why_in_stream or odd.why
 
 
-def _reasons(odd: Odd) -> Misfits:
-    """The lines that are no rows, by the reason."""
-    reasons = dict.fromkeys(why for why, _ in odd.values())
+def _by_reason(odd: Mapping[int, DecodedRow]) -> Misfits:
+    """Group the lines that are no rows by the reason."""
     return tuple(
-        (reason, np.array([row for row, (why, _) in odd.items() if why == reason], np.int64))
-        for reason in reasons
+        (why, np.array([number for number, row in odd.items() if _why(row) == why], np.int64))
+        for why in dict.fromkeys(map(_why, odd.values()))
     )
 
 
 def _text(data: bytes) -> str:
-    """What bytes say in UTF-8; those that say nothing stay what they are."""
+    """Decode UTF-8; bytes that are none become surrogates."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def _escaped(value: Any) -> Any:
-    """A value with the bytes that are no text as numbers."""
-    if is_text(value):
+    """Show the surrogates in a value as the bytes that they are."""
+    if not isinstance(value, str) or is_unicode(value):
         return value
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _chunks(path: str, pause: float) -> Iterator[bytes]:
-    """Whole lines, as many as have come."""
+    """Yield whole lines, as many as have come."""
     left = b""
     for data in (
         _from_input(sys.stdin.buffer) if path == STANDARD_INPUT else _from_file(path, pause)
@@ -342,7 +293,7 @@ def _chunks(path: str, pause: float) -> Iterator[bytes]:
 
 
 def _from_input(file: IO[bytes]) -> Iterator[bytes]:
-    """What comes, until there is no more."""
+    """Yield what comes, until there is no more."""
     number = file.fileno()
     while True:
         select.select([number], [], [])
@@ -353,7 +304,7 @@ def _from_input(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _from_file(path: str, pause: float) -> Iterator[bytes]:
-    """What a file has, and what is added to it, for ever."""
+    """Yield what a file has, and what is added to it, for ever."""
     try:
         file = open(path, "rb")  # noqa: SIM115 - for as long as it is followed
     except OSError as problem:

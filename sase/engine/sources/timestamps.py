@@ -1,4 +1,4 @@
-"""Moments that files hold as text, in the form of ISO 8601."""
+"""Moments that files hold as text, in the form of ISO 8601: found in samples, and parsed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ZONED, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
 def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.DataType]:
-    """The columns of strings that hold moments, and their types: every value of the sample is one.
+    """Return the columns of strings whose values in the sample are all moments, with their types.
 
-    Of the columns that may be the time of events half of the values are enough: the others are in
-    bad rows.
+    In columns that may be the time of events half of the values are enough: the others are in bad
+    rows.
     """
     found = {}
     for name, column in zip(sample.column_names, sample.columns, strict=True):
@@ -32,10 +32,7 @@ def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.Data
 def with_moments(
     table: pa.Table, moments: Mapping[str, pa.DataType], path: str, first: int = 0
 ) -> pa.Table:
-    """A table of a file with the text of some columns as moments, as far as it has them.
-
-    Its `first` row has this number in the file.
-    """
+    """Parse the text of some columns as moments; the table begins at row `first` of the file."""
     for name, kind in moments.items():
         index = table.schema.get_field_index(name)
         if index >= 0:
@@ -47,7 +44,7 @@ def with_moments(
 def _parsed(
     column: pa.ChunkedArray, kind: pa.DataType, name: str, path: str, first: int
 ) -> pa.ChunkedArray:
-    """A column of text as moments; an error for the first value that is none."""
+    """Parse a column of text; raise an error for the first value that is no moment."""
     texts = _as_texts(column)
     try:
         return pc.cast(texts, kind)
@@ -62,7 +59,7 @@ def _parsed(
 
 
 def why_none(text: str, kind: pa.DataType) -> str:
-    """Why text is no moment like the others of its column."""
+    """Say why text is no moment like the others of its column."""
     values = pa.array([text])
     if kind.tz is not None and _all_are(values, LOCAL):
         return "this moment has no zone, and others do: add its offset, such as Z or +01:00"
@@ -72,7 +69,7 @@ def why_none(text: str, kind: pa.DataType) -> str:
 
 
 def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What is no text, such as a number among JSON lines, must not pass for a moment."""
+    """Cast to text: a number among JSON lines must not pass for a moment."""
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
 
 

@@ -1,7 +1,7 @@
-"""The types of columns of text by all of their values, before a query is bound to them.
+"""Infer the types of columns of text from all of their values, before a query is bound to them.
 
-Arrow finds out types by the first block of a file, and the rest may be of others. The columns that
-a query needs are read as they seem, which mostly does, and what was read is kept. Where it does not
+Arrow infers types from the first block of a file, and the rest may be of others. The columns that a
+query needs are read as they seem, which mostly does, and what was read is kept. Where it does not
 the column that failed is looked at as a whole.
 """
 
@@ -9,18 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import pyarrow as pa
-
 from sase.engine.columns.data_types import value_type
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.dataset import MOST_HELD, Files
-from sase.engine.sources.formats.base import CSV, is_string
-from sase.engine.sources.formats.csv import number_type, table_of_good_lines, type_of_column
-from sase.engine.sources.formats.json_lines import schema_of_lines
-from sase.engine.sources.unify import unified
+from sase.engine.sources.formats.base import Kinds, is_string
 from sase.errors import DataError
-
-Kinds = dict[str, pa.DataType]
 
 
 def settle(
@@ -39,8 +32,8 @@ def settle(
     files.check(named)
     if not files.is_text:
         return
-    if files.format == "json" and not set(named) <= set(files.schema.names):
-        files.retype(_of_lines(files, named))
+    if not set(named) <= set(files.schema.names):
+        files.retype(_changed(files, files.format.types_of_rows(files.paths, named)))
     tried: set[str | None] = set()
     while True:
         names = [name for name in files.schema.names if shows_all or name in named]
@@ -54,59 +47,24 @@ def settle(
             if problem.column in tried:
                 return
             tried.add(problem.column)
-            files.retype(_found(files, problem, names, judges=judges))
-
-
-def _found(files: Files, problem: DataError, names: Collection[str], *, judges: bool) -> Kinds:
-    """The types of columns one of which, or a line, could not be read."""
-    if files.format == "json":
-        return _of_lines(files, names if problem.row is not None else None)
-    if problem.column is None:
-        return _of_good_lines(files, names) if judges else {}
-    if problem.column in files.given:
-        return {}
-    return _changed(files, {problem.column: _of_column(files, problem.column)})
-
-
-def _of_column(files: Files, name: str) -> pa.DataType:
-    """The type of a column of CSV: of the time the numbers count, whatever else there is."""
-    kind = type_of_column(files.paths, files.format, name)
-    if is_string(kind) and name in may_be_times(files.schema.names, files.time):
-        return number_type(files.paths, files.format, name) or kind
-    return kind
-
-
-def _of_lines(files: Files, names: Collection[str] | None) -> Kinds:
-    """The types of some columns of JSON, or of all that there are."""
-    found = {field.name: field.type for field in schema_of_lines(files.paths)}
-    wanted = found if names is None else names
-    return _changed(files, {name: found[name] for name in wanted if name in found})
-
-
-def _of_good_lines(files: Files, names: Collection[str]) -> Kinds:
-    schemas = [table_of_good_lines(path, files.format).schema for path in files.paths]
-    found, _ = unified(schemas, files.paths, files.format)
-    return _changed(files, {name: found.field(name).type for name in names if name in found.names})
+            if problem.column not in files.given:
+                times = may_be_times(files.schema.names, files.time)
+                found = files.format.retyped(files.paths, problem, names, times, judges=judges)
+                files.retype(_changed(files, found))
 
 
 def _changed(files: Files, kinds: Kinds) -> Kinds:
-    """The columns whose types are others than was thought."""
-    schema = files.dataset.schema
-    plain = {field.name: value_type(field.type) for field in schema}
-    return {name: kind for name, kind in kinds.items() if plain.get(name) != kind}
+    """Return the columns whose types are others than was thought."""
+    known = {field.name: value_type(field.type) for field in files.dataset.schema}
+    return {name: kind for name, kind in kinds.items() if known.get(name) != kind}
 
 
 def numbers_among(files: Files, named: Collection[str]) -> Kinds:
-    """The columns of text that a query names in which most values are numbers, and of which type.
+    """Return the columns of text among those named in which most values are numbers, as numbers.
 
     Whoever takes them for that finds the rest of their values in bad rows.
     """
-    found: Kinds = {}
-    if files.format not in CSV:
-        return found
     texts = {field.name for field in files.schema if is_string(value_type(field.type))}
-    for name in sorted(texts & set(named) - set(files.given)):
-        kind = number_type(files.paths, files.format, name)
-        if kind is not None:
-            found[name] = kind
-    return found
+    names = sorted(texts & set(named) - set(files.given))
+    found = {name: files.format.number_type(files.paths, name) for name in names}
+    return {name: kind for name, kind in found.items() if kind is not None}

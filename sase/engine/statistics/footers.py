@@ -33,7 +33,7 @@ def from_footers(files: Files, schema: Schema) -> Statistics | None:
     Only of types that stand alone in row groups it is known how many events there are, and only if
     no other row group may hold some.
     """
-    if files.format != "parquet":
+    if files.format.name != "parquet":
         return None
     named = [name for name in (schema.time, schema.type) if name is not None]
     groups = [

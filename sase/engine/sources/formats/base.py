@@ -1,95 +1,203 @@
-"""How Arrow reads each format: strings as dictionaries, and nothing guessed twice."""
+"""The contract of file formats: one module here for each, listed in `FORMATS`."""
 
 from __future__ import annotations
 
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import path as os_path
+from os import sep
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-CSV = ("csv", "tsv")
-TEXTS = (*CSV, "json")
-UTF_16 = "is text in UTF-16: convert it, for example with  iconv -f UTF-16 -t UTF-8"
-# What stands for a missing value in CSV, unless it is quoted.
-MISSING = ["", "NULL", "null"]
+from sase.errors import DataError
+
+Kinds = dict[str, pa.DataType]
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+# Rows of a batch when files are read piece by piece, and rows by which text is judged.
+BATCH, SAMPLE = 1 << 18, 1000
 
 
-def reader(format: str, strings: Collection[str] = ()) -> Any:
-    """The reader of a format, that gives some columns of strings as dictionaries."""
-    from pyarrow import dataset  # which takes long, and who has tables needs none
+@dataclass(frozen=True)
+class PruningPredicate:
+    """The types of events that matter, the column that holds them, and all columns named."""
 
-    match format:
-        case "parquet":
-            options = dataset.ParquetReadOptions(dictionary_columns=set(strings))
-            return dataset.ParquetFileFormat(read_options=options)
-        case "csv" | "tsv":
-            return dataset.CsvFileFormat(**csv_options(format, dict.fromkeys(strings, DICTIONARY)))
-        case "json":
-            return dataset.JsonFileFormat()
-    return dataset.IpcFileFormat()
+    types: frozenset[str]
+    column: str
+    named: frozenset[str]
 
 
-def csv_options(
-    format: str, kinds: Mapping[str, pa.DataType], columns: Sequence[str] = ()
-) -> dict[str, Any]:
-    """How Arrow reads CSV, whichever of its functions does, with the types of some columns.
+class FileFormat(ABC):
+    """A format that a pyarrow dataset reads; `TextFormat` is one of rows in lines of text."""
 
-    No others are looked at than the `columns`, if there are any.
-    """
-    from pyarrow import csv
+    name: ClassVar[str]
+    # What messages call it, such as "CSV (.csv, .tsv)"; empty if another one's title names it, too.
+    title: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+    # Whether types are inferred from values, so that rows may be bad by them.
+    is_text: ClassVar[bool] = False
+    # Whether strings can be read as dictionaries.
+    has_dictionaries: ClassVar[bool] = False
 
-    return {
-        "parse_options": csv.ParseOptions(
-            delimiter="\t" if format == "tsv" else ",", newlines_in_values=True
-        ),
-        "convert_options": csv.ConvertOptions(
-            column_types=kinds,
-            include_columns=list(columns),
-            null_values=MISSING,
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    }
+    @abstractmethod
+    def arrow_format(self, strings: Collection[str] = ()) -> Any:
+        """Return Arrow's reader of the format, with some columns of strings as dictionaries."""
+
+    def dataset(
+        self,
+        paths: Sequence[str],
+        base: str | None,
+        schema: pa.Schema | None,
+        strings: Collection[str] = (),
+    ) -> Any:
+        """Return files as an Arrow dataset; folders below `base` give columns."""
+        from pyarrow import dataset  # which takes long, and who has tables needs none
+
+        folders = None if base is None else dataset.partitioning(flavor="hive")
+        return dataset.dataset(
+            list(paths),
+            schema,
+            self.arrow_format(strings),
+            partitioning=folders,
+            partition_base_dir=base,
+        )
+
+    def infer_schema(self, path: str, base: str | None, *, judges: bool = False) -> pa.Schema:
+        """Return the columns of a file and of the folders below `base`.
+
+        Whoever `judges` rows can do with lines that are none. Arrow's exceptions pass.
+        """
+        return self.dataset((path,), base, None).schema
+
+    def own_columns(self, path: str) -> list[str]:
+        """Return the columns of a file without those of folders; none if it cannot be read."""
+        try:
+            return list(self.infer_schema(path, None).names)
+        except (OSError, pa.ArrowException):
+            return []  # reported when the schema is inferred
+
+    def read(
+        self,
+        path: str,
+        fragment: Any,
+        schema: pa.Schema,
+        columns: Sequence[str],
+        *,
+        size: int = BATCH,
+        is_whole: bool = False,
+    ) -> Iterator[pa.Table]:
+        """Read some columns of a file, or fragment of it, in batches of at most `size` rows.
+
+        `schema` has the columns of all files and folders. Where it `is_whole` another column is an
+        error, if the format can tell.
+        """
+        batches = fragment.to_batches(
+            schema=schema,
+            columns=list(columns),
+            batch_size=size,
+            batch_readahead=4,
+            fragment_readahead=1,
+        )
+        yield from (pa.Table.from_batches([batch]) for batch in batches)
+
+    def read_all(
+        self,
+        path: str,
+        fragment: Any,
+        schema: pa.Schema,
+        columns: Sequence[str],
+        *,
+        is_whole: bool = False,
+    ) -> pa.Table:
+        """Read some columns of a file, or fragment of it, at once."""
+        return fragment.to_table(schema=schema, columns=list(columns))
+
+    def count_rows(self, dataset: Any) -> int | None:
+        """Return the number of rows, None where it is not known without reading them."""
+        count: int = dataset.count_rows()
+        return count
+
+    def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
+        """Return the first rows of some columns of strings."""
+        return dataset.head(SAMPLE, columns=list(names))
+
+    def prune(self, fragment: Any, predicate: PruningPredicate) -> list[bool]:
+        """Return for each part of a file whether it must be read; most formats have one."""
+        return [True]
+
+    def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
+        """Return the type of a column whose types in several files have none in common, if any."""
+        return None
+
+    def types_of_rows(self, paths: Sequence[str], names: Collection[str] | None = None) -> Kinds:
+        """Return the types of (some) columns by all rows, where the schema does not say them."""
+        return {}
+
+    def number_type(self, paths: Sequence[str], name: str) -> pa.DataType | None:
+        """Return the type of the numbers in a column of text that holds mostly such."""
+        return None
+
+    def retyped(
+        self,
+        paths: Sequence[str],
+        problem: DataError,
+        names: Collection[str],
+        times: Collection[str],
+        *,
+        judges: bool,
+    ) -> Kinds:
+        """Return the types with which columns may be read that could not be; `times` are numbers.
+
+        `names` are the columns that are read.
+        """
+        return {}
+
+    def explain_fault(
+        self,
+        path: str,
+        schema: pa.Schema | None,
+        problem: Exception,
+        columns: Collection[str] | None = None,
+    ) -> DataError:
+        """Return the error for a file of which some columns, or all, cannot be read."""
+        if isinstance(problem, FileNotFoundError):
+            return DataError(f"{path} is not there any more")
+        message = str(problem)
+        if isinstance(problem, OSError):
+            return DataError(f"{path} cannot be read: {message}")
+        kinds = {}
+        if schema is not None:
+            wanted = schema.names if columns is None else columns
+            kinds = {field.name: field.type for field in schema if field.name in wanted}
+        return self._explained(path, kinds, message)
+
+    def _explained(self, path: str, kinds: Mapping[str, pa.DataType], message: str) -> DataError:
+        """Explain what Arrow says of a file: name the row, the column, and what to do."""
+        return DataError(
+            f"{path} cannot be read: it is truncated, or no {self.name} file: {message}"
+        )
 
 
-def as_read(format: str, schema: pa.Schema, given: Collection[str]) -> tuple[pa.Schema, list[str]]:
-    """The schema with dictionaries for strings, where the format can give them, and which.
+def folder_columns(paths: Sequence[str], base: str | None) -> Kinds:
+    """Return the columns that folders such as `day=1` below `base` give, as Arrow types them."""
+    if base is None:
+        return {}
+    within = (os_path.relpath(path, base).split(sep)[:-1] for path in paths)
+    named = [part.partition("=") for parts in within for part in parts if "=" in part]
+    numbers = {name: True for name, _, _ in named}
+    for name, _, value in named:
+        numbers[name] &= value.isdecimal()
+    return {name: pa.int32() if is_one else pa.string() for name, is_one in numbers.items()}
 
-    Columns that are `given` are not in the files.
-    """
-    if format not in ("parquet", "csv", "tsv"):
-        return schema, []
-    strings = [field.name for field in schema if is_string(field.type)]
-    strings = [name for name in strings if name not in given]
-    fields = [field.with_type(DICTIONARY) if field.name in strings else field for field in schema]
-    return pa.schema(fields), strings
+
+def with_folders(schema: pa.Schema, path: str, base: str | None) -> pa.Schema:
+    """Append the columns that folders give to those of a file."""
+    return pa.schema(
+        [*schema, *(pa.field(*each) for each in folder_columns((path,), base).items())]
+    )
 
 
 def is_string(kind: pa.DataType) -> bool:
     """Whether a column holds plain text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def is_utf_16(first: bytes) -> bool:
-    """Whether the first bytes of a text are of UTF-16: its mark, or a 0 in every character."""
-    return first.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in first
-
-
-def is_text(value: str) -> bool:
-    """Whether what was decoded was UTF-8."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def says(text: str, kind: pa.DataType) -> bool:
-    """Whether a text is a value of a type, as Arrow reads it."""
-    try:
-        pa.scalar(text).cast(kind)
-    except pa.ArrowException:
-        return False
-    return True

@@ -1,23 +1,42 @@
-"""The types of columns of CSV by all of their values, where the first ones were not enough.
+"""CSV, or with tabs TSV: types are inferred from all values where the first are not enough.
 
-Arrow finds out types by the first block of a file. A column that turns out to hold other values is
+Arrow infers types by the first block of a file. A column that turns out to hold other values is
 read again as one type after the other, as Arrow itself does within a block.
 """
 
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sase.engine.sources.formats.base import csv_options, is_text, says
+from sase.engine.columns.strings import is_unicode
+from sase.engine.sources.formats.base import (
+    DICTIONARY,
+    FileFormat,
+    Kinds,
+    is_string,
+    with_folders,
+)
+from sase.engine.sources.formats.text import (
+    NO_UNICODE,
+    DecodedRow,
+    TextFormat,
+    says,
+    text_reader,
+)
+from sase.engine.sources.unify import unified
+from sase.errors import DataError
 
-_MOST_HEADER = 1 << 20
+# What stands for a missing value, unless it is quoted.
+MISSING = ["", "NULL", "null"]
 _SAMPLED = 1 << 16
+_NO_KINDS: Mapping[str, pa.DataType] = MappingProxyType({})
 # In the order in which Arrow tries them.
 _KINDS = (
     pa.null(),
@@ -32,30 +51,251 @@ _KINDS = (
     pa.float64(),
 )
 NUMBERS = (pa.int64(), pa.float64())
+# What Arrow's messages say.
+_ROW = re.compile(r"Row #(\d+): ")
+_COLUMN = re.compile(r"In CSV column #(\d+): ")
+_VALUE = re.compile(r"invalid value '(.*)'", re.DOTALL)
+_NOT_UTF8 = "invalid UTF8 data"
 
 
-def type_of_column(
-    paths: Sequence[str], format: str, name: str, kinds: Sequence[pa.DataType] = _KINDS
-) -> pa.DataType:
-    """The first of the types that every value of a column has; text is what every value is."""
-    having = [path for path in paths if name in header_of(path, format)]
-    for kind in kinds:
-        if all(_has_type(path, format, name, kind) for path in having):
-            return kind
-    return pa.string()
+class CsvFormat(TextFormat):
+    """Comma-separated values, whose first line names the columns."""
+
+    name: ClassVar[str] = "csv"
+    title: ClassVar[str] = "CSV (.csv, .tsv)"
+    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
+    has_dictionaries = True
+    has_header = True
+    newline = ""
+    delimiter: ClassVar[str] = ","
+
+    read = FileFormat.read
+    read_all = FileFormat.read_all
+
+    def options(
+        self, kinds: Mapping[str, pa.DataType], columns: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Return Arrow's options, with the types of some columns; `columns` are read, or all."""
+        from pyarrow import csv as arrow_csv
+
+        return {
+            "parse_options": arrow_csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True
+            ),
+            "convert_options": arrow_csv.ConvertOptions(
+                column_types=kinds,
+                include_columns=list(columns),
+                null_values=MISSING,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        }
+
+    def arrow_format(self, strings: Collection[str] = ()) -> Any:
+        """Return Arrow's reader of CSV."""
+        from pyarrow import dataset  # which takes long, and who has tables needs none
+
+        return dataset.CsvFileFormat(**self.options(dict.fromkeys(strings, DICTIONARY)))
+
+    def decode_rows(
+        self, lines: Iterable[str], kinds: Mapping[str, pa.DataType]
+    ) -> Iterator[DecodedRow]:
+        """Decode the lines below the header; one with too few values or too many is no row."""
+        records = self._records(lines)
+        _, _, names = next(records, (0, "", []))
+        readers = [text_reader(kinds.get(name)) for name in names]
+        for number, raw, texts in records:
+            text = raw.rstrip("\r\n")
+            if len(texts) == len(names):
+                each = zip(names, readers, texts, strict=True)
+                values = {n: None if text in MISSING else read(text) for n, read, text in each}
+                yield DecodedRow(number, text, values)
+            elif texts:
+                why = f"expected {len(names)} columns, got {len(texts)}"
+                if raw.count('"') % 2:
+                    why += ": a quote is opened and never closed"
+                stream = f"this line has {len(texts)} values, and there are {len(names)} columns"
+                yield DecodedRow(number, text, None, why, stream)
+
+    def _records(self, lines: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
+        """Split lines: the number of the last, the text of all of a record, and its values."""
+        taken: list[str] = []
+
+        def watched() -> Iterator[str]:
+            for line in lines:
+                taken.append(line)
+                yield line
+
+        csv.field_size_limit(2**31 - 1)  # a quote may never be closed
+        reader = csv.reader(watched(), delimiter=self.delimiter)
+        for values in reader:
+            yield reader.line_num, "".join(taken), values
+            taken.clear()
+
+    def parse(
+        self, data: bytes, kinds: Mapping[str, pa.DataType], *, skips_odd: bool = False
+    ) -> pa.Table:
+        """Parse lines in memory, the header first."""
+        from pyarrow import csv as arrow_csv
+
+        options = self.options(kinds)
+        if skips_odd:
+            options["parse_options"].invalid_row_handler = lambda row: "skip"
+        # Neither a file of Python nor its bytes: threads of Arrow that outlive an error hold what
+        # they read, and to let go of what is Python's while that ends would end the process.
+        memory = pa.BufferOutputStream()
+        memory.write(data)
+        return arrow_csv.read_csv(pa.BufferReader(memory.getvalue()), **options)
+
+    # ------------------------------------------------------------ columns and types
+
+    def own_columns(self, path: str) -> list[str]:
+        """Return the names in the first line of a file."""
+        with self._text(path) as lines:
+            return next((values for _, _, values in self._records(lines)), [])
+
+    def infer_schema(self, path: str, base: str | None, *, judges: bool = False) -> pa.Schema:
+        """Return the columns by the first block, or if one `judges` by the lines that are rows."""
+        try:
+            schema = FileFormat.infer_schema(self, path, base)
+        except pa.ArrowException as problem:
+            if not judges or self.explain_fault(path, None, problem).row is None:
+                raise
+            return with_folders(self._good_lines(path).schema, path, base)
+        # What is not UTF-8 is a matter for who reads the column.
+        return pa.schema(
+            [f.with_type(pa.string()) if pa.types.is_binary(f.type) else f for f in schema]
+        )
+
+    def _head(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
+        return FileFormat.sample(self, paths, dataset, names)
+
+    def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
+        """Return text, which every value is."""
+        return pa.string()
+
+    def types_of_rows(self, paths: Sequence[str], names: Collection[str] | None = None) -> Kinds:
+        """Return nothing: the header names all columns, and `retyped` types them."""
+        return {}
+
+    def retyped(
+        self,
+        paths: Sequence[str],
+        problem: DataError,
+        names: Collection[str],
+        times: Collection[str],
+        *,
+        judges: bool,
+    ) -> Kinds:
+        """Return the type of the column to blame, or of all by their good lines."""
+        name = problem.column
+        if name is None:
+            if not judges:
+                return {}
+            found, _ = unified([self._good_lines(path).schema for path in paths], paths, self)
+            return {name: found.field(name).type for name in names if name in found.names}
+        having = self._having(paths, name)
+        kind = next(
+            (each for each in _KINDS if all(self._has_type(path, name, each) for path in having)),
+            pa.string(),
+        )
+        if is_string(kind) and name in times:
+            kind = self.number_type(paths, name) or kind
+        return {name: kind}
+
+    def number_type(self, paths: Sequence[str], name: str) -> pa.DataType | None:
+        """Return the type of the numbers in a column, if most of its distinct values are some."""
+        having = self._having(paths, name)
+        # Most columns of text hold no numbers, which their first values tell.
+        for path in having[:1]:
+            first = self._good_lines(path, {name: pa.string()}, most=_SAMPLED).column(name)
+            if first.null_count < len(first) and _number_type(first) is None:
+                return None
+        texts = [chunk for path in having for chunk in self._texts(path, name).chunks]
+        return _number_type(pa.chunked_array(texts, pa.string()))
+
+    def _having(self, paths: Sequence[str], name: str) -> list[str]:
+        return [path for path in paths if name in self.own_columns(path)]
+
+    def _has_type(self, path: str, name: str, kind: pa.DataType) -> bool:
+        from pyarrow import csv as arrow_csv
+
+        try:
+            with pa.input_stream(path) as file:
+                for _ in arrow_csv.open_csv(file, **self.options({name: kind}, [name])):
+                    pass
+        except pa.ArrowException:
+            return False
+        return True
+
+    def _texts(self, path: str, name: str) -> pa.ChunkedArray:
+        """Return the values of a column as they are written, without those that are unreadable."""
+        from pyarrow import csv as arrow_csv
+
+        kinds = {name: pa.string()}
+        try:
+            return arrow_csv.read_csv(path, **self.options(kinds, [name])).column(0)
+        except pa.ArrowException:
+            return self._good_lines(path, kinds).column(name)
+
+    def _good_lines(
+        self, path: str, kinds: Mapping[str, pa.DataType] = _NO_KINDS, most: int | None = None
+    ) -> pa.Table:
+        """Parse the lines that are rows, of a file or its first `most` characters."""
+        good, count, size = list[str](), 0, 0
+        with self._text(path) as lines:
+            for _, raw, values in self._records(lines):
+                size += len(raw)
+                if good and most is not None and size > most:
+                    break
+                count = count or len(values)
+                if len(values) == count and is_unicode(raw):
+                    good.append(raw)
+        return self.parse("".join(good).encode(), kinds)
+
+    # ------------------------------------------------------------ faults
+
+    def _explained(self, path: str, kinds: Mapping[str, pa.DataType], message: str) -> DataError:
+        """Read again in one thread, where Arrow counts the rows, and word what it says."""
+        header = self.own_columns(path)
+        if _ROW.search(message) is None:
+            message = self._said_in_one_thread(path, kinds, header) or message
+        row, column, value = (each.search(message) for each in (_ROW, _COLUMN, _VALUE))
+        where = path if row is None else f"{path}, line {row[1]}"
+        number = None if row is None else int(row[1]) - 2
+        name = None if column is None else header[int(column[1])]
+        if _NOT_UTF8 in message:
+            of = "this" if name is None else f"`{name}`"
+            return DataError(f"{where}: {of} {NO_UNICODE}", number, name)
+        if value is not None and name is not None and name in kinds:
+            why = f"`{name}` is {value[1]!r}: the values before are of the type {kinds[name]}"
+            return DataError(
+                f"{where}: {why}; correct the row, or leave it out", number, name, value[1]
+            )
+        said = _ROW.sub("", message.rsplit("error: ", 1)[-1])
+        return DataError(f"{where}: {said[:1].lower()}{said[1:]}", number)
+
+    def _said_in_one_thread(
+        self, path: str, kinds: Mapping[str, pa.DataType], header: Sequence[str]
+    ) -> str | None:
+        from pyarrow import csv as arrow_csv
+
+        in_one_thread = arrow_csv.ReadOptions(use_threads=False)
+        columns = [name for name in header if name in kinds]
+        try:
+            arrow_csv.read_csv(path, read_options=in_one_thread, **self.options(kinds, columns))
+        except (OSError, pa.ArrowException) as problem:
+            return str(problem)
+        return None
 
 
-def number_type(paths: Sequence[str], format: str, name: str) -> pa.DataType | None:
-    """The type of the numbers in a column of text, if most of its different values are some."""
-    having = [path for path in paths if name in header_of(path, format)]
-    # Most columns of text are none of numbers, which their first values tell.
-    for path in having[:1]:
-        lines = table_of_good_lines(path, format, {name: pa.string()}, most=_SAMPLED)
-        first = lines.column(name)
-        if first.null_count < len(first) and _number_type(first) is None:
-            return None
-    texts = [_texts_of_column(path, format, name) for path in having]
-    return _number_type(pa.chunked_array([c for each in texts for c in each.chunks], pa.string()))
+class TsvFormat(CsvFormat):
+    """The same with tabs."""
+
+    name = "tsv"
+    title = ""
+    suffixes = (".tsv",)
+    delimiter = "\t"
 
 
 def _number_type(texts: pa.ChunkedArray) -> pa.DataType | None:
@@ -64,76 +304,3 @@ def _number_type(texts: pa.ChunkedArray) -> pa.DataType | None:
     if not values or 2 * floats < len(values):
         return None
     return NUMBERS[0] if integers == floats else NUMBERS[1]
-
-
-def _texts_of_column(path: str, format: str, name: str) -> pa.ChunkedArray:
-    """The values of a column as they are written, without those that cannot be read."""
-    from pyarrow import csv as arrow_csv
-
-    kinds = {name: pa.string()}
-    try:
-        return arrow_csv.read_csv(path, **csv_options(format, kinds, [name])).column(0)
-    except pa.ArrowException:
-        return table_of_good_lines(path, format, kinds).column(name)
-
-
-# ---------------------------------------------------------------- line by line
-
-
-def header_of(path: str, format: str) -> list[str]:
-    """The names in the first line of a file."""
-    with pa.input_stream(path) as file:
-        text = text_of(file.read(_MOST_HEADER))
-    return next((values for _, values in records(text, format)), [])
-
-
-def records(text: str, format: str) -> Iterator[tuple[str, list[str]]]:
-    """The lines of CSV as they are written, several where values have ends of lines; and values."""
-    taken: list[str] = []
-
-    def lines() -> Iterator[str]:
-        for line in io.StringIO(text, newline=""):
-            taken.append(line)
-            yield line
-
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a quote may never be closed
-    for values in csv.reader(lines(), delimiter="\t" if format == "tsv" else ","):
-        raw = "".join(taken)
-        taken.clear()
-        yield raw, values
-
-
-def text_of(data: bytes) -> str:
-    """What bytes say in UTF-8; those that say nothing stay what they are."""
-    return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-
-
-def table_of_good_lines(
-    path: str, format: str, kinds: Mapping[str, pa.DataType] = MappingProxyType({}), most: int = -1
-) -> pa.Table:
-    """The lines that are rows of text, of a file or its beginning, as Arrow reads them alone."""
-    from pyarrow import csv as arrow_csv
-
-    with pa.input_stream(path) as file:
-        data = file.read() if most < 0 else file.read(most).rpartition(b"\n")[0]
-    good: list[str] = []
-    count = 0
-    for raw, values in records(text_of(data), format):
-        count = count or len(values)
-        if len(values) == count and is_text(raw):
-            good.append(raw)
-    source = pa.BufferReader("".join(good).encode())
-    return arrow_csv.read_csv(source, **csv_options(format, kinds))
-
-
-def _has_type(path: str, format: str, name: str, kind: pa.DataType) -> bool:
-    from pyarrow import csv as arrow_csv
-
-    options = csv_options(format, {name: kind}, [name])
-    try:
-        with pa.input_stream(path) as file:
-            for _ in arrow_csv.open_csv(file, **options):
-                pass
-    except pa.ArrowException:
-        return False
-    return True

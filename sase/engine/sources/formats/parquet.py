@@ -1,63 +1,70 @@
-"""Row groups of Parquet that need not be read (docs/semantics.md, Bad rows).
+"""Parquet: strings as dictionaries, and row groups pruned by statistics (LANGUAGE.md section 8).
 
-Their statistics prove that they hold no event of interest and no bad row. Their rows still count.
+A row group is pruned that provably holds no event of interest and no bad row; its rows still count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from sase.engine.columns.data_types import value_type
+from sase.engine.sources.formats.base import FileFormat, PruningPredicate
 
 
-@dataclass(frozen=True)
-class PruningPredicate:
-    """The types of events that matter, the column that holds them, and all columns named."""
+class ParquetFormat(FileFormat):
+    """Parquet files, a row group a part."""
 
-    types: frozenset[str]
-    column: str
-    named: frozenset[str]
+    name = "parquet"
+    title = "Parquet (.parquet)"
+    suffixes = (".parquet", ".pq")
+    has_dictionaries = True
 
+    def arrow_format(self, strings: Collection[str] = ()) -> Any:
+        """Return Arrow's reader of Parquet."""
+        from pyarrow import dataset  # which takes long, and who has tables needs none
 
-def kept_groups(fragment: Any, wanted: PruningPredicate) -> list[bool]:
-    """Whether each row group of a file must be read."""
-    metadata = fragment.metadata
-    schema = fragment.physical_schema
-    columns = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
-    if not _cannot_be_bad(schema, wanted.named) or wanted.column not in columns:
-        return [True] * metadata.num_row_groups
-    return [
-        _is_of_interest(metadata.row_group(number), columns, wanted)
-        for number in range(metadata.num_row_groups)
-    ]
+        options = dataset.ParquetReadOptions(dictionary_columns=set(strings))
+        return dataset.ParquetFileFormat(read_options=options)
+
+    def prune(self, fragment: Any, predicate: PruningPredicate) -> list[bool]:
+        """Return for each row group whether it must be read."""
+        metadata = fragment.metadata
+        columns = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
+        can_prune = _cannot_be_bad(fragment.physical_schema, predicate.named)
+        if not can_prune or predicate.column not in columns:
+            return [True] * metadata.num_row_groups
+        return [
+            _is_of_interest(metadata.row_group(number), columns, predicate)
+            for number in range(metadata.num_row_groups)
+        ]
 
 
 def _cannot_be_bad(schema: pa.Schema, named: Collection[str]) -> bool:
-    """Whether all columns are of kinds whose values fit, but for NULL."""
+    """Whether the columns named have types all of whose values fit, but for NULL."""
     for name in named:
         index = schema.get_field_index(name)
         if index < 0:
             continue
         kind = value_type(schema.field(index).type)
-        whole = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
-        if not (whole or pa.types.is_timestamp(kind) or pa.types.is_string(kind)):
+        is_integer = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+        if not (is_integer or pa.types.is_timestamp(kind) or pa.types.is_string(kind)):
             return False
     return True
 
 
-def _is_of_interest(group: Any, columns: dict[str, int], wanted: PruningPredicate) -> bool:
-    for name in wanted.named & columns.keys():
+def _is_of_interest(group: Any, columns: dict[str, int], predicate: PruningPredicate) -> bool:
+    """Whether a row group may hold an event of the types, or a NULL among the columns named."""
+    for name in predicate.named & columns.keys():
         statistics = group.column(columns[name]).statistics
         if statistics is None or not statistics.has_null_count or statistics.null_count:
             return True
-    statistics = group.column(columns[wanted.column]).statistics
+    statistics = group.column(columns[predicate.column]).statistics
     if not statistics.has_min_max:
         return True
     least, most = statistics.min, statistics.max
     if not isinstance(least, str):
         return True
-    return any(least <= name <= most for name in wanted.types)
+    return any(least <= name <= most for name in predicate.types)

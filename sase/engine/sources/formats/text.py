@@ -1,0 +1,340 @@
+"""Formats of text: a row in a line, decoded in one place for whoever reads, salvages or follows it.
+
+Arrow reads what is as it should be. Where a line is no row, or a value none of its column, rows are
+decoded one by one: to explain the fault, to infer types, to put bad rows into quarantine, to
+follow a file that grows.
+"""
+
+from __future__ import annotations
+
+import io
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple
+
+import pyarrow as pa
+
+from sase.engine.columns.data_types import value_type
+from sase.engine.columns.python_rows import UNREADABLE
+from sase.engine.columns.strings import is_unicode
+from sase.engine.sources.formats.base import (
+    BATCH,
+    SAMPLE,
+    FileFormat,
+    Kinds,
+    with_folders,
+)
+from sase.errors import DataError
+
+Row = dict[str, Any]
+NO_UNICODE = "is not UTF-8: convert the file, for example with  iconv -t UTF-8"
+# How Arrow reads a column of text in JSON, the strictest way first.
+_TEXTS = (pa.timestamp("s"), pa.string())
+
+
+class DecodedRow(NamedTuple):
+    """A line of text as a row, or why it is none.
+
+    `line` is the number of its last line, from 1; `text` what is written there. Messages on streams
+    say `why_in_stream` where that is known.
+    """
+
+    line: int
+    text: str
+    values: Row | None
+    why: str = ""
+    why_in_stream: str = ""
+
+
+class TextFormat(FileFormat):
+    """A format of which Arrow reads nothing: `decode_rows` is all that is known of it.
+
+    Bytes that are not UTF-8 are surrogates in decoded text.
+    """
+
+    is_text = True
+    # Whether the first line names the columns; otherwise rows do, and may have others later.
+    has_header: ClassVar[bool] = False
+    # What ends a line, as `open` takes it.
+    newline: ClassVar[str] = "\n"
+
+    @abstractmethod
+    def decode_rows(
+        self, lines: Iterable[str], kinds: Mapping[str, pa.DataType]
+    ) -> Iterator[DecodedRow]:
+        """Decode lines, with their ends and the header if there is one, into rows.
+
+        Text that stands for a value is read as the type of its column in `kinds`; text that is none
+        stays text. Empty lines are passed over.
+        """
+
+    def parse(
+        self, data: bytes, kinds: Mapping[str, pa.DataType], *, skips_odd: bool = False
+    ) -> pa.Table | None:
+        """Parse lines in memory by Arrow, if it can; `skips_odd` lines without a row."""
+        return None
+
+    def rows(self, path: str, kinds: Mapping[str, pa.DataType]) -> Iterator[DecodedRow]:
+        """Decode the rows of a file."""
+        with self._text(path) as lines:
+            yield from self.decode_rows(lines, kinds)
+
+    def _text(self, path: str) -> io.TextIOWrapper:
+        """Open a file, which may be compressed."""
+        source = pa.input_stream(path)
+        return io.TextIOWrapper(source, "utf-8-sig", "surrogateescape", self.newline)
+
+    def arrow_format(self, strings: Collection[str] = ()) -> Any:
+        """Return a format in which a dataset holds the files and what their folders give."""
+        from pyarrow import dataset  # which takes long, and who has tables needs none
+
+        return dataset.JsonFileFormat()
+
+    def count_rows(self, dataset: Any) -> int | None:
+        """Return None: lines are not counted."""
+        return None
+
+    def infer_schema(self, path: str, base: str | None, *, judges: bool = False) -> pa.Schema:
+        """Return the columns of all rows, and those of folders."""
+        found = self.types_of_rows([path])
+        if not found:
+            raise pa.ArrowInvalid("there is no row")
+        return with_folders(pa.schema(found), path, base)
+
+    def read(
+        self,
+        path: str,
+        fragment: Any,
+        schema: pa.Schema,
+        columns: Sequence[str],
+        *,
+        size: int = BATCH,
+        is_whole: bool = False,
+    ) -> Iterator[pa.Table]:
+        """Read some columns, NULL where rows have none."""
+        from pyarrow import dataset  # which takes long, and who has tables needs none
+
+        given = dataset.get_partition_keys(fragment.partition_expression)
+        own = pa.schema([schema.field(name) for name in columns if name not in given])
+        for table in self._read_own(path, own, size, is_whole=is_whole):
+            arrays = [
+                pa.repeat(pa.scalar(given[name], schema.field(name).type), table.num_rows)
+                if name in given
+                else table.column(name)
+                for name in columns
+            ]
+            fields = [schema.field(name) for name in columns]
+            yield pa.table(arrays, schema=pa.schema(fields))
+
+    def _read_own(
+        self, path: str, schema: pa.Schema, size: int, *, is_whole: bool
+    ) -> Iterator[pa.Table]:
+        """Read the columns of a file itself."""
+        kinds = {field.name: field.type for field in schema}
+        rows = self.rows(path, kinds)
+        while block := list(islice(rows, size)):
+            odd = next((row for row in block if row.values is None), None)
+            if odd is not None:
+                raise pa.ArrowInvalid(odd.why)
+            arrays = [
+                _array([row.values.get(name) for row in block if row.values is not None], kind)
+                for name, kind in kinds.items()
+            ]
+            # A column that only counts the rows, for who asks for those of folders alone.
+            yield pa.table([*arrays, pa.nulls(len(block))], [*kinds, "\0"])
+
+    def read_all(
+        self,
+        path: str,
+        fragment: Any,
+        schema: pa.Schema,
+        columns: Sequence[str],
+        *,
+        is_whole: bool = False,
+    ) -> pa.Table:
+        """Read some columns at once."""
+        empty = schema.empty_table().select(list(columns))
+        read = self.read(path, fragment, schema, columns, is_whole=is_whole)
+        return pa.concat_tables([empty, *read])
+
+    def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
+        """Return the first texts of some columns, whatever else is wrong with files."""
+        with suppress(pa.ArrowException):
+            return self._head(paths, dataset, names)
+        kinds = dict.fromkeys(names, pa.string())
+        rows = (row.values for path in paths for row in self.rows(path, kinds))
+        first = list(islice((row for row in rows if row is not None), SAMPLE))
+        texts = {name: [_text_only(row.get(name)) for row in first] for name in names}
+        return pa.table({name: pa.array(values, pa.string()) for name, values in texts.items()})
+
+    def _head(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
+        """Return the first rows of files."""
+        tables = [pa.schema([dataset.schema.field(name) for name in names]).empty_table()]
+        for path, fragment in zip(paths, dataset.get_fragments(), strict=True):
+            tables += islice(self.read(path, fragment, dataset.schema, names), 1)
+            if sum(table.num_rows for table in tables) >= SAMPLE:
+                break
+        return pa.concat_tables(tables).slice(0, SAMPLE)
+
+    def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
+        """Return the first type: values of others are in bad rows."""
+        return next(kind for kind in kinds if not pa.types.is_null(kind))
+
+    def types_of_rows(self, paths: Sequence[str], names: Collection[str] | None = None) -> Kinds:
+        """Type each column by its first value, or as floats if it has any."""
+        found: dict[str, _ColumnType] = {}
+        for path in paths:
+            for row in self.rows(path, {}):
+                for name, value in (row.values or {}).items():
+                    if name not in found:
+                        found[name] = _ColumnType()
+                    found[name].add(value)
+        return {n: each.kind for n, each in found.items() if names is None or n in names}
+
+    def retyped(
+        self,
+        paths: Sequence[str],
+        problem: DataError,
+        names: Collection[str],
+        times: Collection[str],
+        *,
+        judges: bool,
+    ) -> Kinds:
+        """Return the types by all rows: of all columns if it is not a row that is to blame."""
+        return self.types_of_rows(paths, names if problem.row is not None else None)
+
+    def _explained(self, path: str, kinds: Mapping[str, pa.DataType], message: str) -> DataError:
+        """Name the first line that is no row, or has a value that does not fit."""
+        known = {name: _python_type(kind) for name, kind in kinds.items()}
+        for row in self.rows(path, kinds):
+            where, number = f"{path}, line {row.line}", row.line - 1
+            if row.values is None:
+                return DataError(f"{where}: {row.why}", number)
+            for name, value in row.values.items():
+                if name in known or not kinds:
+                    why, known[name] = _misfit(value, known.get(name))
+                    if why is not None:
+                        return DataError(f"{where}: `{name}` {why}", number, name, value)
+        return DataError(f"{path} cannot be read: {message}")
+
+
+# ---------------------------------------------------------------- values
+
+
+def text_reader(kind: pa.DataType | None) -> Callable[[str], Any]:
+    """Return what reads text as a value of a type and leaves other text as it is.
+
+    Of a type that is not known, NULL's, numbers are read.
+    """
+    kind = pa.null() if kind is None else value_type(kind)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return str
+    if pa.types.is_boolean(kind):
+        return lambda text: {"true": True, "false": False}.get(text.lower(), text)
+    if pa.types.is_integer(kind):
+        return _tried(int)
+    if pa.types.is_floating(kind):
+        return _tried(float)
+    if pa.types.is_null(kind):
+        return _tried(int, float)
+    return lambda text: _cast(text, kind)
+
+
+def _tried(*ways: Callable[[str], Any]) -> Callable[[str], Any]:
+    def value(text: str) -> Any:
+        if "_" not in text:  # which Python takes in numbers, and nobody else
+            for way in ways:
+                with suppress(ValueError):
+                    return way(text)
+        return text
+
+    return value
+
+
+def _cast(text: str, kind: pa.DataType) -> Any:
+    with suppress(*UNREADABLE):
+        return pa.scalar(text).cast(kind).as_py()
+    return text
+
+
+def says(text: str, kind: pa.DataType) -> bool:
+    """Whether a text is a value of a type, as Arrow reads it."""
+    try:
+        pa.scalar(text).cast(kind)
+    except UNREADABLE:
+        return False
+    return True
+
+
+def _text_only(value: object) -> str | None:
+    return value if isinstance(value, str) and is_unicode(value) else None
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Make a column of decoded values; times may be text."""
+    if pa.types.is_temporal(kind):
+        with suppress(*UNREADABLE):
+            return pa.array(values, pa.string()).cast(kind)
+    if pa.types.is_string(kind) or not any(isinstance(value, str) for value in values):
+        try:
+            return pa.array(values, kind)
+        except UNREADABLE as problem:
+            raise pa.ArrowInvalid(str(problem)) from problem
+    raise pa.ArrowInvalid(f"there is text in a column of type {kind}")
+
+
+class _ColumnType:
+    """The type of a column by the values seen so far."""
+
+    def __init__(self) -> None:
+        self._first: Any = None
+        self._is_float = False
+        self._texts = list(_TEXTS)
+
+    def add(self, value: Any) -> None:
+        if value is None:
+            return
+        if self._first is None:
+            self._first = value
+        if isinstance(value, float):
+            self._is_float = True
+        elif isinstance(value, str) and len(self._texts) > 1 and not says(value, self._texts[0]):
+            del self._texts[0]
+
+    @property
+    def kind(self) -> pa.DataType:
+        if isinstance(self._first, str):
+            return self._texts[0]
+        is_number = isinstance(self._first, int | float) and not isinstance(self._first, bool)
+        if is_number:
+            return pa.float64() if self._is_float else pa.int64()
+        try:
+            return pa.array([self._first]).type
+        except UNREADABLE:
+            return pa.string()
+
+
+def _misfit(value: object, known: type | None) -> tuple[str | None, type | None]:
+    """Why a value does not go with those before it, if so; and of what type those are."""
+    if value is None:
+        return None, known
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    kind = float if is_number else type(value)
+    if known not in (None, kind):
+        return f"is {value!r}, and was of another kind in the lines before", known
+    if isinstance(value, str) and not is_unicode(value):
+        return NO_UNICODE, kind
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return f"is {value}: it is beyond the integers of 64 bits: give a float", kind
+    return None, kind
+
+
+def _python_type(kind: pa.DataType) -> type | None:
+    """Return the Python type of decoded values of a column, if that is known."""
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return float
+    if pa.types.is_boolean(kind):
+        return bool
+    return str if pa.types.is_string(kind) or pa.types.is_timestamp(kind) else None
