@@ -15,7 +15,7 @@ import sase
 from sase.binding import bind
 from sase.lang.parser import parse_query
 from sase.planning.basic import basic_plan
-from sase.planning.driver import Call, Trace
+from sase.planning.driver import RewriteCall, Trace
 from sase.planning.explain import described
 from sase.planning.explain.text import tree
 from sase.planning.nodes import Operator
@@ -75,12 +75,12 @@ def _rewritten(case: Case) -> Trace:
     return _given(case).after([call(case.options["rewrite"])])
 
 
-def call(text: str) -> Call:
+def call(text: str) -> RewriteCall:
     """A rewrite and its parameter."""
     found = _CALL.fullmatch(text)
     assert found is not None, text
     name, parameter, value = found.groups()
-    return Call(name, ((parameter, value),) if parameter else ())
+    return RewriteCall(name, ((parameter, value),) if parameter else ())
 
 
 def _tree(case: Case, made: Optimized) -> list[str]:

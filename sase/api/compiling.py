@@ -18,7 +18,7 @@ from sase.binding.lateness import lateness_in
 from sase.errors import PlanError
 from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan
-from sase.planning.driver import Call, Trace
+from sase.planning.driver import RewriteCall, Trace
 from sase.planning.nodes import (
     Operator,
     RunEvaluation,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sase.engine.plan import EnginePlan
 
 # What statistics are measured for: all tests and conditions that some plan may use.
-_PREPARED = (Call("infer_equivalence_tests"), Call("derive_conditions"))
+_PREPARED = (RewriteCall("infer_equivalence_tests"), RewriteCall("derive_conditions"))
 
 
 @dataclass(frozen=True)

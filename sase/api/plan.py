@@ -14,7 +14,7 @@ from sase.binding import Schema
 from sase.binding.bound import Condition
 from sase.engine.options import Options
 from sase.errors import Diagnostic, PlanError
-from sase.planning.driver import Step
+from sase.planning.driver import RewriteStep
 from sase.planning.nodes import Operator, chain, shown
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Plan:
     schema: Schema
     definitions: tuple[tuple[str, Condition], ...] = ()
     recipe: str = DEFAULT_PLAN
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RewriteStep, ...] = ()
     options: Options = Options()
     on_bad_row: str = "error"
     lateness: int | None = None

@@ -14,7 +14,7 @@ from sase.binding import Schema
 from sase.binding.bound import Condition
 from sase.binding.where import bind_where
 from sase.errors import PlanError
-from sase.planning.driver import Call
+from sase.planning.driver import RewriteCall
 from sase.planning.recipes import Recipe, read_recipe
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _without_runs(recipe: Recipe) -> Recipe:
     kept = tuple(
         entry
         for entry in recipe.entries
-        if not (isinstance(entry, Call) and entry.rewrite == "evaluate_runs")
+        if not (isinstance(entry, RewriteCall) and entry.rewrite == "evaluate_runs")
     )
     return replace(recipe, entries=kept)
 

@@ -33,7 +33,7 @@ FEW_AGREE = f"that is faster for up to {FEW:,} of them, and a key keeps them few
 
 
 @dataclass(frozen=True)
-class Collapsed:
+class Collapsible:
     """A plan that collects events instead of matches, and why that would not be enough.
 
     Where it `lacks_having` alone, the matches that HAVING is asked of can be counted all the same.
@@ -44,7 +44,7 @@ class Collapsed:
     lacks_having: bool = False
 
 
-def collapsed(basic: Operator) -> Collapsed:
+def collapsed(basic: Operator) -> Collapsible:
     """Of the basic plan of a query."""
     others = of_sequences(basic)
     plan = _prepared(rebuilt([each for each in chain(basic) if each not in others]))
@@ -69,7 +69,7 @@ def collapsed(basic: Operator) -> Collapsed:
         evaluation=Evaluation.COLLAPSED,
     )
     plan = exchanged(plan, runs, replace(top, having=_joined(having)))
-    return Collapsed(plan, (*reasons, *more), bool(having) and not paths.reasons and not more)
+    return Collapsible(plan, (*reasons, *more), bool(having) and not paths.reasons and not more)
 
 
 def _prepared(basic: Operator) -> Operator:

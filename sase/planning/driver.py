@@ -14,7 +14,7 @@ SWITCHED_OFF = "it is switched off"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RewriteCall:
     """A rewrite, and what a recipe says about it."""
 
     rewrite: str
@@ -26,10 +26,10 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RewriteStep:
     """A rewrite of a recipe: it was applied, or declined for a reason."""
 
-    call: Call
+    call: RewriteCall
     declined: str | None = None
 
     @property
@@ -48,7 +48,7 @@ class Stage:
     """A plan, and the step that led to it; the basic plan has none."""
 
     plan: Operator
-    step: Step | None = None
+    step: RewriteStep | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ class Trace:
         return self.stages[-1].plan
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[RewriteStep, ...]:
         """What was tried, in order."""
         return tuple(stage.step for stage in self.stages if stage.step is not None)
 
     def after(
         self,
-        calls: Iterable[Call],
+        calls: Iterable[RewriteCall],
         statistics: Statistics | None = None,
         off: Collection[str] = (),
     ) -> Trace:
@@ -84,23 +84,25 @@ class Trace:
             trace = trace._after(call, statistics, off)
         return trace
 
-    def _after(self, call: Call, statistics: Statistics | None, off: Collection[str]) -> Trace:
+    def _after(
+        self, call: RewriteCall, statistics: Statistics | None, off: Collection[str]
+    ) -> Trace:
         plan = self.plan
         rewritten: Operator | Declined = Declined(SWITCHED_OFF)
         if call.rewrite not in off:
             rewritten = REWRITES[call.rewrite](plan, statistics, **dict(call.parameters))
         if isinstance(rewritten, Declined):
-            return Trace((*self.stages, Stage(plan, Step(call, rewritten.reason))))
+            return Trace((*self.stages, Stage(plan, RewriteStep(call, rewritten.reason))))
         _check(call, plan, rewritten)
         if any(rewritten == stage.plan for stage in self.stages):
             raise PlanError(
                 f"rewrite {call}: it leads back to a plan that was there before, so it undoes"
                 " another one: leave one of them out"
             )
-        return Trace((*self.stages, Stage(rewritten, Step(call))))
+        return Trace((*self.stages, Stage(rewritten, RewriteStep(call))))
 
 
-def _check(call: Call, before: Operator, after: Operator) -> None:
+def _check(call: RewriteCall, before: Operator, after: Operator) -> None:
     """A rewrite may change how results come about, and not what they are made of."""
     for name, made_of in (("the results", _output), ("the components", _components)):
         if made_of(before) != made_of(after):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sase.binding.bound import BoundComponent, Conjunct, Part, Reference
 from sase.binding.parts import references
-from sase.planning.walking_back import Decided, Step, decided_walking_back
+from sase.planning.walking_back import Decided, WalkStep, decided_walking_back
 
 
 def early(conjunct: Conjunct, components: Sequence[BoundComponent]) -> Decided | None:
@@ -16,7 +16,7 @@ def early(conjunct: Conjunct, components: Sequence[BoundComponent]) -> Decided |
     series that is not empty: those are what a walk knows without looking through all of it.
     """
     decided = decided_walking_back(conjunct, components)
-    if decided is None or decided.step is Step.LEAVING or decided.when_empty:
+    if decided is None or decided.step is WalkStep.LEAVING or decided.when_empty:
         return None
     for reference in references(conjunct.condition):
         component = next(c for c in components if c.index == reference.component)

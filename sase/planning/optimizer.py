@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost
-from sase.planning.driver import Call, Step, Trace
+from sase.planning.driver import RewriteCall, RewriteStep, Trace
 from sase.planning.nodes import Operator
 from sase.planning.recipes import Choice, Entry, Recipe
 from sase.planning.rewrites.partition_stacks import tests_of
@@ -29,7 +29,7 @@ LONGEST = 3600 * 10**9
 class Alternative:
     """What might be done at a choice, without what declines, and what the whole plan would cost."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[RewriteCall, ...]
     cost: Cost
     is_taken: bool
 
@@ -55,7 +55,7 @@ class Optimized:
         return self.trace.plan
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[RewriteStep, ...]:
         """What was tried, in order."""
         return self.trace.steps
 
@@ -70,7 +70,7 @@ def optimized(
     trace, choices = Trace.of(basic), list[tuple[Alternative, ...]]()
     costs: dict[Operator, Cost] = {}
     for place, entry in enumerate(recipe.entries):
-        if isinstance(entry, Call):
+        if isinstance(entry, RewriteCall):
             trace = trace.after([entry], statistics, off)
         elif statistics is None:
             trace = trace.after(_usual(entry), None, off)
@@ -120,15 +120,15 @@ def _best(costs: Sequence[Cost]) -> int:
     return judged.index(min(judged))
 
 
-def _applied(steps: Iterable[Step]) -> tuple[Call, ...]:
+def _applied(steps: Iterable[RewriteStep]) -> tuple[RewriteCall, ...]:
     return tuple(step.call for step in steps if step.applied)
 
 
-def _usual(entry: Entry) -> tuple[Call, ...]:
+def _usual(entry: Entry) -> tuple[RewriteCall, ...]:
     return _on(None, entry.alternatives[0]) if isinstance(entry, Choice) else (entry,)
 
 
-def _expanded(choice: Choice, plan: Operator) -> Iterator[tuple[Call, ...]]:
+def _expanded(choice: Choice, plan: Operator) -> Iterator[tuple[RewriteCall, ...]]:
     """The alternatives, with one for each equivalence test where that is asked for."""
     for calls in choice.alternatives:
         if any(_EACH in dict(call.parameters).values() for call in calls) and tests_of(plan):
@@ -137,12 +137,12 @@ def _expanded(choice: Choice, plan: Operator) -> Iterator[tuple[Call, ...]]:
             yield _on(None, calls)
 
 
-def _on(attribute: str | None, calls: Sequence[Call]) -> tuple[Call, ...]:
+def _on(attribute: str | None, calls: Sequence[RewriteCall]) -> tuple[RewriteCall, ...]:
     """Rewrites with an attribute in the place of "each"; without one they choose by themselves."""
 
-    def named(call: Call) -> Call:
+    def named(call: RewriteCall) -> RewriteCall:
         given = [(name, attribute if value == _EACH else value) for name, value in call.parameters]
-        return Call(
+        return RewriteCall(
             call.rewrite, tuple((name, value) for name, value in given if value is not None)
         )
 

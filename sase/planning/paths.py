@@ -40,7 +40,7 @@ class Paths:
     `left` are the conditions of which it is not, and `reasons` why matches are not all paths.
     """
 
-    bounds: Bounds
+    bounds: LengthBounds
     neighbours: tuple[Conjunct, ...]
     left: tuple[EdgeCondition, ...]
     reasons: tuple[str, ...]
@@ -52,7 +52,7 @@ def paths_of(runs: RunEvaluation) -> Paths:
     if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
         reasons.append(f"under {runs.strategy.value} runs depend on each other")
     reasons += [f"{test_text(test)} is tested event by event" for test in _tested(runs)]
-    bounds, found, left = Bounds(runs.components), list[Conjunct](), list[EdgeCondition]()
+    bounds, found, left = LengthBounds(runs.components), list[Conjunct](), list[EdgeCondition]()
     for edge in runs.conditions:
         if neighbours(edge.conjunct, runs.components) is not None:
             found.append(edge.conjunct)
@@ -111,7 +111,7 @@ def apart(condition: Condition, names: Names) -> str:
     return f"{condition_text(condition, names)} is no condition on neighbours"
 
 
-class Bounds:
+class LengthBounds:
     """The components, of which conditions on the length of a series narrow the bounds."""
 
     def __init__(self, components: tuple[BoundComponent, ...]) -> None:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from sase.errors import PlanError
 from sase.nearest import did_you_mean
-from sase.planning.driver import Call
+from sase.planning.driver import RewriteCall
 from sase.planning.rewrites import REWRITES
 
 _ENTRY = (
@@ -25,10 +25,10 @@ _ENTRY = (
 class Choice:
     """Alternatives, of which the cheapest is taken, or the first where costs are not known."""
 
-    alternatives: tuple[tuple[Call, ...], ...]
+    alternatives: tuple[tuple[RewriteCall, ...], ...]
 
 
-Entry: TypeAlias = Call | Choice
+Entry: TypeAlias = RewriteCall | Choice
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Recipe:
     entries: tuple[Entry, ...]
 
     @property
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[RewriteCall]:
         """Every rewrite that it may use."""
         for entry in self.entries:
-            if isinstance(entry, Call):
+            if isinstance(entry, RewriteCall):
                 yield entry
             else:
                 yield from (call for each in entry.alternatives for call in each)
@@ -94,13 +94,13 @@ def _entry(recipe: str, given: object) -> Entry:
     return _call(recipe, given)
 
 
-def _alternative(recipe: str, given: object) -> tuple[Call, ...]:
+def _alternative(recipe: str, given: object) -> tuple[RewriteCall, ...]:
     if not isinstance(given, list):
         raise PlanError(f"recipe {recipe}: {given!r} is no alternative: each is a list of rewrites")
     return tuple(_call(recipe, each) for each in given)
 
 
-def _call(recipe: str, given: object) -> Call:
+def _call(recipe: str, given: object) -> RewriteCall:
     entry = {"rewrite": given} if isinstance(given, str) else given
     if not isinstance(entry, dict) or not isinstance(entry.get("rewrite"), str):
         raise PlanError(f"recipe {recipe}: {given!r} is no rewrite: give {_ENTRY}")
@@ -114,4 +114,4 @@ def _call(recipe: str, given: object) -> Call:
         if parameter not in known or not isinstance(value, str):
             takes = f"takes {', '.join(sorted(known))}" if known else "takes no parameters"
             raise PlanError(f"recipe {recipe}: {parameter} = {value!r}: `{name}` {takes}, as text")
-    return Call(name, tuple((key, str(value)) for key, value in sorted(parameters.items())))
+    return RewriteCall(name, tuple((key, str(value)) for key, value in sorted(parameters.items())))

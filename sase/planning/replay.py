@@ -24,7 +24,7 @@ HALO = 4
 EARLIEST, LATEST = -(2**63), 2**63 - 1
 
 
-class Strategy(StrEnum):
+class ReplayStrategy(StrEnum):
     """How the events are parted."""
 
     KEY = "key"
@@ -35,7 +35,7 @@ class Strategy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Slices:
+class SlicePlan:
     """Slices of time: where one ends and the next begins, and where the halo of each does.
 
     A slice owns the times from its bound to the next one's; it is given the rows from `begins` up
@@ -68,7 +68,7 @@ class Slices:
         return low, high
 
 
-def time_slices(bounds: Sequence[int], split: Split, slack: int = 0) -> Slices:
+def time_slices(bounds: Sequence[int], split: Split, slack: int = 0) -> SlicePlan:
     """Slices with the halo of a window in time; `slack` is by how much a time may be off."""
     assert split.before is not None
     assert split.before.kind is WindowKind.TIME
@@ -76,19 +76,19 @@ def time_slices(bounds: Sequence[int], split: Split, slack: int = 0) -> Slices:
     known = tuple(sorted({each for each in bounds if EARLIEST < each <= LATEST}))
     begins = (max(each - reach - slack, EARLIEST) for each in known)
     ahead = slack if split.after is None else reach + slack
-    return Slices(known, tuple(begins), tuple(min(each + ahead, LATEST) for each in known))
+    return SlicePlan(known, tuple(begins), tuple(min(each + ahead, LATEST) for each in known))
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ReplayChoice:
     """A strategy and why it is taken; of the others why they cannot be."""
 
-    strategy: Strategy
+    strategy: ReplayStrategy
     reason: str
-    declined: tuple[tuple[Strategy, str], ...] = ()
+    declined: tuple[tuple[ReplayStrategy, str], ...] = ()
 
 
-def possible(split: Split, keys: Sequence[EquivalenceTest]) -> dict[Strategy, str]:
+def possible(split: Split, keys: Sequence[EquivalenceTest]) -> dict[ReplayStrategy, str]:
     """For each strategy why it cannot be taken; an empty text where it can.
 
     `keys` are those tests of the split by which rows can be placed.
@@ -107,11 +107,11 @@ def possible(split: Split, keys: Sequence[EquivalenceTest]) -> dict[Strategy, st
         not_hot = no_key
         no_files = "the window counts events, and a slice of files does not know how many to read"
     return {
-        Strategy.KEY: no_key,
-        Strategy.SLICE: no_slice,
-        Strategy.KEY_AND_SLICE: not_hot,
-        Strategy.FILES: no_files,
-        Strategy.ONE_TASK: "",
+        ReplayStrategy.KEY: no_key,
+        ReplayStrategy.SLICE: no_slice,
+        ReplayStrategy.KEY_AND_SLICE: not_hot,
+        ReplayStrategy.FILES: no_files,
+        ReplayStrategy.ONE_TASK: "",
     }
 
 
@@ -131,20 +131,25 @@ def set_declined(plan: Operator) -> str:
     return ""
 
 
-def strategy_named(name: str | None) -> Strategy | None:
+def strategy_named(name: str | None) -> ReplayStrategy | None:
     """The strategy of a name."""
     if name is None:
         return None
     try:
-        return Strategy(name)
+        return ReplayStrategy(name)
     except ValueError:
-        hint = did_you_mean(str(name), [*Strategy]) or (f"there are {', '.join(Strategy)}",)
+        hint = did_you_mean(str(name), [*ReplayStrategy]) or (
+            f"there are {', '.join(ReplayStrategy)}",
+        )
         raise PlanError(f"strategy={name!r}: there is no such strategy; {hint[0]}") from None
 
 
 def chosen(
-    declined: Mapping[Strategy, str], forced: Strategy | None, is_skewed: bool, parts: int
-) -> Choice:
+    declined: Mapping[ReplayStrategy, str],
+    forced: ReplayStrategy | None,
+    is_skewed: bool,
+    parts: int,
+) -> ReplayChoice:
     """The strategy to take: the one that is forced, else the first that can be, cheapest first.
 
     Keys are skewed if some are known to hold more than a task should.
@@ -153,14 +158,16 @@ def chosen(
     if forced is not None:
         if declined[forced]:
             raise PlanError(f'strategy="{forced}" cannot be taken here: {declined[forced]}')
-        return Choice(forced, "it was asked for", others)
-    if not declined[Strategy.FILES]:
-        return Choice(Strategy.FILES, "the files are in the order of time: no row moves", others)
-    if is_skewed and not declined[Strategy.KEY_AND_SLICE]:
+        return ReplayChoice(forced, "it was asked for", others)
+    if not declined[ReplayStrategy.FILES]:
+        return ReplayChoice(
+            ReplayStrategy.FILES, "the files are in the order of time: no row moves", others
+        )
+    if is_skewed and not declined[ReplayStrategy.KEY_AND_SLICE]:
         reason = f"statistics say that some key holds more than its share of {parts} tasks"
-        return Choice(Strategy.KEY_AND_SLICE, reason, others)
-    if not declined[Strategy.KEY]:
-        return Choice(Strategy.KEY, "all events of a match have the same key", others)
-    if not declined[Strategy.SLICE]:
-        return Choice(Strategy.SLICE, declined[Strategy.KEY], others)
-    return Choice(Strategy.ONE_TASK, declined[Strategy.KEY], others)
+        return ReplayChoice(ReplayStrategy.KEY_AND_SLICE, reason, others)
+    if not declined[ReplayStrategy.KEY]:
+        return ReplayChoice(ReplayStrategy.KEY, "all events of a match have the same key", others)
+    if not declined[ReplayStrategy.SLICE]:
+        return ReplayChoice(ReplayStrategy.SLICE, declined[ReplayStrategy.KEY], others)
+    return ReplayChoice(ReplayStrategy.ONE_TASK, declined[ReplayStrategy.KEY], others)

@@ -25,7 +25,7 @@ from sase.binding.bound import (
 from sase.binding.parts import references
 
 
-class Step(IntEnum):
+class WalkStep(IntEnum):
     """What the walk does in a component, in its order."""
 
     # It chooses the last event of the component: from here the condition holds or not.
@@ -47,7 +47,7 @@ class Decided:
     """
 
     component: int
-    step: Step
+    step: WalkStep
     when_empty: bool
 
 
@@ -70,20 +70,20 @@ def decided_walking_back(
     return Decided(first.index, step, when_empty)
 
 
-def _known(reference: Reference | Aggregate) -> Step:
+def _known(reference: Reference | Aggregate) -> WalkStep:
     """The step at which the walk knows what a reference means."""
     if isinstance(reference, Reference):
         return {
-            Part.EVENT: Step.ENTERING,
-            Part.LAST: Step.ENTERING,
-            Part.CURRENT: Step.CHOOSING,
-            Part.PREVIOUS: Step.FURTHER,
-        }.get(reference.part, Step.LEAVING)
+            Part.EVENT: WalkStep.ENTERING,
+            Part.LAST: WalkStep.ENTERING,
+            Part.CURRENT: WalkStep.CHOOSING,
+            Part.PREVIOUS: WalkStep.FURTHER,
+        }.get(reference.part, WalkStep.LEAVING)
     # An event anywhere in the range whose type does not declare the attribute counts, too.
     if reference.function != "last" or reference.undeclared_by != frozenset():
-        return Step.LEAVING
+        return WalkStep.LEAVING
     return {
-        Part.ALL: Step.ENTERING,
-        Part.UP_TO_CURRENT: Step.CHOOSING,
-        Part.BEFORE_CURRENT: Step.FURTHER,
+        Part.ALL: WalkStep.ENTERING,
+        Part.UP_TO_CURRENT: WalkStep.CHOOSING,
+        Part.BEFORE_CURRENT: WalkStep.FURTHER,
     }[reference.part]

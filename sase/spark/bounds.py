@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from sase.engine.columns.timestamps import raw_moment
 from sase.errors import PlanError
-from sase.planning.replay import EARLIEST, HALO, Slices
+from sase.planning.replay import EARLIEST, HALO, SlicePlan
 from sase.planning.split import Split
 from sase.spark.columns import rank
 from sase.spark.rows import Rows
@@ -96,7 +96,7 @@ def slices_worth(parts: int, split: Split, span: int) -> int:
 
 def slices_by_events(
     events: DataFrame, split: Split, bounds: Sequence[int], marks: Sequence[int]
-) -> Slices:
+) -> SlicePlan:
     """Slices whose halo has as many events as a window: a job counts them between the marks."""
     assert split.before is not None
     reach = split.before.size or 1
@@ -111,10 +111,10 @@ def slices_by_events(
         reached = before[cells.index(bound) + 1] - reach
         cell_of = bisect_right(before, reached) - 1
         begins.append(max(cells[cell_of - 1], EARLIEST) if cell_of > 0 else EARLIEST)
-    return Slices(tuple(bounds), tuple(begins), tuple(bounds))
+    return SlicePlan(tuple(bounds), tuple(begins), tuple(bounds))
 
 
-def slice_parts(time: Column, slices: Slices, first: int) -> tuple[Column, Column]:
+def slice_parts(time: Column, slices: SlicePlan, first: int) -> tuple[Column, Column]:
     """The first and the last of the slices that need a row of some raw time, by their numbers.
 
     The first slice of all has the number `first`.

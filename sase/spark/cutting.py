@@ -14,9 +14,9 @@ from pyspark.sql import functions as sf
 from sase.binding.bound import EquivalenceTest
 from sase.errors import ReplayWarning
 from sase.planning.replay import (
-    Choice,
-    Slices,
-    Strategy,
+    ReplayChoice,
+    ReplayStrategy,
+    SlicePlan,
     chosen,
     possible,
     time_slices,
@@ -52,10 +52,10 @@ LOOKED = "two jobs looked at the times of {:,} rows for the bounds"
 class Cut:
     """How the events are parted: by key into `whole` parts, and then into slices of time."""
 
-    choice: Choice
+    choice: ReplayChoice
     keys: tuple[EquivalenceTest, ...] = ()
     whole: int = 0
-    slices: Slices | None = None
+    slices: SlicePlan | None = None
     hot: tuple[int, ...] = ()
     # Where the bounds come from, and what else was found out by looking at the events.
     told: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Cut:
 def cut_of(
     rows: Rows,
     slices: object,
-    forced: Strategy | None,
+    forced: ReplayStrategy | None,
     statistics: Statistics | None = None,
     written: Sequence[EquivalenceTest] = (),
 ) -> Cut:
@@ -82,24 +82,27 @@ def cut_of(
     parts = asked or shuffle_partitions(rows.source.spark)
     bounds = given_bounds(rows, slices)
     cutter = _Cutter(rows, bounds, parts, asked)
-    looks = forced not in (Strategy.KEY, Strategy.ONE_TASK) and not declined[Strategy.SLICE]
-    if forced is Strategy.SLICE and bounds is not None:
+    looks = (
+        forced not in (ReplayStrategy.KEY, ReplayStrategy.ONE_TASK)
+        and not declined[ReplayStrategy.SLICE]
+    )
+    if forced is ReplayStrategy.SLICE and bounds is not None:
         looks = False  # footers would only say where to cut
     files = parquet_of(rows.source, rows.plan) if looks else "no footers were read"
-    if not declined[Strategy.FILES]:
-        has_other = not declined[Strategy.KEY] and forced is None
-        declined[Strategy.FILES] = cutter.declined(files, has_other=has_other)
+    if not declined[ReplayStrategy.FILES]:
+        has_other = not declined[ReplayStrategy.KEY] and forced is None
+        declined[ReplayStrategy.FILES] = cutter.declined(files, has_other=has_other)
     choice = chosen(declined, forced, is_skewed(statistics, keys, parts), parts)
     match choice.strategy:
-        case Strategy.FILES:
+        case ReplayStrategy.FILES:
             assert isinstance(files, Parquet)
             return Cut(choice, (), 0, cutter.slices_of_files(files), files=files)
-        case Strategy.KEY:
+        case ReplayStrategy.KEY:
             return Cut(choice, tuple(test for test in keys if test in written) or keys, parts)
-        case Strategy.SLICE:
+        case ReplayStrategy.SLICE:
             found, told = cutter.slices(times(rows), files)
             return Cut(choice, (), 0, found, told=told)
-        case Strategy.KEY_AND_SLICE:
+        case ReplayStrategy.KEY_AND_SLICE:
             return cutter.by_key_and_slice(choice, keys, files)
     if forced is None:
         why = split.reason or choice.reason
@@ -160,7 +163,7 @@ class _Cutter:
             return f"row groups and the window leave {slices} slices for {cores} tasks"
         return ""
 
-    def slices_of_files(self, files: Parquet) -> Slices:
+    def slices_of_files(self, files: Parquet) -> SlicePlan:
         """Slices of whole row groups, as many as are asked for or as pay."""
         split, bounds = self.rows.plan.split, self.bounds
         if bounds is None:
@@ -177,7 +180,7 @@ class _Cutter:
 
     def slices(
         self, events: DataFrame, files: Parquet | str = ""
-    ) -> tuple[Slices, tuple[str, ...]]:
+    ) -> tuple[SlicePlan, tuple[str, ...]]:
         """The slices of some raw times, and what it took to find them."""
         split, bounds = self.rows.plan.split, self.bounds
         told = list[str]()
@@ -199,7 +202,7 @@ class _Cutter:
         return slices_by_events(events, split, bounds, marks), tuple(told)
 
     def by_key_and_slice(
-        self, choice: Choice, keys: tuple[EquivalenceTest, ...], files: Parquet | str
+        self, choice: ReplayChoice, keys: tuple[EquivalenceTest, ...], files: Parquet | str
     ) -> Cut:
         """Parts for the keys, and slices for those that are too large for one."""
         hot, share, told = self._hot_keys(keys, files.rows if isinstance(files, Parquet) else None)

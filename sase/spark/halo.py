@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pyspark.sql import functions as sf
 
-from sase.planning.replay import EARLIEST, Slices
+from sase.planning.replay import EARLIEST, SlicePlan
 from sase.spark.explanation import Halo
 from sase.spark.replay import Replay
 from sase.spark.shape import PART
 
 
-def estimated(slices: Slices) -> Halo | None:
+def estimated(slices: SlicePlan) -> Halo | None:
     """The halo by the bounds, if as many rows lie in each slice; None where too few are known."""
     lengths = [end - begin for begin, end in zip(slices.bounds, slices.bounds[1:], strict=False)]
     if not lengths or EARLIEST in slices.begins:

@@ -18,7 +18,7 @@ from sase.engine.options import Options
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
-from sase.planning.driver import Step
+from sase.planning.driver import RewriteStep
 from sase.planning.nodes import Operator, chain
 from sase.planning.replay import strategy_named
 from sase.spark.apart import has_whole_partitions, taken_apart, with_places, without_apart
@@ -58,7 +58,7 @@ class Replay:
     cut: Cut
     on_bad_row: str
     output: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RewriteStep, ...] = ()
     flat: bool = False
     # The tests within whose partitions a second step chooses among the matches, if it does.
     apart: tuple[EquivalenceTest, ...] | None = None

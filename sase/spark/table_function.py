@@ -38,7 +38,7 @@ from sase.api.given import DEFAULT_PLAN, LISTED, TIME, TYPE, check_is_one
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, SchemaError
-from sase.planning.replay import Strategy, possible
+from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.blocks import whole_moments
 from sase.spark.columns import FLOATS, quoted
 from sase.spark.cutting import shuffle_partitions
@@ -185,7 +185,7 @@ def _keys(rows: Rows, frame: Frame) -> list[str] | None:
     """The keys as expressions of SQL, equal where the engine takes them for equal."""
     names = {test: set(rows.attributes_of(test).values()) for test in rows.keys}
     placed = {test: each.pop() for test, each in names.items() if len(each) == 1}
-    if possible(rows.plan.split, tuple(placed))[Strategy.KEY]:
+    if possible(rows.plan.split, tuple(placed))[ReplayStrategy.KEY]:
         return None
     return [_key(quoted(name), frame.kind(name)) for name in placed.values()]
 

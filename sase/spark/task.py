@@ -21,7 +21,7 @@ from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError, SaseError
-from sase.planning.replay import Slices
+from sase.planning.replay import SlicePlan
 from sase.spark.blocks import gathered, whole_moments
 from sase.spark.failing import of_row, told_alone
 from sase.spark.limit import FirstOfPart, Leading
@@ -52,7 +52,7 @@ class Task:
     shape: Shape
     output: pa.Schema
     whole: int = 1
-    slices: Slices | None = None
+    slices: SlicePlan | None = None
     limit: int | None = None
     slack: int = 0
     gives: Gives = "results"

@@ -15,7 +15,7 @@ import pytest
 
 from sase.cli import spark as cli_spark
 from sase.cli.main import main
-from sase.planning.replay import Strategy
+from sase.planning.replay import ReplayStrategy
 from tests.spark_here import missing
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
@@ -77,7 +77,7 @@ def test_events_are_not_written_over(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_the_strategies_are_those_of_the_plan() -> None:
-    assert [*cli_spark.STRATEGIES] == [*Strategy]
+    assert [*cli_spark.STRATEGIES] == [*ReplayStrategy]
 
 
 @pytest.mark.parametrize(

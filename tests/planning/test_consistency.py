@@ -14,7 +14,7 @@ from sase.binding.bound import Conjunct, ConjunctClass
 from sase.binding.schema_file import schema_from
 from sase.lang.parser import parse_query
 from sase.planning.consistency import Classified, Consistency, Growth, Trend, classified
-from sase.planning.walking_back import Step, decided_walking_back
+from sase.planning.walking_back import WalkStep, decided_walking_back
 from tests.naive.conditions import Condition, Part, condition, conjuncts, is_true
 from tests.naive.expressions import Event, Scope, Series
 
@@ -292,28 +292,30 @@ def test_classes_of_random_conditions_hold() -> None:
 # ---------------------------------------------------------------- where the walk back decides
 
 STEPS = [
-    ("x.n > c.n", X, Step.ENTERING, False),
-    ("a[i].n > 1", A, Step.CHOOSING, False),
-    ("a[i].n > x.n", X, Step.ENTERING, False),
-    ("a[i].n < b[i].n", A, Step.CHOOSING, False),
-    ("b[i].n > b[i-1].n", B, Step.FURTHER, False),
-    ("last(a[..i-1].n) < a[i].n", A, Step.FURTHER, False),
-    ("a[a.len].n > c.n", A, Step.ENTERING, False),
-    ("last(a[].n) > a[i].n", A, Step.CHOOSING, False),
-    ("a[1].n > 1", A, Step.LEAVING, False),
-    ("a[i].n > a[1].n", A, Step.LEAVING, False),
-    ("b[1].n > 1", B, Step.LEAVING, False),
-    ("b[1].n > c.n", B, Step.LEAVING, True),
-    ("b[b.len].n > c.n", B, Step.ENTERING, True),
-    ("last(b[].p) > c.n", B, Step.LEAVING, True),
-    ("b.len <= 2", B, Step.LEAVING, True),
-    ("max(b[..i].n) < 3", B, Step.LEAVING, False),
-    ("max(a[].n) < max(b[].n)", A, Step.LEAVING, False),
+    ("x.n > c.n", X, WalkStep.ENTERING, False),
+    ("a[i].n > 1", A, WalkStep.CHOOSING, False),
+    ("a[i].n > x.n", X, WalkStep.ENTERING, False),
+    ("a[i].n < b[i].n", A, WalkStep.CHOOSING, False),
+    ("b[i].n > b[i-1].n", B, WalkStep.FURTHER, False),
+    ("last(a[..i-1].n) < a[i].n", A, WalkStep.FURTHER, False),
+    ("a[a.len].n > c.n", A, WalkStep.ENTERING, False),
+    ("last(a[].n) > a[i].n", A, WalkStep.CHOOSING, False),
+    ("a[1].n > 1", A, WalkStep.LEAVING, False),
+    ("a[i].n > a[1].n", A, WalkStep.LEAVING, False),
+    ("b[1].n > 1", B, WalkStep.LEAVING, False),
+    ("b[1].n > c.n", B, WalkStep.LEAVING, True),
+    ("b[b.len].n > c.n", B, WalkStep.ENTERING, True),
+    ("last(b[].p) > c.n", B, WalkStep.LEAVING, True),
+    ("b.len <= 2", B, WalkStep.LEAVING, True),
+    ("max(b[..i].n) < 3", B, WalkStep.LEAVING, False),
+    ("max(a[].n) < max(b[].n)", A, WalkStep.LEAVING, False),
 ]
 
 
 @pytest.mark.parametrize(("where", "component", "step", "when_empty"), STEPS)
-def test_the_step_of_each_form(where: str, component: int, step: Step, when_empty: bool) -> None:
+def test_the_step_of_each_form(
+    where: str, component: int, step: WalkStep, when_empty: bool
+) -> None:
     """The first step at which it is known."""
     bound = bind_text(f"{PATTERN} WHERE {where}", SCHEMA)
     decided = decided_walking_back(bound.conjuncts[0], bound.components)
@@ -321,7 +323,9 @@ def test_the_step_of_each_form(where: str, component: int, step: Step, when_empt
     assert (decided.component, decided.step, decided.when_empty) == (component, step, when_empty)
 
 
-def settled(naive: Condition, step: Step, component: int, draw: Draw, draws: int) -> Counter[bool]:
+def settled(
+    naive: Condition, step: WalkStep, component: int, draw: Draw, draws: int
+) -> Counter[bool]:
     """How often the truth at a step is that in the whole match."""
     found: Counter[bool] = Counter()
     for _ in range(draws):
@@ -332,10 +336,10 @@ def settled(naive: Condition, step: Step, component: int, draw: Draw, draws: int
         chosen = pair.chosen.get(component)
         place = series.index(chosen) if chosen else len(series) - 1
         start = {
-            Step.ENTERING: len(series) - 1,
-            Step.CHOOSING: place,
-            Step.FURTHER: max(place - 1, 0),
-            Step.LEAVING: 0,
+            WalkStep.ENTERING: len(series) - 1,
+            WalkStep.CHOOSING: place,
+            WalkStep.FURTHER: max(place - 1, 0),
+            WalkStep.LEAVING: 0,
         }[step]
         if start > place:
             continue
@@ -347,7 +351,7 @@ def settled(naive: Condition, step: Step, component: int, draw: Draw, draws: int
 def test_what_is_decided_stays_and_is_not_known_before() -> None:
     """Of each form, and of conditions that chance makes, the step is right."""
     wheres = [form for form, *_ in (*STEPS, *FORMS)] + some_conditions(11, 60)
-    steps: Counter[Step] = Counter()
+    steps: Counter[WalkStep] = Counter()
     for number, where in enumerate(wheres):
         conjunct, *_, naive = known(where)
         decided = decided_walking_back(conjunct, COMPONENTS)
@@ -355,11 +359,11 @@ def test_what_is_decided_stays_and_is_not_known_before() -> None:
         found = settled(naive, decided.step, decided.component, Draw(number, True), 50)
         assert not found[False], f"{where}: {decided}"
         steps[decided.step] += found[True]
-    assert all(steps[step] > 150 for step in Step), steps
+    assert all(steps[step] > 150 for step in WalkStep), steps
     for where, component, step, _ in STEPS:
-        if step > Step.CHOOSING:  # an event that is not chosen is not asked about
+        if step > WalkStep.CHOOSING:  # an event that is not chosen is not asked about
             *_, naive = known(where)
-            before = settled(naive, Step(step - 1), component, Draw(3, True), 500)
+            before = settled(naive, WalkStep(step - 1), component, Draw(3, True), 500)
             assert before[False], f"{where} is known before {step}"
 
 

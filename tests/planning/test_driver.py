@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sase.errors import PlanError
-from sase.planning.driver import SWITCHED_OFF, Call, Step, Trace
+from sase.planning.driver import SWITCHED_OFF, RewriteCall, RewriteStep, Trace
 from sase.planning.nodes import (
     Operator,
     SequenceScan,
@@ -23,7 +23,7 @@ from tests.planning.plans import basic, known, made
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [many] AND a.v < b.v WITHIN 50 RETURN a.v, b.w LIMIT 9"
 KLEENE = "EVENT SEQ(A+ a[], B b) WITHIN 50"
-AIS, SCAN_WINDOW = Call("use_active_instance_stacks"), Call("push_window_into_scan")
+AIS, SCAN_WINDOW = RewriteCall("use_active_instance_stacks"), RewriteCall("push_window_into_scan")
 
 
 def scanning(plan: Operator, **changes: object) -> Operator:
@@ -70,7 +70,7 @@ def _rules(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(REWRITES, function.__name__, Rewrite(function))
 
 
-def after(*calls: Call, query: str = QUERY) -> Trace:
+def after(*calls: RewriteCall, query: str = QUERY) -> Trace:
     return Trace.of(basic(query)).after(calls)
 
 
@@ -79,12 +79,12 @@ def after(*calls: Call, query: str = QUERY) -> Trace:
 
 def test_two_rules_that_undo_each_other_are_stopped() -> None:
     with pytest.raises(PlanError, match=r"rewrite use_runtime_stack: it leads back to a plan"):
-        after(AIS, Call("use_runtime_stack"))
+        after(AIS, RewriteCall("use_runtime_stack"))
 
 
 def test_also_where_others_stand_between() -> None:
     """The plan without the window and with it are not the same: only the third undoes all."""
-    windowless = Call("drop_window")
+    windowless = RewriteCall("drop_window")
     REWRITES["drop_window"] = Rewrite(lambda plan: scanning(plan, window=None, stacks=Stacks.NFA))
     try:
         with pytest.raises(PlanError, match=r"rewrite drop_window: it leads back"):
@@ -95,7 +95,7 @@ def test_also_where_others_stand_between() -> None:
 
 def test_a_rule_that_says_it_changed_what_it_did_not_is_stopped() -> None:
     with pytest.raises(PlanError, match=r"rewrite do_nothing: it leads back"):
-        after(Call("do_nothing"))
+        after(RewriteCall("do_nothing"))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_rule_that_says_it_changed_what_it_did_not_is_stopped() -> None:
 )
 def test_a_rule_that_changes_the_output_is_a_defect(name: str, what: str) -> None:
     with pytest.raises(PlanError, match=f"rewrite {name}: it changed {what} of the plan"):
-        after(Call(name))
+        after(RewriteCall(name))
 
 
 # ---------------------------------------------------------------- the trace
@@ -142,16 +142,16 @@ def test_a_trace_goes_on_from_where_it_was() -> None:
 
 
 def test_a_step_is_written_as_a_recipe_has_it() -> None:
-    assert str(Call("push_limit")) == "push_limit"
-    call = Call("partition_stacks", (("on", "many"),))
+    assert str(RewriteCall("push_limit")) == "push_limit"
+    call = RewriteCall("partition_stacks", (("on", "many"),))
     assert str(call) == "partition_stacks(on=many)"
-    assert Step(call).rewrite == "partition_stacks"
+    assert RewriteStep(call).rewrite == "partition_stacks"
 
 
 def test_statistics_reach_the_rules_that_take_them() -> None:
     query = "EVENT SEQ(A a, B b) WHERE [few, many] WITHIN 50"
     statistics = known(A=10, B=10, agreements={("few", "a b"): 0.5, ("many", "a b"): 0.01})
-    calls = [AIS, Call("partition_stacks")]
+    calls = [AIS, RewriteCall("partition_stacks")]
     keys = []
     for given in (None, statistics):
         scan = the(Trace.of(basic(query)).after(calls, given).plan, SequenceScan)
@@ -181,14 +181,14 @@ def test_what_is_off_leaves_the_plan_as_it_is() -> None:
 
 def test_off_can_break_a_cycle() -> None:
     trace = Trace.of(basic(QUERY)).after(
-        [AIS, Call("use_runtime_stack")], off=["use_runtime_stack"]
+        [AIS, RewriteCall("use_runtime_stack")], off=["use_runtime_stack"]
     )
     assert trace.plan == scanning(basic(QUERY), stacks=Stacks.AIS)
 
 
 def test_rules_of_scans_are_not_for_runs() -> None:
     others = [name for name, rewrite in REWRITES.items() if rewrite.of_runs is None]
-    trace = after(*map(Call, others), query=KLEENE)
+    trace = after(*map(RewriteCall, others), query=KLEENE)
     ours = {step.rewrite: step.declined for step in trace.steps}
     assert trace.plan == basic(KLEENE)
     assert set(ours.values()) == {"the plan evaluates runs, and has no sequence scan"}

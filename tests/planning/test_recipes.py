@@ -9,7 +9,7 @@ from sase.binding import Schema, bind_text
 from sase.binding.schema_file import schema_from
 from sase.errors import PlanError
 from sase.planning.basic import basic_plan
-from sase.planning.driver import Call, Trace
+from sase.planning.driver import RewriteCall, Trace
 from sase.planning.nodes import (
     Evaluation,
     Negation,
@@ -149,7 +149,7 @@ def test_any_order_ends_and_loses_nothing(order: tuple[str, ...], text: str) -> 
     """Two rewrites in either order, repeated until none applies."""
     trace = Trace.of(basic := basic_plan(bind_text(text, TABLE)))
     for _ in range(4):
-        trace = trace.after(map(Call, order))
+        trace = trace.after(map(RewriteCall, order))
     assert all(not step.applied for step in trace.steps[-2:])
     assert checks(trace.plan) == checks(basic)
 

@@ -26,7 +26,7 @@ from sase.engine.pipeline.reader import result_schema
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
-from sase.planning.replay import EARLIEST, Slices, Strategy, possible, time_slices
+from sase.planning.replay import EARLIEST, ReplayStrategy, SlicePlan, possible, time_slices
 from sase.spark import blocks, sets
 from sase.spark.apart import Apart, without_apart
 from sase.spark.columns import slack_of
@@ -128,7 +128,7 @@ class ByHand:
 
     # ------------------------------------------------------------ the parts
 
-    def found(self) -> tuple[Strategy, list[dict[str, Any]]]:
+    def found(self) -> tuple[ReplayStrategy, list[dict[str, Any]]]:
         """The results of all parts, and how the rows were parted."""
         plan, limit = without_limit(self.plan)
         output = self.schema
@@ -156,14 +156,14 @@ class ByHand:
             return None
         return found
 
-    def compressed(self) -> tuple[Strategy, list[dict[str, Any]]]:
+    def compressed(self) -> tuple[ReplayStrategy, list[dict[str, Any]]]:
         """The collapsed form by all parts."""
         output = shown_schema(self.form, self.empty)
         task = Task(self.plan, self.shape, output, gives="compressed", form=self.form)
         strategy, batches = self._searched(task)
         return strategy, [row for batch in batches for row in batch.to_pylist()]
 
-    def count(self) -> tuple[Strategy, int]:
+    def count(self) -> tuple[ReplayStrategy, int]:
         """How many matches the parts have together."""
         paths = None if self.form.reasons else self.form
         task = Task(without_limit(self.plan)[0], self.shape, COUNT, gives="count", form=paths)
@@ -194,22 +194,22 @@ class ByHand:
         """How the events travel."""
         return Shape(() if ALL in self.case.tables else tuple(self.case.tables))
 
-    def _searched(self, task: Task) -> tuple[Strategy, list[pa.RecordBatch]]:
+    def _searched(self, task: Task) -> tuple[ReplayStrategy, list[pa.RecordBatch]]:
         """What a task gives of all parts, and how the rows were parted."""
         split = self.plan.split
         tests = [test for test in split.keys if test in (self.plan.ranked or split.keys)]
         key = None if any(test.by_type or test.attributes for test in tests) else self._key(tests)
         declined = possible(split, tests if key else ())
-        can = [each for each, why in declined.items() if not why and each != Strategy.FILES]
+        can = [each for each, why in declined.items() if not why and each != ReplayStrategy.FILES]
         wanted = self.case.manner.strategy
         strategy = self.random.choice(can[:-1] or can)  # the last is to run one task
         if wanted in can and self.random.random() < 0.4:
-            strategy = Strategy(wanted)
-        whole = self.random.randint(1, 4) if strategy != Strategy.ONE_TASK else 1
+            strategy = ReplayStrategy(wanted)
+        whole = self.random.randint(1, 4) if strategy != ReplayStrategy.ONE_TASK else 1
         slices = None
-        if strategy in (Strategy.SLICE, Strategy.KEY_AND_SLICE):
+        if strategy in (ReplayStrategy.SLICE, ReplayStrategy.KEY_AND_SLICE):
             slices = self._slices()
-            whole = whole if strategy == Strategy.KEY_AND_SLICE else 0
+            whole = whole if strategy == ReplayStrategy.KEY_AND_SLICE else 0
         parts: dict[int, list[Placed]] = {}
         for each in self.rows:
             for part in self._parts(each, strategy, key, whole, slices):
@@ -230,11 +230,16 @@ class ByHand:
         return key
 
     def _parts(
-        self, each: Placed, strategy: Strategy, key: Key | None, whole: int, slices: Slices | None
+        self,
+        each: Placed,
+        strategy: ReplayStrategy,
+        key: Key | None,
+        whole: int,
+        slices: SlicePlan | None,
     ) -> list[int]:
         """The parts that a row goes to."""
         if slices is None:
-            if strategy == Strategy.ONE_TASK:
+            if strategy == ReplayStrategy.ONE_TASK:
                 return [0]
             assert key is not None
             return [hash(key(each.row, each.table)) % whole]
@@ -243,13 +248,13 @@ class ByHand:
             for number in range(len(slices))
             if slices.seen(number)[0] <= each.time <= slices.seen(number)[1]
         ]
-        if strategy == Strategy.SLICE:
+        if strategy == ReplayStrategy.SLICE:
             return sliced
         assert key is not None
         number = hash(key(each.row, each.table))
         return sliced if number % 3 else [number % whole]
 
-    def _slices(self) -> Slices:
+    def _slices(self) -> SlicePlan:
         split, times = self.plan.split, [each.time for each in self.rows]
         wanted = self.case.bounds()
         count = wanted if isinstance(wanted, int) else self.random.randint(1, 6)
@@ -265,7 +270,7 @@ class ByHand:
             place = first - (split.before.size or 1)
             reach = times[place] if 0 <= place < len(times) else EARLIEST
             begins.append(min(reach, bound))
-        return Slices(tuple(bounds), tuple(begins), tuple(bounds))
+        return SlicePlan(tuple(bounds), tuple(begins), tuple(bounds))
 
     # ------------------------------------------------------------ running
 

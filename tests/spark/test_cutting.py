@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sase
 import sase.spark
-from sase.planning.replay import Strategy
+from sase.planning.replay import ReplayStrategy
 from sase.planning.statistics import AttributeStatistics, Statistics, TypeStatistics
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 15"
@@ -54,13 +54,13 @@ def test_the_matches_of_a_hot_key_are_those_of_one_machine(events: DataFrame) ->
 @pytest.mark.parametrize(
     ("stats", "strategy"),
     [
-        (None, Strategy.KEY),
-        (statistics(agreement=0.3, distinct=40), Strategy.KEY_AND_SLICE),
-        (statistics(agreement=1 / 40, distinct=40), Strategy.KEY),  # even
-        (statistics(agreement=0.0001, distinct=100_000), Strategy.KEY),  # none can be hot
+        (None, ReplayStrategy.KEY),
+        (statistics(agreement=0.3, distinct=40), ReplayStrategy.KEY_AND_SLICE),
+        (statistics(agreement=1 / 40, distinct=40), ReplayStrategy.KEY),  # even
+        (statistics(agreement=0.0001, distinct=100_000), ReplayStrategy.KEY),  # none can be hot
     ],
 )
 def test_hot_keys_are_looked_for_where_statistics_say_that_keys_are_uneven(
-    events: DataFrame, stats: Statistics | None, strategy: Strategy
+    events: DataFrame, stats: Statistics | None, strategy: ReplayStrategy
 ) -> None:
     assert sase.spark.replay(QUERY, events, slices=4, stats=stats).cut.choice.strategy is strategy

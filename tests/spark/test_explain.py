@@ -14,7 +14,7 @@ import sase
 from sase import spark as on_spark
 from sase.cli.main import main
 from sase.errors import PlanError
-from sase.planning.replay import Slices
+from sase.planning.replay import SlicePlan
 from sase.spark.halo import estimated
 
 EVENTS = pa.table(
@@ -113,12 +113,12 @@ def test_as_data(df: DataFrame) -> None:
 @pytest.mark.parametrize(
     ("slices", "expected"),
     [
-        (Slices((10,), (5,), (10,)), None),
-        (Slices((10, 20), (5, 15), (10, 20)), 1 / 3),
-        (Slices((10, 20), (5, 15), (15, 25)), 2 / 3),
+        (SlicePlan((10,), (5,), (10,)), None),
+        (SlicePlan((10, 20), (5, 15), (10, 20)), 1 / 3),
+        (SlicePlan((10, 20), (5, 15), (15, 25)), 2 / 3),
     ],
 )
-def test_the_estimate_of_a_halo(slices: Slices, expected: float | None) -> None:
+def test_the_estimate_of_a_halo(slices: SlicePlan, expected: float | None) -> None:
     found = estimated(slices)
     assert (None if found is None else found.overhead) == (
         None if expected is None else pytest.approx(expected)

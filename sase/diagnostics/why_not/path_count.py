@@ -19,7 +19,7 @@ from sase.engine.options import Options
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.planning.basic import basic_plan
-from sase.planning.collapsing import Collapsed, collapsed
+from sase.planning.collapsing import Collapsible, collapsed
 from sase.planning.nodes import RunEvaluation, the
 
 Look = Callable[[int], None]
@@ -39,7 +39,7 @@ class PathCount:
     lasts: Count
 
 
-def form_of(query: BoundQuery) -> Collapsed:
+def form_of(query: BoundQuery) -> Collapsible:
     """The plan that collects the events of a query; with no reasons its matches are all paths.
 
     A window that counts in partitions which do not keep events apart is left to what reasons say.
@@ -63,7 +63,7 @@ class PathCounter:
     def __init__(self, pieces: Sequence[Events], schema: Schema, most: int) -> None:
         self._pieces, self._schema, self._most = pieces, schema, STEPS * most
 
-    def counted(self, query: BoundQuery, form: Collapsed, look: Look) -> PathCount:
+    def counted(self, query: BoundQuery, form: Collapsible, look: Look) -> PathCount:
         """What a query finds that counts paths."""
         graph, until = self._graph(query, form, look)
         number, lasts = sum(total.matches for total in totals(graph)), len(graph.ends)
@@ -102,7 +102,7 @@ class PathCounter:
                 break
         return min(least, default=None)
 
-    def _graph(self, query: BoundQuery, form: Collapsed, look: Look) -> tuple[Graph, int | None]:
+    def _graph(self, query: BoundQuery, form: Collapsible, look: Look) -> tuple[Graph, int | None]:
         """The graph of all events, or of those before a position."""
         plan = EnginePlan(form.plan, self._schema, query.definitions, SMALL)
         matcher = _Collector(plan, streaming=False, watch=look)

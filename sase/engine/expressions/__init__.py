@@ -1,6 +1,6 @@
 """Expressions: lowered to programs, evaluated over columns, with one meaning for both."""
 
-from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed
+from sase.engine.expressions.layout import LoweringError, Need, ProgramLayout, columns_needed
 from sase.engine.expressions.lowering import (
     Lowered,
     lower,
@@ -17,7 +17,7 @@ from sase.engine.expressions.vectors import Vector, columns_of, vector_of
 __all__ = [
     "Interner",
     "Vector",
-    "Layout",
+    "ProgramLayout",
     "Lowered",
     "LoweringError",
     "Need",

@@ -15,7 +15,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.lang.ast import TURNED
 
 
-class Plain(NamedTuple):
+class DirectComparison(NamedTuple):
     """The orders that a comparison accepts as bits, the column of the new event, and what it meets.
 
     That is an event or a value: where it comes from, its word, and of an event its column. Where
@@ -30,28 +30,28 @@ class Plain(NamedTuple):
     address: int = 0
 
 
-NOT_PLAIN = Plain(0, 0)
+NOT_DIRECT = DirectComparison(0, 0)
 
 
-def plain(condition: Condition | Expression, fills: Fills) -> Plain:
+def direct_comparison(condition: Condition | Expression, fills: Fills) -> DirectComparison:
     """What can be compared before an event is bound, if the condition is of that kind.
 
     The moment of its term is the one at which the event is bound.
     """
     if not isinstance(condition, Comparison) or fills.loops:
-        return NOT_PLAIN
+        return NOT_DIRECT
     sign, left, right = condition.operator, condition.left, condition.right
     if is_text(left, right) and sign not in ("=", "!="):
-        return NOT_PLAIN
+        return NOT_DIRECT
     if not _is_new(left, fills):
         sign, left, right = TURNED[sign], right, left
     if not (_is_new(left, fills) and isinstance(left, Reference)):
-        return NOT_PLAIN
+        return NOT_DIRECT
     known = _known(right, fills)
     if known is None:
-        return NOT_PLAIN
+        return NOT_DIRECT
     address = address_of(ordered) if fills.base.may_mix(left, right) else 0
-    return Plain(ACCEPTED[sign], _column(left, fills), *known, address)
+    return DirectComparison(ACCEPTED[sign], _column(left, fills), *known, address)
 
 
 def _is_new(side: Expression, fills: Fills) -> bool:

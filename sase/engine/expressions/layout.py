@@ -24,7 +24,7 @@ class LoweringError(SaseError):
 
 
 @dataclass(frozen=True)
-class Layout:
+class ProgramLayout:
     """Where programs find what they refer to.
 
     `places` are columns of `Columns`, the same for several needs where one column serves them.
@@ -43,9 +43,9 @@ class Layout:
     mixes: bool = True
 
     @classmethod
-    def over(cls, base: Layout, **more: object) -> Self:
+    def over(cls, base: ProgramLayout, **more: object) -> Self:
         """A layout of this kind with all that another one has."""
-        return cls(**{each.name: getattr(base, each.name) for each in fields(Layout)} | more)
+        return cls(**{each.name: getattr(base, each.name) for each in fields(ProgramLayout)} | more)
 
     def lacks(self, reference: Reference | Aggregate) -> bool:
         """Whether some type that the component admits does not declare the attribute.

@@ -29,7 +29,7 @@ from sase.binding.bound import (
 )
 from sase.binding.parts import references
 from sase.engine.expressions.constants import constant, is_text, is_time, literal
-from sase.engine.expressions.layout import Layout, LoweringError, Need, columns_needed
+from sase.engine.expressions.layout import LoweringError, Need, ProgramLayout, columns_needed
 from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER, Table
 from sase.engine.kernels.expressions.operations import EXACT, INTEGER, Op
 from sase.engine.kernels.expressions.program import ADDRESS, ARGUMENTS, WORD, Program, Stack
@@ -73,16 +73,18 @@ def make_stack(depth: int) -> Stack:
     return Stack(np.zeros((depth, 2), np.int64), np.zeros(DEPTH_OF_NOTES, np.int64))
 
 
-def lower(condition: Condition, layout: Layout) -> Lowered:
+def lower(condition: Condition, layout: ProgramLayout) -> Lowered:
     """The program of a condition."""
-    writer = _Writer(layout)
+    writer = _Assembler(layout)
     writer.condition(condition)
     return writer.finished(columns_needed([condition]))
 
 
-def lower_several(conditions: Sequence[Condition], layout: Layout) -> tuple[Lowered, list[int]]:
+def lower_several(
+    conditions: Sequence[Condition], layout: ProgramLayout
+) -> tuple[Lowered, list[int]]:
     """One program of several conditions, and where each begins."""
-    writer, starts = _Writer(layout), []
+    writer, starts = _Assembler(layout), []
     for condition in conditions:
         starts.append(len(writer.code))
         writer.condition(condition)
@@ -91,14 +93,14 @@ def lower_several(conditions: Sequence[Condition], layout: Layout) -> tuple[Lowe
 
 
 def lower_counted(
-    groups: Sequence[Sequence[Condition]], layout: Layout
+    groups: Sequence[Sequence[Condition]], layout: ProgramLayout
 ) -> tuple[Lowered, list[int]]:
     """One program of several groups of conditions that hold together, and where each begins.
 
     Conditions are numbered through all groups. The END at which a program is false has the number
     of the condition that failed.
     """
-    writer, starts, number = _Writer(layout), [], 0
+    writer, starts, number = _Assembler(layout), [], 0
     for group in groups:
         starts.append(len(writer.code))
         writer.numbered(group, number)
@@ -106,18 +108,18 @@ def lower_counted(
     return writer.finished(columns_needed(each for group in groups for each in group)), starts
 
 
-def lower_value(value: Expression, layout: Layout) -> Lowered:
+def lower_value(value: Expression, layout: ProgramLayout) -> Lowered:
     """The program of a value, which it leaves on the stack."""
-    writer = _Writer(layout)
+    writer = _Assembler(layout)
     writer.value(value)
     return writer.finished(columns_needed([value]))
 
 
 def lower_terms(
-    terms: Sequence[tuple[Condition | Expression, Layout]],
+    terms: Sequence[tuple[Condition | Expression, ProgramLayout]],
 ) -> tuple[Lowered, list[int]]:
     """One program of conditions and values, each with a layout of its own; where each begins."""
-    writer, starts = _Writer(terms[0][1] if terms else Layout({})), []
+    writer, starts = _Assembler(terms[0][1] if terms else ProgramLayout({})), []
     for term, layout in terms:
         writer.layout, writer.height = layout, 0
         starts.append(len(writer.code))
@@ -130,14 +132,14 @@ def lower_terms(
 
 
 @dataclass
-class _Writer:
+class _Assembler:
     """Writes code; jumps and lists are filled in when it is known where they lead.
 
     A list is for the operation at a place, whose argument becomes where it begins, and the next
     one, if it has one, where it ends.
     """
 
-    layout: Layout
+    layout: ProgramLayout
     code: list[list[int]] = field(default_factory=list)
     lists: list[tuple[int, int, list[list[int]]]] = field(default_factory=list)
     arithmetic: dict[int, Operation] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import Condition, Operation
 from sase.engine.columns.arrays import Mask
-from sase.engine.expressions.layout import Layout, Need, columns_needed
+from sase.engine.expressions.layout import Need, ProgramLayout, columns_needed
 from sase.engine.expressions.lowering import Lowered, lower, make_stack
 from sase.engine.expressions.strings import Interner
 from sase.engine.expressions.vectorized import fast_truth, is_fast
@@ -60,7 +60,7 @@ class RowFilter:
         codes, lacking, unknown_type = self._types
         places = {need: place for place, need in enumerate(self.columns)}
         positions = {component: 0 for component, _ in self.columns}
-        layout = Layout(places, codes, self.interner, positions, lacking, unknown_type)
+        layout = ProgramLayout(places, codes, self.interner, positions, lacking, unknown_type)
         return lower(self.condition, layout)
 
     @cached_property

@@ -9,7 +9,7 @@ from sase.binding.bound import Aggregate, Condition, Expression, Operation, Part
 from sase.binding.bound import Reference as EventReference
 from sase.binding.parts import references
 from sase.binding.types import Kind
-from sase.engine.expressions.layout import Layout, LoweringError
+from sase.engine.expressions.layout import LoweringError, ProgramLayout
 from sase.engine.expressions.strings import RANK
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.sentinels import NOTHING
@@ -50,7 +50,7 @@ class Term:
 
 
 @dataclass
-class Words:
+class NodeWords:
     """What nodes know: words behind those of the tests, by level, kind and attribute."""
 
     before: int
@@ -83,8 +83,8 @@ class Fills:
 
     term: Term
     levels: dict[int, int]
-    words: Words
-    base: Layout
+    words: NodeWords
+    base: ProgramLayout
     rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     loops: list[tuple[int, int]] = field(default_factory=list)
     size: int = 1
@@ -166,7 +166,7 @@ def words_read(row: tuple[int, int, int, int, int]) -> range:
 
 
 @dataclass(frozen=True)
-class SeriesLayout(Layout):
+class SeriesLayout(ProgramLayout):
     """Where the program of a term finds what it reads, which is filled in each time."""
 
     fills: Fills | None = None
@@ -216,9 +216,9 @@ class SeriesLayout(Layout):
 
 
 def laid_out(
-    terms: Sequence[Term], levels: dict[int, int], base: Layout, tests: int
-) -> tuple[list[SeriesLayout], list[Fills], Words]:
+    terms: Sequence[Term], levels: dict[int, int], base: ProgramLayout, tests: int
+) -> tuple[list[SeriesLayout], list[Fills], NodeWords]:
     """A layout for each term, and what nodes must know for all; full once they are lowered."""
-    words = Words(tests)
+    words = NodeWords(tests)
     fills = [Fills(term, levels, words, base) for term in terms]
     return [SeriesLayout.over(base, fills=each) for each in fills], fills, words

@@ -25,7 +25,7 @@ from sase.engine.blocks.block import Block, Watermark
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import Layout, Need, columns_needed
+from sase.engine.expressions import Need, ProgramLayout, columns_needed
 from sase.engine.kernels.expressions.program import Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
 from sase.engine.options import Options
@@ -194,13 +194,13 @@ class Context:
         """Have the codes of a test kept; return their row."""
         return self.buffer.keep_codes(self.dictionary.key((test,)))
 
-    def layout(self, conditions: Iterable[Any]) -> Layout:
+    def layout(self, conditions: Iterable[Any]) -> ProgramLayout:
         """Have the attributes of conditions kept; return where programs find them."""
         needed = columns_needed(conditions)
         places = {need: self.buffer.keep_attribute(need[1]) for need in needed}
         positions = {component: self.level_of(component) for component, _ in needed}
         known = self.dictionary.type_dictionary
-        return Layout(
+        return ProgramLayout(
             places,
             known.codes,
             self.dictionary.texts,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sase.binding.bound import Conjunct, Part, Reference
-from sase.engine.expressions import Layout, lower_terms, make_stack
+from sase.engine.expressions import ProgramLayout, lower_terms, make_stack
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.early_filters import (
     BEHIND,
@@ -23,7 +23,7 @@ from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.operators.contract import Context
 from sase.engine.operators.series_program import Machinery, conditions_of, packed
 from sase.planning.early import early
-from sase.planning.walking_back import Step
+from sase.planning.walking_back import WalkStep
 
 
 @dataclass
@@ -63,7 +63,7 @@ class _Fills:
 
 
 @dataclass(frozen=True)
-class _EarlyLayout(Layout):
+class _EarlyLayout(ProgramLayout):
     fills: _Fills | None = None
 
     def row(self, reference: Reference) -> int:
@@ -90,7 +90,7 @@ class EarlyProgram:
             assert decided is not None, "the plan decides it later"
             for moment in _moments(decided.step):
                 found.append((2 * levels[decided.component] + moment, conjunct))
-                fills.append(_Fills(levels, decided.component, decided.step is Step.FURTHER))
+                fills.append(_Fills(levels, decided.component, decided.step is WalkStep.FURTHER))
         order = sorted(range(len(found)), key=lambda place: found[place][0])
         found, fills = [found[place] for place in order], [fills[place] for place in order]
         terms = [
@@ -120,8 +120,8 @@ class EarlyProgram:
         return self._machinery.machine(self._context)
 
 
-def _moments(step: Step) -> tuple[int, ...]:
+def _moments(step: WalkStep) -> tuple[int, ...]:
     """When a condition is decided: as its component is entered, at further events, or at both."""
-    if step is Step.ENTERING:
+    if step is WalkStep.ENTERING:
         return (ENTER,)
-    return (EXTEND,) if step is Step.FURTHER else (ENTER, EXTEND)
+    return (EXTEND,) if step is WalkStep.FURTHER else (ENTER, EXTEND)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import Conjunct, Part, Reference
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import Layout, lower, make_stack
+from sase.engine.expressions import ProgramLayout, lower, make_stack
 from sase.engine.expressions.lowering import Lowered
 from sase.engine.kernels.expressions.program import Stack, evaluate_tuples
 from sase.engine.operators.contract import Context
@@ -19,7 +19,7 @@ from sase.planning.paths import neighbours
 
 
 @dataclass(frozen=True)
-class _PairLayout(Layout):
+class _PairLayout(ProgramLayout):
     """The earlier event of a pair is in row 0, the later one in row 1."""
 
     earlier: int = 0

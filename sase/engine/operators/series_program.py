@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sase.binding.bound import EquivalenceTest, Part
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lowered, lower_terms, make_stack
-from sase.engine.expressions.comparisons import NOT_PLAIN, Plain, plain
-from sase.engine.expressions.series import Fills, Term, Words, laid_out, words_read
+from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison
+from sase.engine.expressions.series import Fills, NodeWords, Term, laid_out, words_read
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Program, Stack
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
@@ -94,8 +94,8 @@ class SeriesCode:
     """What terms by moment become, the same whenever a plan is opened.
 
     `ranges` says whether any condition ranges over the events of a series, `asks` whether any needs
-    a program, `moments` are those of all conditions. `gates` are the rows of plain comparisons with
-    their moments, `reads` what fills the programs with theirs.
+    a program, `moments` are those of all conditions. `gates` are the rows of direct comparisons
+    with their moments, `reads` what fills the programs with theirs.
     """
 
     tests: tuple[EquivalenceTest, ...]
@@ -128,7 +128,9 @@ class SeriesCode:
         layouts, fills, words = laid_out(ordered, levels, base, len(tests))
         pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
         lowered, starts = lower_terms(pairs)
-        compared = [plain(each.term.term, each) if of_runs else NOT_PLAIN for each in fills]
+        compared = [
+            direct_comparison(each.term.term, each) if of_runs else NOT_DIRECT for each in fills
+        ]
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         tables = packed(
             np.array([context.keep_test(test) for test in tests], np.int64),
@@ -148,7 +150,7 @@ class SeriesCode:
             any(_asks(each, other) for each, other in zip(ordered, compared, strict=True)),
             any(kind > COUNT for _, kind, *_ in words.changes),
             tuple(each.moment for each in ordered),
-            tuple((term.moment, first + n) for n, (term, other) in numbered if other != NOT_PLAIN),
+            tuple((term.moment, first + n) for n, (term, other) in numbered if other != NOT_DIRECT),
             tuple((each.moment, fill) for each, fill in zip(ordered, fills, strict=True)),
         )
 
@@ -160,13 +162,13 @@ class SeriesCode:
             context.keep_test(test)
 
     def gate(self, level: int) -> int:
-        """The first plain comparison that a further event of a level has to pass, as a row."""
+        """The first direct comparison that a further event of a level has to pass, as a row."""
         return next(
             (row for moment, row in self.gates if moment == MOMENTS * level + TAKE), NOTHING
         )
 
     def asked(self, row: int) -> tuple[int, str]:
-        """The orders that a plain comparison accepts, and the attribute of the new event."""
+        """The orders that a direct comparison accepts, and the attribute of the new event."""
         accepted, column = self.tables[row, PLAIN : PLAIN + 2].tolist()
         return accepted, self.attributes[column]
 
@@ -236,7 +238,7 @@ class SeriesProgram:
         return cells
 
 
-def _initial(words: Words, tests: int) -> Numbers:
+def _initial(words: NodeWords, tests: int) -> Numbers:
     """What the root knows."""
     root = np.zeros(HEAD + words.width, np.int64)
     root[LEVEL] = NOTHING
@@ -247,7 +249,7 @@ def _initial(words: Words, tests: int) -> Numbers:
     return root
 
 
-def _sets(words: Words, types: int) -> NDArray[np.uint8]:
+def _sets(words: NodeWords, types: int) -> NDArray[np.uint8]:
     """Of each attribute that may be lacking the types that lack it."""
     found = np.zeros((len(words.lacking), types), np.uint8)
     for row, (_, _, codes) in enumerate(words.lacking):
@@ -282,9 +284,9 @@ def packed(*tables: NDArray[Any]) -> Numbers:
     return frozen(found)
 
 
-def _asks(term: Term, compared: Plain) -> bool:
-    """Whether more than a plain comparison decides a term, as at the end of a component."""
-    return compared == NOT_PLAIN or term.moment % MOMENTS == FINISH
+def _asks(term: Term, compared: DirectComparison) -> bool:
+    """Whether more than a direct comparison decides a term, as at the end of a component."""
+    return compared == NOT_DIRECT or term.moment % MOMENTS == FINISH
 
 
 class _Program(Protocol):
@@ -300,11 +302,11 @@ class _Program(Protocol):
 
 
 def conditions_of(
-    starts: Sequence[int], programs: Sequence[_Program], compared: Sequence[Plain] = ()
+    starts: Sequence[int], programs: Sequence[_Program], compared: Sequence[DirectComparison] = ()
 ) -> tuple[Numbers, Numbers, Numbers]:
     """Where each program begins, its loops, what fills its rows, and what is compared plainly."""
     checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
-    compared = compared or [NOT_PLAIN] * len(programs)
+    compared = compared or [NOT_DIRECT] * len(programs)
     for start, each, other in zip(starts, programs, compared, strict=True):
         begin, first = len(loops), len(rows)
         loops += each.loops
@@ -317,7 +319,7 @@ def conditions_of(
     )
 
 
-def _changes(words: Words, levels: int, *, mixes: bool) -> tuple[Numbers, Numbers]:
+def _changes(words: NodeWords, levels: int, *, mixes: bool) -> tuple[Numbers, Numbers]:
     """Where the changes of each level begin, and what binding changes.
 
     What they call where values have a scale is compiled only if some may have.

@@ -17,7 +17,7 @@ MOST_RUNS = 32
 
 
 @dataclass
-class _Run:
+class _TimerRun:
     """Sequences in the order in which they are due; those before `start` are gone."""
 
     due: NDArray[np.int64]
@@ -33,7 +33,7 @@ class TimerQueue:
         self._levels, self._of_series = levels, of_series
         # The bytes of a sequence and the time at which it is due.
         self.width = 8 * (levels + 1)
-        self._runs: list[_Run] = []
+        self._runs: list[_TimerRun] = []
 
     def __len__(self) -> int:
         return sum(len(run.due) - run.start for run in self._runs)
@@ -101,7 +101,7 @@ class TimerQueue:
             self.add(Bindings.restored(found) if self._of_series else found, saved["due"])
 
 
-def _run(sequences: Sequences | Bindings, due: NDArray[np.int64]) -> _Run:
+def _run(sequences: Sequences | Bindings, due: NDArray[np.int64]) -> _TimerRun:
     order = np.argsort(due, kind="stable")
     first = sequences.first if isinstance(sequences, Bindings) else sequences[0]
-    return _Run(due[order], sequences[:, order], int(first.min()))
+    return _TimerRun(due[order], sequences[:, order], int(first.min()))

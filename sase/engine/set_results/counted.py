@@ -33,7 +33,7 @@ LARGEST_PIECE = 4096
 ENTRIES = 1 << 16
 
 
-class _Collector(Matcher):
+class _CollectingMatcher(Matcher):
     """A matcher that finds no match: what it has collected is asked for at the end."""
 
     def collected(self) -> CollectedMatches:
@@ -79,7 +79,7 @@ class CountedMatches:
     reasons: tuple[str, ...] = ()
 
     def __init__(self, plan: EnginePlan, inputs: Inputs, events: Events) -> None:
-        self._matcher = _Collector(plan, streaming=False)
+        self._matcher = _CollectingMatcher(plan, streaming=False)
         self._matcher.take(inputs, events)
         for _ in self._matcher.results(events):
             raise AssertionError("a collapsed evaluation lists no match")
@@ -140,7 +140,7 @@ class CountedMatches:
 
         `check` is told, end by end, how many events are listed so far.
         """
-        piece, entries = _Piece(self._collected), 0
+        piece, entries = _FormBuilder(self._collected), 0
         ends = (e for e in self.set.counts_by_end() if within is None or e.position in within)
         for end, held in zip(ends, self.set.collapsed(within=within), strict=True):
             before = piece.entries
@@ -149,7 +149,7 @@ class CountedMatches:
             check(entries)
             if piece.entries >= ENTRIES:
                 yield piece.ends()
-                piece = _Piece(self._collected)
+                piece = _FormBuilder(self._collected)
         if piece.entries:
             yield piece.ends()
 
@@ -174,7 +174,7 @@ class CountedMatches:
         return self._matcher.found(self._collected, matches)
 
 
-class _Piece:
+class _FormBuilder:
     """Some final events, as they are added."""
 
     def __init__(self, found: CollectedMatches) -> None:

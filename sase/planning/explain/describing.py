@@ -9,7 +9,7 @@ from sase.binding.bound import BoundComponent
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.driver import Stage
-from sase.planning.explain.operators import Words, symbol_of, window_text
+from sase.planning.explain.operators import OperatorText, symbol_of, window_text
 from sase.planning.explain.reasons import reasons
 from sase.planning.explain.value import (
     Expected,
@@ -77,15 +77,15 @@ def described(
     )
 
 
-def _words(plan: Operator) -> Words:
+def _words(plan: Operator) -> OperatorText:
     levels = reading(plan).components
     every = [*levels, *(negative.component for negative in negations_of(plan))]
-    return Words({component.index: component.variable for component in every}, levels)
+    return OperatorText({component.index: component.variable for component in every}, levels)
 
 
 def _explained(
     operator: Operator,
-    words: Words,
+    words: OperatorText,
     cost: Cost,
     statistics: Statistics | None,
     measured: Measured | None,
@@ -128,7 +128,7 @@ def _spans(value: object, is_top: bool = False) -> Iterator[Span]:
                 yield from _spans(getattr(value, field.name))
 
 
-def _steps(stages: Sequence[Stage], words: Words) -> Iterator[ExplainedStep]:
+def _steps(stages: Sequence[Stage], words: OperatorText) -> Iterator[ExplainedStep]:
     for before, after in zip(stages, stages[1:], strict=False):
         assert after.step is not None
         old, new = _lines(before.plan, words), _lines(after.plan, words)
@@ -145,7 +145,7 @@ def _steps(stages: Sequence[Stage], words: Words) -> Iterator[ExplainedStep]:
         )
 
 
-def _lines(plan: Operator, words: Words) -> dict[str, list[str]]:
+def _lines(plan: Operator, words: OperatorText) -> dict[str, list[str]]:
     """Every operator of a plan as lines, by its name."""
     found, operators = {}, chain(plan)
     for place, operator in reversed(list(enumerate(operators))):

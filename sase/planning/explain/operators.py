@@ -39,7 +39,7 @@ def symbol_of(operator: Operator) -> str:
 
 
 @dataclass(frozen=True)
-class Words:
+class OperatorText:
     """Words for the operators of a plan, whose components have names."""
 
     names: Names

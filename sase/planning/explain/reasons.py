@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from sase.binding.bound import EquivalenceTest
 from sase.binding.text import condition_text
 from sase.planning.explain.numbers import counted, percentage
-from sase.planning.explain.operators import Words
+from sase.planning.explain.operators import OperatorText
 from sase.planning.nodes import Operator, Selection, SequenceConstruction, SequenceScan
 from sase.planning.statistics import Statistics
 
 
-def reasons(operator: Operator, words: Words, statistics: Statistics | None) -> Iterator[str]:
+def reasons(
+    operator: Operator, words: OperatorText, statistics: Statistics | None
+) -> Iterator[str]:
     """Sentences, most important first; none where nothing is known."""
     if statistics is None:
         return
@@ -28,7 +30,7 @@ def reasons(operator: Operator, words: Words, statistics: Statistics | None) -> 
                         yield f"{text} lets {percentage(share)} pass"
 
 
-def _of_scan(scan: SequenceScan, words: Words, statistics: Statistics) -> Iterator[str]:
+def _of_scan(scan: SequenceScan, words: OperatorText, statistics: Statistics) -> Iterator[str]:
     for component in scan.components:
         share = statistics.admission(component.variable)
         if (
@@ -49,7 +51,7 @@ def _of_scan(scan: SequenceScan, words: Words, statistics: Statistics) -> Iterat
         yield f"not on {'; '.join(_values(test, words, statistics) for test in others)}"
 
 
-def _values(test: EquivalenceTest, words: Words, statistics: Statistics) -> str:
+def _values(test: EquivalenceTest, words: OperatorText, statistics: Statistics) -> str:
     """An attribute and how many values it has."""
     types = (name for component in words.levels for name in component.types or ())
     attributes = statistics.attributes(test.attribute, types)

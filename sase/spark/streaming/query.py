@@ -17,8 +17,8 @@ from sase.binding.bound import EquivalenceTest
 from sase.binding.lateness import lateness_in
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning
-from sase.planning.driver import Step
-from sase.planning.replay import Strategy, possible
+from sase.planning.driver import RewriteStep
+from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.replay import FLOWING, OUTPUTS, check_order, check_quarantine, in_form
 from sase.spark.results import arrow_schema, spark_schema
 from sase.spark.source import Source
@@ -53,7 +53,7 @@ class Stream:
     on_bad_row: str
     output: str
     metrics: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RewriteStep, ...] = ()
 
     @cached_property
     def matches(self) -> DataFrame:
@@ -198,7 +198,7 @@ def _keys(rows: StreamRows, buckets: int | None) -> tuple[EquivalenceTest, ...]:
     plan, keys = rows.plan, rows.keys
     if buckets is not None and (isinstance(buckets, bool) or buckets < 1):
         raise PlanError(f"buckets={buckets!r}: there is at least one bucket")
-    declined = possible(plan.split, keys)[Strategy.KEY]
+    declined = possible(plan.split, keys)[ReplayStrategy.KEY]
     if not declined:
         if plan.split.before is None and not plan.ranked:
             warn(ReplayWarning(_ENDLESS), stacklevel=4)

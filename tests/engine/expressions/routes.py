@@ -15,7 +15,7 @@ from sase.binding import Schema, bind_text
 from sase.binding.bound import All, Condition, Truth
 from sase.engine.expressions import (
     Interner,
-    Layout,
+    ProgramLayout,
     RowFilter,
     Vector,
     columns_needed,
@@ -106,7 +106,7 @@ def tuple_truths(condition: Condition, rows: Sequence[Row], width: int) -> tuple
     interner, needs = Interner(), columns_needed([condition])
     lanes = lanes_of(needs, rows, interner)
     places = {need: place for place, need in enumerate(needs)}
-    lowered = lower(condition, Layout(places, {"A": 0, "B": 1}, interner))
+    lowered = lower(condition, ProgramLayout(places, {"A": 0, "B": 1}, interner))
     stack = make_stack(lowered.depth)
     chosen = np.array(list(product(range(len(rows)), repeat=width)), np.int64)
     out = np.empty(len(chosen), np.bool_)

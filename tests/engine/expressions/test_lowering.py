@@ -12,8 +12,8 @@ from sase.binding import bind_text
 from sase.binding.bound import Operation
 from sase.engine.expressions import (
     Interner,
-    Layout,
     LoweringError,
+    ProgramLayout,
     RowFilter,
     Vector,
     columns_needed,
@@ -48,14 +48,14 @@ TYPES = {"A": 0, "B": 1}
 def code_of(text: str, types: dict[str, int] = TYPES) -> list[list[int]]:
     condition = bound_condition(text, SCHEMA)
     places = {need: place for place, need in enumerate(columns_needed([condition]))}
-    return lower(condition, Layout(places, types)).code[:, :ADDRESS].tolist()
+    return lower(condition, ProgramLayout(places, types)).code[:, :ADDRESS].tolist()
 
 
 def called(text: str, *, mixes: bool) -> list[Called]:
     """What the operations call that call something."""
     condition = bound_condition(text, SCHEMA)
     places = {need: place for place, need in enumerate(columns_needed([condition]))}
-    code = lower(condition, Layout(places, TYPES, mixes=mixes)).code
+    code = lower(condition, ProgramLayout(places, TYPES, mixes=mixes)).code
     return [Called(each) for each in code[:, ADDRESS].tolist() if each]
 
 
@@ -75,7 +75,7 @@ def test_what_is_seldom_is_called() -> None:
 def test_what_is_called_has_an_address_and_else_the_call_goes_wrong() -> None:
     condition = bound_condition("EVENT SEQ(A x, A y) WHERE x.n + y.n > 1", SCHEMA)
     places = {need: place for place, need in enumerate(columns_needed([condition]))}
-    lowered = lower(condition, Layout(places, TYPES))
+    lowered = lower(condition, ProgramLayout(places, TYPES))
     unlinked = lowered.code.copy()
     unlinked[:, ADDRESS] = 0
     types, tables = np.zeros(2, np.int16), np.zeros((0, 1), np.int64)
@@ -127,7 +127,7 @@ def test_what_no_type_declares_is_true() -> None:
     text = "EVENT ANY(A, B) x WHERE x.nowhere > 1 AND x.s = 'a'"
     condition = bound_condition(text, SCHEMA)
     places = {(0, "s"): 0}
-    assert lower(condition, Layout(places, TYPES)).code[0].tolist()[0] == Op.UNDECLARED
+    assert lower(condition, ProgramLayout(places, TYPES)).code[0].tolist()[0] == Op.UNDECLARED
 
 
 ROWS: list[dict[str, object]] = [
@@ -144,7 +144,7 @@ def test_int64_that_is_left_is_noted_with_its_place_and_row() -> None:
     count, place, row = stack.notes[:3]
     assert (count, row) == (8, 1)
     needs = columns_needed([condition])
-    layout = Layout({need: at for at, need in enumerate(needs)}, TYPES)
+    layout = ProgramLayout({need: at for at, need in enumerate(needs)}, TYPES)
     (noted,) = lower(condition, layout).arithmetic.items()
     assert noted[0] == place
     assert isinstance(noted[1], Operation) and noted[1].name == "+"
@@ -171,7 +171,7 @@ def values_of(text: str, rows: Sequence[dict[str, object]]) -> list[list[int]]:
     (column,) = bind_text(f"EVENT SEQ(A x, A y) RETURN {text} AS v", SCHEMA).columns or ()
     interner, needs = Interner(), columns_needed([column.value])
     places = {need: place for place, need in enumerate(needs)}
-    lowered = lower_value(column.value, Layout(places, TYPES, interner))
+    lowered = lower_value(column.value, ProgramLayout(places, TYPES, interner))
     lanes = lanes_of(needs, rows, interner)
     columns = columns_of(list(lanes.values()), codes_of(rows), interner.tables())
     chosen = np.array([[0, 1], [1, 0], [2, 0], [0, 2]], np.int64)
@@ -206,17 +206,17 @@ def test_tables_of_strings_cover_what_functions_give() -> None:
 def test_what_cannot_be_lowered_is_said(text: str, message: str) -> None:
     (conjunct,) = bind_text(text, SCHEMA).conjuncts
     with pytest.raises(LoweringError, match=message):
-        lower(conjunct.condition, Layout({(0, "n"): 0, (0, "s"): 1}, TYPES))
+        lower(conjunct.condition, ProgramLayout({(0, "n"): 0, (0, "s"): 1}, TYPES))
 
 
 def test_what_is_not_known_is_said() -> None:
     condition = bound_condition("EVENT A x WHERE x.n = 1", SCHEMA)
     with pytest.raises(LoweringError, match="there is no column for `n`"):
-        lower(condition, Layout({}, TYPES))
+        lower(condition, ProgramLayout({}, TYPES))
 
 
 def test_components_can_be_placed() -> None:
     condition = bound_condition("EVENT SEQ(B z, A x) WHERE x.n = 1", SCHEMA)
-    lowered = lower(condition, Layout({(1, "n"): 4}, TYPES, positions={1: 0}))
+    lowered = lower(condition, ProgramLayout({(1, "n"): 4}, TYPES, positions={1: 0}))
     assert lowered.columns == ((1, "n"),)
     assert lowered.code[0].tolist() == [Op.CELL, 0, 4, 0, 0]

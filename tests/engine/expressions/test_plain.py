@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sase.binding import bind_text
-from sase.engine.expressions import Layout, columns_needed, lower_terms
-from sase.engine.expressions.comparisons import NOT_PLAIN, Plain, plain
+from sase.engine.expressions import ProgramLayout, columns_needed, lower_terms
+from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison
 from sase.engine.expressions.series import Term, laid_out
 from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
@@ -24,17 +24,17 @@ LESS, EQUAL, GREATER = 0b001, 0b010, 0b100
 OWN = {"x": None, "a": 1, "b": None}
 
 
-def found(condition: str, variable: str, moment: int) -> Plain:
+def found(condition: str, variable: str, moment: int) -> DirectComparison:
     """What is compared for a condition at a moment of a component."""
     query = bind_text(f"{PATTERN} {condition} WITHIN 9")
     (conjunct,) = query.conjuncts
     level = "xab".index(variable)
     term = Term(conjunct.condition, MOMENTS * level + moment, OWN[variable])
     needs = columns_needed([conjunct.condition])
-    base = Layout({need: 0 if need[1] == "n" else 1 for need in needs})
+    base = ProgramLayout({need: 0 if need[1] == "n" else 1 for need in needs})
     layouts, fills, _ = laid_out([term], {0: 0, 1: 1, 2: 2}, base, 0)
     lower_terms([(term.term, layouts[0])])
-    return plain(term.term, fills[0])
+    return direct_comparison(term.term, fills[0])
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_what_is_compared(
     ],
 )
 def test_what_needs_a_program(condition: str, variable: str, moment: int) -> None:
-    assert found(condition, variable, moment) == NOT_PLAIN
+    assert found(condition, variable, moment) == NOT_DIRECT

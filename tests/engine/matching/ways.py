@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import sase
 from sase.engine.options import Options
 from sase.engine.pipeline import batch
-from sase.planning.driver import Call, Trace
+from sase.planning.driver import RewriteCall, Trace
 from sase.planning.optimizer import optimized
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites import REWRITES
@@ -168,7 +168,7 @@ def plan_of(example: Example, way: Way, events: Any) -> Any:
     basic = sase.compile(text, events, **keywords, plan="basic")
     if way.order:
         # Half of them, so that each also meets plans without the ones it usually follows.
-        calls = [Call(name) for name in way.order[: 1 + len(way.order) // 2]]
+        calls = [RewriteCall(name) for name in way.order[: 1 + len(way.order) // 2]]
         operators = Trace.of(basic.operators).after(calls).plan
     else:
         off = [way.off] if way.off is not None else []

@@ -8,7 +8,7 @@ from typing import Any
 from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
-from sase.planning.driver import Call
+from sase.planning.driver import RewriteCall
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.value import Expected, ExplainedForm, Measured
 from sase.planning.optimizer import optimized
@@ -97,7 +97,7 @@ def explained(query: str, recipe: str, statistics: Any = None, **known: Any) -> 
 
 def settled(recipe: Recipe) -> Recipe:
     """The recipe without choices of where conditions and absence are decided: costs may change."""
-    entries: list[Call | Choice] = []
+    entries: list[RewriteCall | Choice] = []
     for each in recipe.entries:
         names = (
             {call.rewrite for call in each.alternatives[0]} if isinstance(each, Choice) else set()
