@@ -23,7 +23,7 @@ from sase.engine.columns import Column, Events
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner, RowFilter, Vector, columns_needed
 from sase.engine.expressions.constants import NANOSECOND
-from sase.engine.kernels.expressions.operations import EXACT
+from sase.engine.kernels.expressions.operations import EXACT, FLOAT
 from sase.engine.kernels.sentinels import NOTHING
 
 # Events whose attributes are decoded together.
@@ -50,13 +50,13 @@ class Attributes:
         found = np.empty(len(places), np.bool_)
         for begin in range(0, len(places), PIECE):
             block = self._block(places[begin : begin + PIECE])
-            lanes: Mapping[tuple[int, str], Vector] = {
+            vectors: Mapping[tuple[int, str], Vector] = {
                 need: block.vector(need[1]) for need in test.columns
             }
-            found[begin : begin + PIECE] = test.truth(lanes, block.types)
+            found[begin : begin + PIECE] = test.truth(vectors, block.types)
         return found
 
-    def lane(self, attribute: str, places: Numbers) -> Vector:
+    def vector(self, attribute: str, places: Numbers) -> Vector:
         """An attribute of the events at some places, strings by their codes."""
         return self._block(places).vector(attribute)
 
@@ -66,13 +66,13 @@ class Attributes:
         return None if column is None or column.dictionary is None else column.take(places)
 
     def text_of(self, code: int) -> str | None:
-        """The text that a lane of strings has as a code."""
+        """The text that a vector of strings has as a code."""
         return None if code == NOTHING else self._coding.texts.texts[code]
 
     def is_known(self, attribute: str, places: Numbers) -> Mask:
         """Where an attribute is not NULL."""
         column = self.encoded(attribute, places)
-        valid = self.lane(attribute, places).valid if column is None else column.valid
+        valid = self.vector(attribute, places).valid if column is None else column.valid
         return np.ones(len(places), np.bool_) if valid is None else valid
 
     def values(self, attribute: str, places: Numbers, kind: Kind) -> list[Any]:
@@ -83,14 +83,19 @@ class Attributes:
         if column is not None:
             texts = column.dictionary.to_pylist()
             return [None if code < 0 else texts[code] for code in column.values.tolist()]
-        lane = self.lane(attribute, places)
-        tags = np.broadcast_to(np.asarray(lane.tag), len(places)).tolist()
-        valid = [True] * len(places) if lane.valid is None else lane.valid.tolist()
-        cells = zip(lane.values.tolist(), tags, valid, strict=True)
+        vector = self.vector(attribute, places)
+        tags = np.broadcast_to(np.asarray(vector.tag), len(places)).tolist()
+        valid = [True] * len(places) if vector.valid is None else vector.valid.tolist()
+        numbers = vector.values.tolist()
+        if not isinstance(vector.tag, int):  # of several types: floats are told by their bits
+            floats = vector.values.view(np.float64).tolist()
+            numbers = [
+                f if tag == FLOAT else n for n, f, tag in zip(numbers, floats, tags, strict=True)
+            ]
         make = self.text_of if kind is Kind.STRING else None
         return [
             None if not known else make(bits) if make else python_value(bits, tag, kind)
-            for bits, tag, known in cells
+            for bits, tag, known in zip(numbers, tags, valid, strict=True)
         ]
 
     # ------------------------------------------------------------ partitions and windows
@@ -129,7 +134,7 @@ class Attributes:
 
 
 def python_value(bits: Any, tag: int, kind: Kind) -> Any:
-    """A number, time or truth value of a lane, of a float the float itself."""
+    """A number, time or truth value of a vector, of a float the float itself."""
     if tag >= EXACT:
         exact = Fraction(bits, 10 ** (tag - EXACT))
         return int(exact * 10**NANOSECOND) if kind in TIMES else exact

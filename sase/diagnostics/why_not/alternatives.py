@@ -75,16 +75,16 @@ def alternatives_to(
     if column is not None:
         codes = column.values[column.values >= 0]
         return _of_texts(reference.attribute, codes, lambda n: column.dictionary[n].as_py(), texts)
-    lane = attributes.lane(reference.attribute, at)
-    if not isinstance(lane.tag, int) or reference.type.kind is Kind.BOOLEAN:
+    vector = attributes.vector(reference.attribute, at)
+    if not isinstance(vector.tag, int) or reference.type.kind is Kind.BOOLEAN:
         return None
-    values = lane.values if lane.valid is None else lane.values[lane.valid]
+    values = vector.values if vector.valid is None else vector.values[vector.valid]
     if not len(values):
         return Alternatives(reference.attribute)
     if reference.type.kind is Kind.STRING:
         return _of_texts(reference.attribute, values, attributes.text_of, texts)
     numbers = [each for each in given if isinstance(each, int | float)]
-    return _of_numbers(reference, lane, values, numbers)
+    return _of_numbers(reference, vector, values, numbers)
 
 
 def _constants(condition: Condition) -> list[Constant]:
@@ -120,9 +120,9 @@ def _of_texts(
 
 
 def _of_numbers(
-    reference: Reference, lane: Vector, values: Any, given: list[int | float]
+    reference: Reference, vector: Vector, values: Any, given: list[int | float]
 ) -> Alternatives:
-    tag = lane.tag
+    tag = vector.tag
     assert isinstance(tag, int)
     kind = reference.type
 

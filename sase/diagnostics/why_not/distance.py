@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sase.binding import BoundQuery, Schema
 from sase.binding.bound import (
     Between,
     Comparison,
@@ -14,10 +15,14 @@ from sase.binding.bound import (
     Constant,
     Expression,
     Membership,
+    WindowKind,
 )
 from sase.binding.types import NUMBERS, TIMES
 from sase.engine.columns.arrays import Floats, Numbers
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
+from sase.engine.operators.contract import size_of
+
+UNKNOWN = float("nan")
 
 
 def compared(condition: Condition) -> tuple[Expression, ...]:
@@ -67,3 +72,11 @@ def as_floats(values: Numbers) -> Floats:
     is_exact = tags >= EXACT
     found[is_exact] = bits[is_exact] / 10.0 ** (tags[is_exact] - EXACT)
     return found
+
+
+def time_scale(query: BoundQuery, schema: Schema) -> float:
+    """The nanoseconds of the window, beside which times are large or small; NaN without one."""
+    window, unit = query.window, schema.nanoseconds
+    if window is None or window.kind is not WindowKind.TIME or unit is None:
+        return UNKNOWN
+    return float(size_of(window) * unit)

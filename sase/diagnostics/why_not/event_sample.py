@@ -1,9 +1,10 @@
-"""The events that an explanation looks at: read, restricted, and remembered for their rows."""
+"""Read the events that an explanation looks at: restricted, with the rows they come from."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +33,7 @@ CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
 
 @dataclass(frozen=True, eq=False)
 class EventSample:
-    """Events that satisfy the restrictions, of so many rows; and all types, with their events.
+    """The events that satisfy the restrictions, of so many rows; and all types with their counts.
 
     `events` are those of the query's types, or all where positions count. Where there were more
     rows than can be held `is_whole` is false.
@@ -56,13 +57,13 @@ def sample_events(
     given: Inputs | Files,
     restrictions: Sequence[Condition],
 ) -> EventSample:
-    """What of the events satisfies the restrictions."""
+    """Read the events, and keep those that satisfy the restrictions and that the query asks for."""
     names = tuple(name for _, name in columns_needed(restrictions))
-    read: object = given
-    is_whole = True
-    if isinstance(given, Files):
-        read, is_whole = _read(plan, given, names)
-    inputs, events = _loaded(plan, read, names)
+    read, is_whole = _read(plan, given, names) if isinstance(given, Files) else (given, True)
+    coding = PlanDictionary(TypeDictionary(plan.schema, iter(())), Interner(), streaming=False)
+    loader = loader_of(plan, coding, plan.on_bad_row, names)
+    inputs = loader.opened(read).drained()
+    events = loader.load(inputs)
     if restrictions:
         attributes = Attributes(events, plan.schema, query.components)
         at = np.arange(len(events))
@@ -71,8 +72,7 @@ def sample_events(
         events = events.at(at)
     counts = np.bincount(events.types + 1, minlength=len(events.type_names) + 1).tolist()
     types = tuple(zip(events.type_names, counts[1:], strict=True))
-    of_query = _of_query(events, query)
-    kept = events if of_query is None else events.at(of_query)
+    kept = _of_query(events, query)
     # Without the strings that no event has: each search looks at all.
     columns = {name: compacted(column) for name, column in kept.columns.items()}
     kept = replace(kept, columns=columns)
@@ -80,47 +80,33 @@ def sample_events(
     return EventSample(kept, history, types, inputs.num_rows, is_whole)
 
 
-def _of_query(events: Events, query: BoundQuery) -> np.typing.NDArray[np.int64] | None:
-    """The events of the query's types; None for all, where some admit all or positions count."""
+def _of_query(events: Events, query: BoundQuery) -> Events:
+    """The events of the query's types; all of them where some admit all or positions count."""
     window = query.window
     counts = query.strategy in CONTIGUOUS
     counts = counts or (window is not None and window.kind is not WindowKind.TIME)
     if counts or any(each.types is None for each in query.components):
-        return None
-    named = {name for each in query.components for name in each.types or ()}
-    return of_types(events, named)
+        return events
+    return events.at(of_types(events, {n for each in query.components for n in each.types or ()}))
 
 
-def _loaded(plan: EnginePlan, given: object, names: Sequence[str]) -> tuple[Inputs, Events]:
-    """The events in the order of the stream, with the columns that are read."""
-    coding = PlanDictionary(TypeDictionary(plan.schema, iter(())), Interner(), streaming=False)
-    loader = loader_of(plan, coding, plan.on_bad_row, names)
-    inputs = loader.opened(given).drained()
-    return inputs, loader.load(inputs)
-
-
-def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[object, bool]:
-    """The columns that are read of files, as many rows as may be held; whether that is all."""
+def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[Any, bool]:
+    """Read the columns that are named, as many rows as may be held; and whether that is all."""
     wanted = plan.named.union(names)
     columns = [name for name in files.schema.names if name in wanted]
-    if files.weight(columns) > MOST_HELD:
-        return _first(files, columns, wanted)
-    try:
-        table, parts = files.table(columns, wanted)
-    except DataError as problem:
-        if problem.row is None or plan.on_bad_row == "error" or not files.is_text:
-            raise
-        return salvaged(files, plan.schema.time), True
-    return Inputs((Input(table, files=parts),)), True
-
-
-def _first(files: Files, columns: Sequence[str], wanted: Collection[str]) -> tuple[Inputs, bool]:
-    """The first rows of files that are too large to be held."""
-    tables, parts, size, rows = [files.empty(columns, wanted)], list[FilePart](), 0, 0
+    if files.weight(columns) <= MOST_HELD:
+        try:
+            table, parts = files.table(columns, wanted)
+        except DataError as problem:
+            if problem.row is None or plan.on_bad_row == "error" or not files.is_text:
+                raise
+            return salvaged(files, plan.schema.time), True
+        return Inputs((Input(table, files=parts),)), True
+    tables, found, size, rows = [files.empty(columns, wanted)], list[FilePart](), 0, 0
     for part, table in files.batches(columns, wanted):
         tables.append(table)
-        parts.append(part._replace(number=rows))
+        found.append(part._replace(number=rows))
         size, rows = size + table.nbytes, rows + table.num_rows
         if size > MOST_HELD:
-            return Inputs((Input(pa.concat_tables(tables), files=tuple(parts)),)), False
-    return Inputs((Input(pa.concat_tables(tables), files=tuple(parts)),)), True
+            break
+    return Inputs((Input(pa.concat_tables(tables), files=tuple(found)),)), size <= MOST_HELD

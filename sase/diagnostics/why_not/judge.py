@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import isnan
@@ -16,18 +16,15 @@ from sase.binding.text import value_text
 from sase.binding.types import TIMES
 from sase.diagnostics.strategies.interpreter import MatchBinding
 from sase.diagnostics.strategies.strategy_rules import StrategyRules
-from sase.diagnostics.why_not.distance import compared, distance
+from sase.diagnostics.why_not.distance import UNKNOWN, compared, distance
+from sase.diagnostics.why_not.match_search import Match, events_of
 from sase.diagnostics.why_not.value_format import format_time, format_value
 from sase.engine.columns import Events
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.results.row_history import RowHistory
 
-UNKNOWN = float("nan")
 # Values of a test that are listed for a component.
 LISTED = 3
-
-# The positions of a match by the index of the component that binds them.
-Match = Mapping[int, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class MatchJudge:
         history: RowHistory,
         positions: Sequence[int],
         *,
-        unit: float | None,
+        unit: float,
         work: int,
     ) -> None:
         self._positions = np.unique(np.array(positions, np.int64))
@@ -125,7 +122,7 @@ class MatchJudge:
             return Failure(UNKNOWN, text)  # of what is infinite
         how = f"{float(by):.6g}"
         if operands[0].type.kind in TIMES:
-            beside = UNKNOWN if self._unit is None else self._unit
+            beside = self._unit
             how = format_time(round(by))
         return Failure(float(by) / beside if beside else 0.0, f"{text}: by {how}")
 
@@ -154,7 +151,7 @@ class MatchJudge:
             (only,) = self._query.components
             if only.is_single:
                 return None  # an event alone agrees with itself
-        places = [each for events in match.values() for each in self._places(events)]
+        places = self._places(events_of(match))
         self._work -= len(places)
         known = {codes[each] for each in places if codes[each] >= 0 or codes[each] == NOTHING}
         texts, fails = [], len(known) > 1 or NOTHING in known
@@ -178,7 +175,7 @@ class MatchJudge:
         self, index: int, event: int, match: Match, conditions: Sequence[Condition]
     ) -> bool:
         """Decide whether an event of a negative component forbids a match."""
-        bound = [each for events in match.values() for each in self._places(events)]
+        bound = self._places(events_of(match))
         (component,) = (each for each in self._query.components if each.index == index)
         with_it = {**match, index: (event,)}
         return self._rules.agrees(component, bound, self._place[event]) and all(

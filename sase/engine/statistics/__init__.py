@@ -1,4 +1,4 @@
-"""Statistics of events: measured on a sample, or what the footers of files say."""
+"""Statistics of events: measured on a sample, or read from the footers of files."""
 
 from sase.engine.statistics.footers import from_footers
 from sase.engine.statistics.measuring import SAMPLE, measured

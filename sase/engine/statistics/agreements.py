@@ -1,4 +1,4 @@
-"""How likely events that may stand for some components are to agree under equivalence tests.
+"""Estimate how likely events of some components are to agree under equivalence tests.
 
 Counted are chains of sampled rows in the order of time (see `chains`), and those that agree among
 them. A key that comes up a few times within an hour makes agreement within a window far more likely
@@ -35,7 +35,7 @@ DRAWN = 2048
 
 
 def agreements(population: Population, tests: Tests, rng: np.random.Generator) -> list[Agreement]:
-    """The agreement under each test without a value, and under all of them."""
+    """Estimate the agreement under each test without a value, and under all of them."""
     free = tuple(test for test in tests if test.value is None)
     found: Shares = {}
     for together in [(test,) for test in free] + ([free] if len(free) > 1 else []):
@@ -52,7 +52,7 @@ def agreements(population: Population, tests: Tests, rng: np.random.Generator) -
 
 
 def _components(population: Population) -> Iterator[Components]:
-    """The positive components, and each negative one with the nearest of them."""
+    """Yield the positive components, and each negative one with the nearest of them."""
     positives = population.plan.positives
     yield positives
     for negation in population.negations:
@@ -71,7 +71,7 @@ def _shares(
     known: Shares,
     rng: np.random.Generator,
 ) -> Shares:
-    """The shares for the last two of some components, the last three and so on.
+    """Estimate the shares for the last two of some components, the last three and so on.
 
     Events whose type does not declare an attribute agree with all others: they are not counted, and
     of components that have only such ones the others decide.
@@ -96,15 +96,15 @@ def _shares(
 def _products(
     tests: Tests, wanted: Sequence[Components], known: Shares
 ) -> Iterator[tuple[tuple[Tests, Components], float]]:
-    """The shares under several tests as if these had nothing to do with each other."""
+    """Multiply the shares under single tests, as if these were independent."""
     for components in wanted:
         singles = [known[key] for test in tests if (key := ((test,), components)) in known]
         if len(singles) == len(tests):
             yield (tests, components), math.prod(singles)
 
 
-class _Share(NamedTuple):
-    """A share within a window, and in general."""
+class _AgreementShare(NamedTuple):
+    """A share of chains that agree, within a window and in general."""
 
     local: float
     general: float
@@ -115,8 +115,8 @@ class _Share(NamedTuple):
         return self.local / self.general if self.general else 1.0
 
 
-class _Count:
-    """The chains from a level on that agree, and all of them."""
+class _ChainCount:
+    """Counts the chains from a level on: those that agree, and all of them."""
 
     def __init__(
         self,
@@ -139,12 +139,12 @@ class _Count:
         return (self._hit + 0.5) / (self._all + 1.0)
 
     def can_tell(self, expected: float, hits: float) -> bool:
-        """Whether enough chains would agree as expected, or quite unexpectedly so many do."""
+        """Whether enough chains would agree as expected, or unexpectedly many do."""
         wanted = expected * self._all
         return wanted >= ENOUGH or self._hit >= max(hits, 2 * wanted)
 
     def is_other(self, usual: float) -> bool:
-        """Whether slices, which are drawn independently, have quite another share by no chance."""
+        """Whether slices, which are drawn independently, significantly differ from a share."""
         excess = self._hits - usual * self._chains
         deviation = math.sqrt(float((excess**2).sum()))
         is_chance = abs(float(excess.sum())) <= SURE * deviation
@@ -159,27 +159,27 @@ class _Count:
         return min(self.share * hits / chains, 1.0) if hits and chains else self.share
 
     def _part_within(self, chains: Chains) -> float:
-        rows = chains.drawn(DRAWN, self._rng, self._level)
+        rows = chains.draw(DRAWN, self._rng, self._level)
         return float(self._population.within_window(rows).mean())
 
 
 def _counted(
     population: Population, components: Components, tests: Tests, rng: np.random.Generator
-) -> dict[Components, _Share]:
-    """The shares for the components from each on, where there are events of all."""
+) -> dict[Components, _AgreementShare]:
+    """Estimate the shares for the components from each on, where there are events of all."""
     if len(components) < 2 or not all(map(population.occurs, components[-2:])):
         return {}
     general = _counts(population, components, tests, rng, is_local=False)
     local = None
     if population.has_slices:
         local = _counts(population, components, tests, rng, is_local=True)
-    shares: dict[Components, _Share] = {}
+    shares: dict[Components, _AgreementShare] = {}
     for level in range(len(components) - 2, -1, -1):
         if not population.occurs(components[level]):
             break
         wanted = components[level:]
         if len(wanted) == 2:
-            pair = rest = _Share(1.0, 1.0)
+            pair = rest = _AgreementShare(1.0, 1.0)
             rough = _chance(population, wanted, tests)
         else:
             pair = _counted(population, wanted[:2], tests, rng)[wanted[:2]]
@@ -191,7 +191,7 @@ def _counted(
             within = local[level].within_window()
         else:
             within = min(usual * pair.ratio * rest.ratio, 1.0)
-        shares[wanted] = _Share(within, usual)
+        shares[wanted] = _AgreementShare(within, usual)
     return shares
 
 
@@ -202,15 +202,15 @@ def _counts(
     rng: np.random.Generator,
     *,
     is_local: bool,
-) -> list[_Count]:
-    """The counts from each component on."""
+) -> list[_ChainCount]:
+    """Count the chains from each component on."""
     agreeing = population.chains(components, tests, is_local=is_local)
     every = population.all_chains(components, tests, is_local=is_local)
-    return [_Count(population, agreeing, every, n, rng) for n in range(len(components))]
+    return [_ChainCount(population, agreeing, every, n, rng) for n in range(len(components))]
 
 
 def _chance(population: Population, components: Components, tests: Tests) -> float:
-    """How likely two rows are to agree that may stand for either of two components.
+    """Estimate how likely two rows are to agree that may stand for either of two components.
 
     Where too few do in the sample several tests are taken for independent of each other, and the
     values of one for equally frequent, of which the number is estimated.
@@ -224,12 +224,12 @@ def _chance(population: Population, components: Components, tests: Tests) -> flo
 
 
 def _frequencies(population: Population, components: Components, tests: Tests) -> Numbers:
-    """How often each value comes up among the rows that may stand for any of some components."""
+    """Count how often each value occurs among the rows that may stand for some component."""
     return occurrences(np.sort(population.pooled(components, tests)))
 
 
 def _clustering(population: Population, components: Components, tests: Tests) -> float:
-    """How much likelier rows are to agree with each other if two do, and all others do.
+    """Estimate how much likelier all rows are to agree if two do, and all others do.
 
     Some values are more frequent than others, and those on which rows agree are of these rather.
     """

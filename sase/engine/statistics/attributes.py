@@ -1,4 +1,4 @@
-"""The events of each type, and the attributes that a query names among them."""
+"""Count the events of each type, and measure the attributes that a query names."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MOST_TYPES = 20
 
 
 def by_type(population: Population, tests: Tests) -> tuple[TypeStatistics, ...]:
-    """What the scattered rows of a sample say of each type that occurs among them."""
+    """Measure each type that occurs among the scattered rows of a sample."""
     sample = population.sample
     names, codes = sample.events.type_names, sample.events.types[: sample.scattered]
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     wanted = _wanted(population.components, names, counts)
-    measuring = _Attributes(population, tests)
+    measuring = _AttributeSample(population, tests)
     return tuple(
         TypeStatistics(
             names[code],
@@ -50,7 +50,7 @@ def _wanted(
     return found
 
 
-class _Attributes:
+class _AttributeSample:
     """The scattered rows of a population by type, and the codes of their attributes."""
 
     def __init__(self, population: Population, tests: Tests) -> None:
@@ -64,7 +64,7 @@ class _Attributes:
         self._rows, self._types = rows[order], types[order]
 
     def of(self, code: int) -> Iterator[AttributeStatistics]:
-        """The attributes that a type declares."""
+        """Measure the attributes that a type declares."""
         begin, end = np.searchsorted(self._types, [code, code + 1])
         name = self._events.type_names[code]
         known = self._known.codes.get(name, self._known.unknown_type)
@@ -91,7 +91,7 @@ class _Attributes:
 
 
 def _quantiles(column: Column) -> tuple[float, ...]:
-    """The least number, the greatest, and those between at equal steps."""
+    """Return the least number, the greatest, and those between at equal steps."""
     if column.type.kind not in NUMERIC:
         return ()
     values = np.sort(column.values if column.valid is None else column.values[column.valid])

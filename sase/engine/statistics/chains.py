@@ -1,6 +1,6 @@
-"""Chains of events: one of each of several variables, in the order of time, all of one group.
+"""Count chains of events: one of each of several variables, in time order, all of one group.
 
-They are counted without being made. In rows sorted by group and time an event of the last variable
+They are not materialised. In rows sorted by group and time an event of the last variable
 is a chain of one, and before an event of any other one stand as many as begin with the next
 variable later in its group: differences of running sums. By the same sums chains are drawn.
 
@@ -18,7 +18,7 @@ from sase.engine.columns.arrays import Floats, Mask, Numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SampleRows:
     """Rows of a sample, in the order of slices and in these of the stream.
 
     `ties` are equal of simultaneous rows. A row stands for as many as its `share` says, more where
@@ -31,9 +31,9 @@ class Rows:
     shares: Floats
     weights: Floats
 
-    def among(self, chosen: Mask | Numbers) -> Rows:
-        """Some of them."""
-        return Rows(
+    def among(self, chosen: Mask | Numbers) -> SampleRows:
+        """Select some of them."""
+        return SampleRows(
             self.numbers[chosen],
             self.slices[chosen],
             self.ties[chosen],
@@ -42,10 +42,10 @@ class Rows:
         )
 
 
-class Groups:
+class RowGroups:
     """Rows sorted by group and time, and for each where its group ends, and where its ties do."""
 
-    def __init__(self, rows: Rows, groups: Numbers) -> None:
+    def __init__(self, rows: SampleRows, groups: Numbers) -> None:
         count = len(groups)
         bits = count.bit_length()
         # Sorting numbers is several times faster than sorting rows by them.
@@ -58,7 +58,7 @@ class Groups:
 
 
 def _behind(changes: Mask, count: int) -> Numbers:
-    """For each place the next one at which there is a change from the one before."""
+    """Return for each place the next one at which there is a change from the one before."""
     starts = np.flatnonzero(changes) + 1
     bounds = np.concatenate([[0], starts, [count]])
     return np.repeat(bounds[1:], bounds[1:] - bounds[:-1])
@@ -67,7 +67,7 @@ def _behind(changes: Mask, count: int) -> Numbers:
 class Chains:
     """The chains within groups, of rows of which `standing` tells level by level who may stand."""
 
-    def __init__(self, groups: Groups, standing: Sequence[Mask]) -> None:
+    def __init__(self, groups: RowGroups, standing: Sequence[Mask]) -> None:
         self._groups = groups
         rows = groups.rows
         # By level the chains that begin with each row, from the last on, and their running sums.
@@ -88,11 +88,11 @@ class Chains:
         return float(self._sums[0][-1])
 
     def by_slice(self, level: int, slices: int) -> Floats:
-        """How many begin with a level in each of so many slices."""
+        """Count those that begin with a level in each of so many slices."""
         return np.bincount(self._groups.rows.slices, self._begun[level], slices).astype(np.float64)
 
-    def drawn(self, count: int, rng: np.random.Generator, first: int = 0) -> Numbers:
-        """Some of the chains from a level on, of which there is one, with repetition.
+    def draw(self, count: int, rng: np.random.Generator, first: int = 0) -> Numbers:
+        """Draw chains from a level on, of which there is one, with repetition.
 
         There is a row of numbers for each level, and a column for each chain.
         """

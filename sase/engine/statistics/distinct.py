@@ -1,4 +1,4 @@
-"""How many values there are, and how even, from how often each occurs in a sample."""
+"""Estimate the number of distinct values, and their skew, from occurrences in a sample."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SURE = 3.0
 
 
 def occurrences(codes: Numbers) -> Numbers:
-    """How often each code occurs, of codes that are sorted and not negative."""
+    """Count how often each code occurs, of codes that are sorted and not negative."""
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     return np.diff(starts, append=len(codes))
 
 
 def distinct(counts: Numbers, part: float) -> int:
-    """The number of values in the whole, of which the sample is a random part.
+    """Estimate the number of values in the whole, of which the sample is a random part.
 
     HYBGEE of Charikar et al. (PODS 2000): for values about equally frequent the smoothed jackknife
     of Haas et al. (VLDB 1995), which PostgreSQL uses too, else the guaranteed-error estimator,
@@ -44,7 +44,7 @@ def _is_even(counts: Numbers) -> bool:
 
 
 def agreeing(counts: Numbers, several: int = 2) -> float | None:
-    """How likely so many rows are to have one value, without bias; None of fewer rows."""
+    """Estimate how likely so many rows are to have one value, without bias; None of fewer."""
     rows = float(counts.sum())
     if rows < several:
         return None

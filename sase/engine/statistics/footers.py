@@ -1,4 +1,4 @@
-"""What the footers of Parquet files say of the events in them, of which none is read."""
+"""Read statistics from the footers of Parquet files, and no events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Group(NamedTuple):
 
 
 def from_footers(files: Files, schema: Schema) -> Statistics | None:
-    """How many rows there are, their time span, and of some types how many; None of other formats.
+    """Read the number of rows, their time span, and of some types how many; None of other formats.
 
     Only of types that stand alone in row groups it is known how many events there are, and only if
     no other row group may hold some.
@@ -47,7 +47,7 @@ def from_footers(files: Files, schema: Schema) -> Statistics | None:
 
 
 def groups_of(metadata: Any, named: list[str]) -> Iterator[Group]:
-    """The row groups of a file that hold rows, with what is said of some columns."""
+    """Yield the row groups of a file that hold rows, with what is said of some columns."""
     places = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
     wanted = {name: places[name] for name in named if name in places}
     for number in range(metadata.num_row_groups):
@@ -61,7 +61,7 @@ def groups_of(metadata: Any, named: list[str]) -> Iterator[Group]:
 
 
 def _span(groups: list[Group], schema: Schema) -> tuple[int, int] | None:
-    """The first and the last time, if every row group says them."""
+    """Return the first and the last time, if every row group says them."""
     said = [group.columns.get(schema.time) for group in groups]
     if not said or any(each is None or not each.has_min_max for each in said):
         return None
@@ -73,7 +73,7 @@ def _span(groups: list[Group], schema: Schema) -> tuple[int, int] | None:
 
 
 def raw_span(said: Any, schema: Schema) -> tuple[int, int] | None:
-    """The least and the greatest time of a row group in raw units."""
+    """Return the least and the greatest time of a row group in raw units."""
     time = schema.time_type
     if time.kind is Kind.FLOAT and isinstance(said.min, float):
         seconds = np.array([said.min, said.max])
@@ -92,7 +92,7 @@ def raw_span(said: Any, schema: Schema) -> tuple[int, int] | None:
 
 
 def _types(groups: list[Group], schema: Schema, rows: int) -> tuple[TypeStatistics, ...]:
-    """The types of which it is known how many events there are."""
+    """Return the types of which it is known how many events there are."""
     if schema.type is None:
         names = schema.type_names if not schema.definitions else None
         return (TypeStatistics(names[0], rows),) if names and len(names) == 1 else ()

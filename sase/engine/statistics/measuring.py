@@ -13,7 +13,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.statistics.agreements import agreements
 from sase.engine.statistics.attributes import by_type
 from sase.engine.statistics.population import Population, conjuncts
-from sase.engine.statistics.sampling import drawn
+from sase.engine.statistics.sampling import draw_sample
 from sase.engine.statistics.selectivities import selectivities
 from sase.planning.split import window_of
 from sase.planning.statistics import Admission, Statistics
@@ -29,7 +29,7 @@ def measured(
     sample: int = SAMPLE,
     seed: int = 0,
 ) -> Statistics:
-    """Statistics of events as `Matcher.load` gives them, for a query by its basic plan.
+    """Measure statistics of loaded events, for a query by its basic plan.
 
     A sample of about so many rows is drawn, all if there are no more; the cost is that of the
     sample, however many events there are. `tests` are the scan's unless others are given.
@@ -40,7 +40,7 @@ def measured(
     tests = plan.scan.tests if tests is None else tuple(tests)
     named = (each.attribute for c in conjuncts(plan) for each in references(c.condition))
     texts = {name for name in named if name is not None}
-    rows = drawn(events, window_of(plan.operators), sample, rng, texts)
+    rows = draw_sample(events, window_of(plan.operators), sample, rng, texts)
     population = Population(plan, rows, tests)
     return Statistics(
         rows=len(events),
@@ -56,7 +56,7 @@ def measured(
 
 
 def _admissions(population: Population) -> Iterator[Admission]:
-    """The admission of each component of whose types there are events."""
+    """Yield the admission of each component of whose types there are events."""
     for component in population.components:
         share = population.admission(component)
         if share is not None:

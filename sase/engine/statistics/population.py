@@ -1,4 +1,4 @@
-"""The rows of a sample that may stand for the components of a query, as the engine sees them."""
+"""Evaluate a sample as the engine does: which of its rows may stand for which components."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.operators.contract import Context, span_of
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.plan import EnginePlan
-from sase.engine.statistics.chains import Chains, Groups, Rows
+from sase.engine.statistics.chains import Chains, RowGroups, SampleRows
 from sase.engine.statistics.sampling import TIMES, Sample
 from sase.planning.nodes import chain
 from sase.planning.split import negations_of, window_of
@@ -37,7 +37,7 @@ Tests = tuple[EquivalenceTest, ...]
 
 
 def conjuncts(plan: EnginePlan) -> tuple[Conjunct, ...]:
-    """The conditions of the query, wherever they are decided."""
+    """Collect the conditions of the query, wherever they are decided."""
     if plan.runs is not None:
         edges = (edge.conjunct for edge in plan.runs.conditions)
         positive = [*plan.runs.simple, *plan.runs.early, *edges]
@@ -48,7 +48,7 @@ def conjuncts(plan: EnginePlan) -> tuple[Conjunct, ...]:
 
 
 class Population:
-    """The rows with a type of the query, and which of them pass the conditions on one component."""
+    """The rows with a type of the query, and which ones pass the conditions on a component."""
 
     def __init__(self, plan: EnginePlan, sample: Sample, tests: Tests) -> None:
         self.plan, self.sample = plan, sample
@@ -62,8 +62,8 @@ class Population:
         self.context = Context(
             plan.schema, plan.options, plan.positives, plan.negatives, self.coding, store
         )
-        front = BlockBuilder(components, len(plan.positives), self.coding, (), dense=True)
-        (self.block,) = front.blocks(sample.events, len(sample.events))
+        builder = BlockBuilder(components, len(plan.positives), self.coding, (), dense=True)
+        (self.block,) = builder.blocks(sample.events, len(sample.events))
         self._simple = tuple(self._alone(tests))
         passing = ScanFilter(self.context, self._simple).states(self.block)
         self._admitted, self._standing = (
@@ -76,7 +76,7 @@ class Population:
         is_time = self.window is not None and self.window.kind is WindowKind.TIME
         self._measures = (sample.events.ts if is_time else sample.positions)[places]
         self._undeclared: dict[Tests, Mask] = {}
-        self._groups: dict[tuple[Tests, bool], Groups] = {}
+        self._groups: dict[tuple[Tests, bool], RowGroups] = {}
 
     @cached_property
     def window(self) -> BoundWindow | None:
@@ -90,7 +90,7 @@ class Population:
         return tuple(sorted(every, key=lambda component: component.index))
 
     def _alone(self, tests: Tests) -> Iterator[tuple[int, Condition]]:
-        """The conditions on one component, and the values that tests fix, with the component."""
+        """Yield the conditions on one component, and the values that tests fix, with its index."""
         for conjunct in self.conjuncts:
             # Of a series that is not what is said of several of its events, nor of its first one.
             is_several = conjunct.kind is ConjunctClass.SEVERAL or conjunct.when is When.FIRST
@@ -101,7 +101,7 @@ class Population:
                 yield from self.context.values(test, self.components)
 
     def _of_first_events(self, passing: Numbers) -> Iterator[tuple[Conjunct, Mask]]:
-        """The conditions on the first event of a series, with what passes of all its events."""
+        """Evaluate the conditions on the first event of a series for all its events."""
         for conjunct in self.conjuncts:
             if conjunct.kind is ConjunctClass.SINGLE and conjunct.when is When.FIRST:
                 index = conjunct.references[0]
@@ -109,15 +109,15 @@ class Population:
                 states = own.of(self.block, passing)
                 yield conjunct, (states >> self.context.bit_of(index)) & 1 != 0
 
-    # ------------------------------------------------------------ who may stand for a component
+    # ------------------------------------------------------------ admission
 
     def admission(self, component: BoundComponent) -> float | None:
-        """The share of scattered rows of its types that pass the conditions on a component."""
+        """Return the share of scattered rows of its types that pass a component's conditions."""
         is_sure = all(index != component.index for index, _ in self._simple)
         return self._share(self._standing[component], self._admitted[component], is_sure)
 
     def beginning(self) -> Iterator[tuple[Conjunct, float]]:
-        """The conditions on the first event of a series, with the share of its events that pass."""
+        """Yield the conditions on the first event of a series, with the share that passes."""
         for conjunct, passing in self._first.items():
             component = self.context.component(conjunct.references[0])
             share = self._share(passing, self._standing[component], is_sure=False)
@@ -125,7 +125,7 @@ class Population:
                 yield conjunct, share
 
     def _share(self, passing: Mask, among: Mask, is_sure: bool) -> float | None:
-        """The share of scattered rows that pass, among some."""
+        """Return the share of scattered rows that pass, among some."""
         seen = int(np.count_nonzero(among[self.scattered]))
         passed = int(np.count_nonzero(passing[self.scattered]))
         if not seen:
@@ -189,10 +189,10 @@ class Population:
         return len(self.sample.sizes)
 
     def within_window(self, rows: Numbers) -> NDArray[np.float64]:
-        """What each of some chains that were drawn counts for what is asked of all within a window.
+        """Weigh chains that were drawn, so that they stand for all within a window.
 
-        It is 0 for those that are longer than the window. In slices of several windows the short
-        ones come up more often, since more of their places lie within.
+        The weight is 0 for those that are longer than the window. In slices of several windows the
+        short ones come up more often, since more of their places lie within.
         """
         span = span_of(self.window)
         extents = self._measures[rows[-1]] - self._measures[rows[0]]
@@ -201,38 +201,38 @@ class Population:
     def chains(
         self, components: Sequence[BoundComponent], tests: Tests, *, is_local: bool
     ) -> Chains:
-        """Chains of components that agree, in slices or of scattered rows."""
+        """Count chains of components that agree, in slices or of scattered rows."""
         standing = [self._standing[each] for each in components]
         return Chains(self.groups(tests, is_local=is_local), standing)
 
     def all_chains(
         self, components: Sequence[BoundComponent], tests: Tests, *, is_local: bool
     ) -> Chains:
-        """Chains of components that could agree: their types declare what the tests are on."""
+        """Count chains of components that could agree: their types declare what the tests read."""
         rows = self._rows[is_local]
         declares = ~self._lacking(tests)[rows.numbers]
         if declares.all():
             return self.chains(components, (), is_local=is_local)
         rows = rows.among(declares)
-        return Chains(Groups(rows, rows.slices), [self._standing[each] for each in components])
+        return Chains(RowGroups(rows, rows.slices), [self._standing[each] for each in components])
 
-    def groups(self, tests: Tests, *, is_local: bool) -> Groups:
-        """The rows of slices, or the scattered ones, by what tests are on."""
+    def groups(self, tests: Tests, *, is_local: bool) -> RowGroups:
+        """Group the rows of slices, or the scattered ones, by the keys of tests."""
         key = (tests, is_local)
         if key not in self._groups:
             self._groups[key] = self._grouped(tests, self._rows[is_local])
         return self._groups[key]
 
-    def _grouped(self, tests: Tests, rows: Rows) -> Groups:
+    def _grouped(self, tests: Tests, rows: SampleRows) -> RowGroups:
         if not tests:
-            return Groups(rows, rows.slices)
+            return RowGroups(rows, rows.slices)
         codes = self.codes(tests)[rows.numbers]
         rows, codes = rows.among(codes >= 0), codes[codes >= 0]
-        return Groups(rows, rows.slices * (int(codes.max(initial=0)) + 1) + codes)
+        return RowGroups(rows, rows.slices * (int(codes.max(initial=0)) + 1) + codes)
 
-    def _some(self, *, is_local: bool) -> Rows:
+    def _some(self, *, is_local: bool) -> SampleRows:
         slices = self.sample.slices[self.block.places]
         numbers = np.flatnonzero((slices > 0) == is_local)
         slices, shares, weights = slices[numbers], self.sample.shares, self.sample.weights
         ties = self.sample.ties[self.block.places[numbers]]
-        return Rows(numbers, slices, ties, shares[slices], weights[slices])
+        return SampleRows(numbers, slices, ties, shares[slices], weights[slices])

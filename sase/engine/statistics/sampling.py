@@ -1,4 +1,4 @@
-"""A sample of events: rows scattered over the whole input, and slices twice as long as the window.
+"""Draw a sample of events: rows from the whole input, and slices twice as long as the window.
 
 What is true of events in general is measured on the scattered ones. But keys and values are local
 in time: what is true of events that can be in one match is measured within the slices. Both are
@@ -23,13 +23,13 @@ LATEST = 2**63 - 1
 TIMES = 2
 # How many slices tell what is local, how many are drawn at most, and on how many a window is tried.
 FEW, MANY, TRIED = 16, 8192, 64
-# Slices that hold more than this part of all events are not worth a look apart.
+# SampledSlices that hold more than this part of all events are not worth a look apart.
 WIDE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Slices:
-    """Stretches that begin at random events: the rows drawn of each, and how many it has.
+class SampledSlices:
+    """Time slices that begin at random events: the rows drawn of each, and how many it has.
 
     Row by row `positions` are in the input and `numbers` say in which slice.
     """
@@ -41,7 +41,7 @@ class Slices:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The first `scattered` of the events are from anywhere, the others from slices.
+    """Sampled events, of which the first `scattered` are from anywhere, the others from slices.
 
     `positions` are those in the input, `ties` the ranks of their order keys, and `slices` the slice
     of each, 0 of the scattered ones; `sizes` say by slice how many rows it has.
@@ -64,30 +64,30 @@ class Sample:
     def shares(self) -> NDArray[np.float64]:
         """By slice how many of its rows one stands for that was drawn, where most are 1."""
         taken = np.bincount(self.slices, minlength=len(self.sizes))
-        return _usually_one(self.sizes / np.maximum(taken, 1))
+        return _normalized(self.sizes / np.maximum(taken, 1))
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """By slice what it counts: they begin at events, so more where these are close together."""
-        return _usually_one(1.0 / self.sizes)
+        return _normalized(1.0 / self.sizes)
 
 
-def _usually_one(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Brought to a mean of 1; the first, of the scattered rows, is 1 in any case."""
+def _normalized(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale values to a mean of 1; the first, of the scattered rows, is 1 in any case."""
     if len(values) > 1:
         values[1:] /= values[1:].mean()
     values[0] = 1.0
     return values
 
 
-def drawn(
+def draw_sample(
     events: Events,
     window: BoundWindow | None,
     size: int,
     rng: np.random.Generator,
     texts: Collection[str],
 ) -> Sample:
-    """A sample of about so many rows; all rows and slices of them where there are no more.
+    """Draw a sample of about so many rows; all rows and slices of them where there are no more.
 
     `texts` are the columns of which the text itself is read, if it is text.
     """
@@ -98,7 +98,7 @@ def drawn(
     else:
         left = size - len(slices.positions)
         # Drawn with repetition, which is then dropped: what is left is as random.
-        scattered = _unlike(rng.integers(0, count, left))
+        scattered = _deduplicated(rng.integers(0, count, left))
     positions = np.concatenate([scattered, slices.positions])
     ties = positions if events.tie is None else events.tie[positions]
     numbers = np.concatenate([np.zeros(len(scattered), np.int64), slices.numbers + 1])
@@ -109,8 +109,8 @@ def drawn(
 
 def _slices(
     events: Events, window: BoundWindow | None, budget: int, rng: np.random.Generator
-) -> Slices:
-    """Stretches from random events on; of those that hold too many rows some of these."""
+) -> SampledSlices:
+    """Draw slices from random events on; of those that hold too many rows some of these."""
     count = len(events)
     if window is None or window.kind is WindowKind.PARTITION_EVENTS or budget < 2 * FEW:
         return _NO_SLICES
@@ -128,21 +128,21 @@ def _slices(
     thinned = (sizes > most)[numbers]
     within[thinned] = rng.random(int(thinned.sum())) * sizes[numbers[thinned]]
     # In the order of the slices and of the stream, and none twice in a slice.
-    packed = _unlike(numbers * count + within + starts[numbers])
-    return Slices(packed % count, packed // count, sizes)
+    packed = _deduplicated(numbers * count + within + starts[numbers])
+    return SampledSlices(packed % count, packed // count, sizes)
 
 
-_NO_SLICES = Slices(*(np.zeros(0, np.int64) for _ in range(3)))
+_NO_SLICES = SampledSlices(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
-def _unlike(numbers: Numbers) -> Numbers:
-    """Each number once, ascending; where few are equal this is faster than np.unique."""
+def _deduplicated(numbers: Numbers) -> Numbers:
+    """Sort and deduplicate numbers; where few are equal this is faster than np.unique."""
     numbers = np.sort(numbers)
     return numbers[np.diff(numbers, prepend=-1) > 0]
 
 
 def _ends(events: Events, window: BoundWindow, starts: Numbers) -> Numbers:
-    """Where the slices end that begin at some events."""
+    """Return where the slices end that begin at some events."""
     span = min(TIMES * span_of(window), LATEST)
     if window.kind is WindowKind.EVENTS:
         reach = min(span, len(events) - 1)
@@ -152,7 +152,7 @@ def _ends(events: Events, window: BoundWindow, starts: Numbers) -> Numbers:
 
 
 def _taken(events: Events, positions: Numbers, texts: Collection[str]) -> Events:
-    """Some events, and of the strings that are read only those that occur."""
+    """Gather some events, and of the strings that are read only those that occur."""
     found = events.at(positions)
     columns = {name: compacted(found.columns[name]) for name in texts if name in found.columns}
     by_type = {key: compacted(found.by_type[key]) for key in found.by_type if key[1] in texts}
@@ -162,7 +162,7 @@ def _taken(events: Events, positions: Numbers, texts: Collection[str]) -> Events
 
 
 def compacted(column: Column) -> Column:
-    """A column with a dictionary that is not longer than it."""
+    """Drop the dictionary entries that no row has, where the dictionary is the longer one."""
     if column.dictionary is None or len(column.dictionary) <= len(column.values):
         return column
     used, codes = np.unique(column.values, return_inverse=True)

@@ -1,6 +1,6 @@
-"""The share of events of several components that a condition lets pass.
+"""Estimate the share of events of several components that a condition lets pass.
 
-It is evaluated for chains of sampled rows: in the order of time, each passing the conditions on its
+It is evaluated on chains of sampled rows: in the order of time, each passing the conditions on its
 own component, within a window and agreeing under the query's tests as far as the sample has such.
 Where it names several events of one series there is one of each in a chain: the first, the event
 before and the new one, the last.
@@ -42,10 +42,10 @@ DRAWN, FEW = 4096, 200
 def selectivities(
     population: Population, tests: Tests, rng: np.random.Generator
 ) -> list[Selectivity]:
-    """The selectivity of each condition on several events, if there are such events.
+    """Estimate the selectivity of each condition on several events, if there are such events.
 
-    And of all together that are on positive components: they need not be independent. Of series
-    also that of each condition on their first event.
+    And of all those on positive components together, which need not be independent; of series also
+    that of each condition on their first event.
     """
     names = {each.index: each.variable for each in population.components}
     several = [each for each in population.conjuncts if _is_of_single_events(each)]
@@ -53,7 +53,7 @@ def selectivities(
         positive = [each for each in several if each.kind is ConjunctClass.SEVERAL]
         several += together([each for each in positive if not implied(each, tests)], names)
     # What is kept of rows is known when all conditions have asked for it.
-    checked = [_Checked(population, _of_each(conjunct.condition)) for conjunct in several]
+    checked = [_ChainCondition(population, _of_each(conjunct.condition)) for conjunct in several]
     if checked:
         population.context.buffer.remember(population.block)
     found = {each.condition: share for each, share in population.beginning()}
@@ -66,7 +66,7 @@ def selectivities(
 
 
 def _is_of_single_events(conjunct: Conjunct) -> bool:
-    """Whether a condition is on several events, and on no others of a series than are in a chain.
+    """Whether a condition is on several events, all of which a chain has.
 
     What it says of all events of a series, or of all before, no chain of single events tells, but
     for a bound of all of them.
@@ -78,7 +78,7 @@ def _is_of_single_events(conjunct: Conjunct) -> bool:
 
 
 def _of_each(condition: Condition) -> Condition:
-    """A bound of the greatest or least of all events so far as one of the new event.
+    """Turn a bound of the greatest or least of all events so far into one of the new event.
 
     As the others have passed, they pass together where it does.
     """
@@ -95,7 +95,7 @@ _BOUNDS = {("max", "<"), ("max", "<="), ("min", ">"), ("min", ">=")}
 
 
 def _bounded(extreme: Expression, operator: str | None, other: Expression) -> Reference | None:
-    """The new event of a series of which the extreme is bounded by something of single events."""
+    """Return the new event of a series whose extreme is bounded by something of single events."""
     if not isinstance(extreme, Aggregate) or (extreme.function, operator) not in _BOUNDS:
         return None
     is_of_single = all(isinstance(each, Reference) for each in references(other))
@@ -118,13 +118,13 @@ def _roles(condition: Condition) -> list[tuple[int, Part]]:
 
 def _share(
     population: Population,
-    condition: _Checked,
+    condition: _ChainCondition,
     chains: Chains,
     is_local: bool,
     rng: np.random.Generator,
 ) -> float:
-    """The share of chains that pass, of local ones among those within the window."""
-    rows = chains.drawn(DRAWN, rng)
+    """Estimate the share of chains that pass, of local ones among those within the window."""
+    rows = chains.draw(DRAWN, rng)
     weights = population.within_window(rows) if is_local else np.ones(DRAWN)
     passed = float(weights @ condition.passes(rows)) / max(float(weights.sum()), 1.0)
     # As if half a chain more passed, and half a one did not: never 0, never 1.
@@ -133,12 +133,9 @@ def _share(
 
 
 def _chains(
-    population: Population, condition: _Checked, tests: Tests
+    population: Population, condition: _ChainCondition, tests: Tests
 ) -> tuple[Chains, bool] | None:
-    """Chains for a condition, as much like those in matches as there are enough of.
-
-    Beside them stands whether they are local.
-    """
+    """Find chains as much like those in matches as there are enough of; and if they are local."""
     indexes = {component.index for component, _ in condition.roles}
     common = tuple(
         test
@@ -157,8 +154,8 @@ def _chains(
     return best if best is not None and best[0].total else None
 
 
-class _Checked:
-    """A condition, as the engine evaluates it for sequences: of an event for each of its roles."""
+class _ChainCondition:
+    """A condition on chains, evaluated by the engine's residual filter of sequences."""
 
     def __init__(self, population: Population, read: Condition) -> None:
         context, roles = population.context, _roles(read)
@@ -172,8 +169,8 @@ class _Checked:
             return replace(each, component=at, part=Part.EVENT)
 
         condition = with_references(read, to_role)
-        self._checking = ResidualFilter.of_sequences(alone, [], [condition])
+        self._filter = ResidualFilter.of_sequences(alone, [], [condition])
 
     def passes(self, rows: Numbers) -> NDArray[np.bool_]:
         """Whether each column of rows, one for each role, passes."""
-        return self._checking.selected(rows)
+        return self._filter.selected(rows)

@@ -9,23 +9,25 @@ import numpy as np
 import pytest
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.statistics.chains import Chains, Groups, Rows
+from sase.engine.statistics.chains import Chains, RowGroups, SampleRows
 
 
 def rows(
     count: int, rng: np.random.Generator, slices: int = 1
-) -> tuple[Rows, Numbers, list[np.ndarray]]:
+) -> tuple[SampleRows, Numbers, list[np.ndarray]]:
     """Random rows with ties, their groups, and who may stand for three levels."""
     numbers = np.sort(rng.integers(0, slices, count))
     times = np.sort(rng.integers(0, count, count))
     groups = numbers * 10 + rng.integers(0, 3, count)
     weights = np.array([1.0, 3.0, 0.5])[:slices]
     shares = np.array([1.0, 2.0, 4.0])[:slices]
-    made = Rows(np.arange(count), numbers, times, shares[numbers], weights[numbers])
+    made = SampleRows(np.arange(count), numbers, times, shares[numbers], weights[numbers])
     return made, groups, [rng.random(count) < part for part in (0.6, 0.5, 0.7)]
 
 
-def made(sample: Rows, groups: Numbers, standing: list[np.ndarray]) -> dict[tuple[int, ...], float]:
+def made(
+    sample: SampleRows, groups: Numbers, standing: list[np.ndarray]
+) -> dict[tuple[int, ...], float]:
     """Every chain, and what it counts."""
     return {
         chain: float(sample.weights[chain[0]] * np.prod(sample.shares[list(chain)]))
@@ -40,7 +42,7 @@ def made(sample: Rows, groups: Numbers, standing: list[np.ndarray]) -> dict[tupl
 @pytest.mark.parametrize("seed", range(5))
 def test_chains_are_counted_level_by_level(seed: int, slices: int) -> None:
     sample, groups, standing = rows(30, np.random.default_rng(seed), slices)
-    chains = Chains(Groups(sample, groups), standing)
+    chains = Chains(RowGroups(sample, groups), standing)
     for level in range(3):
         by_slice = np.zeros(slices)
         for chain, count in made(sample, groups, standing[level:]).items():
@@ -53,8 +55,8 @@ def test_chains_are_drawn_by_what_they_count() -> None:
     rng = np.random.default_rng(7)
     sample, groups, standing = rows(25, rng, 3)
     expected = made(sample, groups, standing)
-    chains = Chains(Groups(sample, groups), standing)
-    drawn = Counter(map(tuple, chains.drawn(100_000, rng).T.tolist()))
+    chains = Chains(RowGroups(sample, groups), standing)
+    drawn = Counter(map(tuple, chains.draw(100_000, rng).T.tolist()))
     assert drawn.keys() <= expected.keys()
     for chain, count in expected.items():
         wanted = count / sum(expected.values()) * 100_000
@@ -64,11 +66,11 @@ def test_chains_are_drawn_by_what_they_count() -> None:
 def test_the_last_levels_are_drawn_alone() -> None:
     rng = np.random.default_rng(8)
     sample, groups, standing = rows(25, rng)
-    drawn = Chains(Groups(sample, groups), standing).drawn(1000, rng, 1)
+    drawn = Chains(RowGroups(sample, groups), standing).draw(1000, rng, 1)
     assert {*map(tuple, drawn.T.tolist())} <= made(sample, groups, standing[1:]).keys()
 
 
 def test_no_rows_are_no_chains() -> None:
     nothing = np.zeros(0, np.int64)
-    sample = Rows(nothing, nothing, nothing, np.zeros(0), np.zeros(0))
-    assert Chains(Groups(sample, nothing), [np.zeros(0, np.bool_)] * 2).total == 0
+    sample = SampleRows(nothing, nothing, nothing, np.zeros(0), np.zeros(0))
+    assert Chains(RowGroups(sample, nothing), [np.zeros(0, np.bool_)] * 2).total == 0

@@ -9,7 +9,7 @@ import pytest
 from sase.binding.bound import BoundWindow
 from sase.engine.columns import Events
 from sase.engine.statistics import measured
-from sase.engine.statistics.sampling import Sample, drawn
+from sase.engine.statistics.sampling import Sample, draw_sample
 from sase.generate.uniform import uniform_events
 from sase.planning.statistics import Statistics
 from tests.engine.statistics.brute_force import loaded
@@ -144,7 +144,7 @@ def test_tuples_within_a_window() -> None:
 def sampled(query: str, table: pa.Table, size: int) -> tuple[Events, BoundWindow | None, Sample]:
     plan, events = loaded(query, table)
     window = next(iter(plan.windows), None)
-    return events, window, drawn(events, window, size, np.random.default_rng(4), ())
+    return events, window, draw_sample(events, window, size, np.random.default_rng(4), ())
 
 
 @pytest.mark.parametrize("window", ["40", "400", "30 EVENTS", "3000 EVENTS", "1"])

@@ -1,0 +1,205 @@
+"""Search the matches of relaxed queries among which the near misses are.
+
+Of sequences, in which each component binds one event, the engine itself finds the nearest: it is
+asked for the opposite of a condition, and for the operands as columns. Where components bind
+series the first matches are taken of each event that ends some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding import BoundQuery
+from sase.binding.bound import Column, Condition, EquivalenceTest
+from sase.binding.types import TIMES
+from sase.diagnostics.attributes import Attributes
+from sase.diagnostics.why_not.distance import as_floats, compared, distances, time_scale
+from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, without
+from sase.diagnostics.why_not.relaxation import as_positive, differing, opposite, with_condition
+from sase.diagnostics.why_not.search import RelaxedSearch
+from sase.engine.columns.arrays import Floats, Mask, Numbers
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.operators.bindings import as_bindings, begins_of
+from sase.engine.operators.transformation import Results
+
+# The positions of a match by the index of the component that binds them.
+Match: TypeAlias = Mapping[int, Sequence[int]]
+# Which results are misses, and by how much as a share of what was asked for.
+Rating: TypeAlias = Callable[[Results], tuple[Mask, Floats | None]]
+# A miss without a measure counts as one by a whole window, or by as much as the value itself.
+WHOLE = 1.0
+# Sequences among which those with two reasons are told from those with one.
+LOOKED_UP = 1 << 16
+# What is looked at where components bind series: matches, of those that end with one event the
+# first, and of those among which these are found.
+LOOKED_AT, OF_EACH, FOUND = 500, 10, 100_000
+
+
+class MatchSearch:
+    """Finds matches of relaxed forms of a query, at most `near` where the nearest are known."""
+
+    def __init__(
+        self, query: BoundQuery, search: RelaxedSearch, attributes: Attributes, near: int
+    ) -> None:
+        self._query, self._search, self._attributes, self._near = query, search, attributes, near
+        self.of_sequences = query.level == 1
+
+    def nearest(
+        self,
+        query: BoundQuery,
+        rate: Rating | None = None,
+        distinct: Callable[[Results], NDArray[Any]] | None = None,
+    ) -> list[Match]:
+        """Search the nearest of what a query finds; without a measure the first.
+
+        Of those for which `distinct` says the same, or of series of one event that ends some, the
+        nearest is kept.
+        """
+        if distinct is None and not self.of_sequences:
+            distinct = _last
+        found: Results | None = None
+        kept = np.empty(0)
+        for results in self._results(query):
+            shares: Floats | None = None
+            if rate is not None:
+                are_misses, shares = rate(results)
+                results = results.at(are_misses)
+                shares = None if shares is None else np.nan_to_num(shares[are_misses], nan=WHOLE)
+            parts = [results] if found is None else [found, results]
+            kept = np.append(kept, np.full(len(results), WHOLE) if shares is None else shares)
+            order = np.argsort(kept, kind="stable")
+            if distinct is not None:
+                keys = np.concatenate([distinct(each) for each in parts])[order]
+                order = order[np.sort(np.unique(keys, return_index=True)[1])]
+            order = order[: self._near]
+            found, kept = Results.merged(parts, order), kept[order]
+            if shares is None and len(order) == self._near:
+                break
+        return [] if found is None else _matches(query, found)
+
+    def first(self, query: BoundQuery) -> list[Match]:
+        """Search the first matches of each event that ends some."""
+        found: list[Match] = []
+        for results in self._results(query):
+            last = results.last
+            begins = np.flatnonzero(np.append(True, last[1:] != last[:-1]))
+            numbers = np.arange(len(last))
+            rank = numbers - np.repeat(begins, np.diff(np.append(begins, len(last))))
+            places = np.flatnonzero(rank < OF_EACH)[: LOOKED_AT - len(found)]
+            found += _matches(query, results.at(places))
+            if len(found) >= LOOKED_AT:
+                break
+        return found
+
+    def _results(self, query: BoundQuery) -> Iterator[Results]:
+        """The results of a query, as many as are looked at."""
+        found = 0
+        for results in self._search.results(query):
+            yield results
+            found += len(results)
+            if self._search.is_enough(found) if self.of_sequences else found >= FOUND:
+                return
+
+    # ------------------------------------------------------------ sequences
+
+    def disagreeing(self, relaxed: BoundQuery, test: EquivalenceTest) -> list[Match]:
+        """Search sequences whose events do not agree under a test."""
+        if test.value is not None:
+            condition = differing(test, self._query)
+            return self.nearest(with_condition(relaxed, condition, self._search.schema))
+        codes = self._attributes.codes([test])
+        return self.nearest(relaxed, lambda found: (_disagree(codes[found.matrix]), None))
+
+    def failing(self, relaxed: BoundQuery, condition: Condition) -> list[Match]:
+        """Search the sequences nearest to satisfying a condition that they fail."""
+        query = with_condition(relaxed, opposite(condition), self._search.schema)
+        values = compared(condition)
+        if not values:
+            return self.nearest(query)
+        columns = tuple(Column(f"#{n}", each) for n, each in enumerate(values))
+        is_time = values[0].type.kind in TIMES
+        unit = time_scale(self._query, self._search.schema) / 1e9
+
+        def rate(results: Results) -> tuple[Mask, Floats]:
+            operands = [as_floats(each) for each in results.values]
+            with np.errstate(invalid="ignore", over="ignore"):  # what is infinite has no share
+                by = distances(condition, operands)
+                beside = np.full(len(by), unit) if is_time else np.max(np.abs(operands), axis=0)
+                shares = np.divide(by, beside, out=np.zeros(len(by)), where=beside != 0)
+            return np.ones(len(by), np.bool_), shares
+
+        return self.nearest(replace(query, columns=columns), rate)
+
+    def forbidden(self, relaxed: BoundQuery, part: QueryPart) -> list[Match]:
+        """Search the sequences that an event of a negative component forbids, with that event."""
+        # With it in the sequence other negative components in the same gap would have less room:
+        # whether they forbid the sequence too is asked of the query without it.
+        others = self._beside(part.number)
+        query = as_positive(without(self._query, others), part.number)
+        level = [each.index for each in query.positives].index(part.number)
+
+        def rest(results: Results) -> NDArray[np.void]:
+            return _as_rows(np.delete(results.matrix, level, axis=0))
+
+        # Several events may forbid the same sequence: one is shown.
+        if not others:
+            return self.nearest(query, None, rest)
+        allowed = self._allowed(relaxed)
+        return self.nearest(query, lambda found: (np.isin(rest(found), allowed), None), rest)
+
+    def _beside(self, index: int) -> list[QueryPart]:
+        """The other negative components between the same positive ones."""
+        gaps = accumulate(not component.negated for component in self._query.components)
+        gap_of = dict(zip((c.index for c in self._query.components), gaps, strict=True))
+        negatives = [c.index for c in self._query.negatives if c.index != index]
+        beside = [each for each in negatives if gap_of[each] == gap_of[index]]
+        return [QueryPart(PartKind.NEGATION, each, "") for each in beside]
+
+    def _allowed(self, relaxed: BoundQuery) -> NDArray[np.void]:
+        """The first sequences that a query finds, to look others up among them."""
+        found, count = [np.empty((len(relaxed.positives), 0), np.int64)], 0
+        for results in self._search.results(relaxed):
+            found.append(results.matrix)
+            count += len(results)
+            if count >= LOOKED_UP:
+                break
+        return _as_rows(np.concatenate(found, axis=1))
+
+
+def _disagree(codes: Numbers) -> Mask:
+    """Which columns of codes are not of events that agree."""
+    known = np.where(codes >= 0, codes, codes.max(axis=0))
+    disagree: Mask = (codes == NOTHING).any(axis=0) | (np.ptp(known, axis=0) > 0)
+    return disagree
+
+
+def _last(results: Results) -> Numbers:
+    return results.last
+
+
+def _as_rows(positions: Numbers) -> NDArray[np.void]:
+    """Matches as values that can be compared."""
+    rows = np.ascontiguousarray(positions.T)
+    return rows.view([(f"f{n}", np.int64) for n in range(rows.shape[1])]).ravel()
+
+
+def _matches(query: BoundQuery, found: Results) -> list[Match]:
+    """The events of results by component."""
+    bindings, by_level = as_bindings(found.positions), []
+    for level in range(bindings.shape[0]):
+        events, ends = bindings.of_level(level)
+        cuts = zip(begins_of(ends).tolist(), ends.tolist(), strict=True)
+        by_level.append([tuple(events[begin:end].tolist()) for begin, end in cuts])
+    indexes = [each.index for each in query.positives]
+    return [dict(zip(indexes, each, strict=True)) for each in zip(*by_level, strict=True)]
+
+
+def events_of(match: Match) -> list[int]:
+    """All events of a match."""
+    return [event for series in match.values() for event in series]

@@ -1,0 +1,98 @@
+"""Near misses as a table: what stopped each, by how much, and its events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from sase.binding import BoundQuery, Schema
+from sase.diagnostics.why_not.match_search import Match
+from sase.diagnostics.why_not.near_misses import NearMiss, NearMisses
+from sase.diagnostics.why_not.query_parts import PartKind
+from sase.diagnostics.why_not.relaxation import as_positive, bare
+from sase.diagnostics.why_not.search import planned
+from sase.engine.columns.arrays import Numbers
+from sase.engine.expressions import Interner
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.transformation import Results
+from sase.engine.results.batch import MatchBatch, ResultSchema
+from sase.engine.results.row_history import RowHistory
+from sase.planning.recipes import Recipe
+
+# To agree in nothing is less of a miss than any other one without a measure.
+APART = 2.0
+# What the events of a match look like does not depend on how it is found.
+UNCHANGED = Recipe("", "", ())
+
+
+def table_of(
+    query: BoundQuery, found: Sequence[NearMisses], history: RowHistory, schema: Schema, near: int
+) -> pa.Table:
+    """Make a table of the nearest misses: `stopped_by`, `by`, `distance`, `rows` and the events.
+
+    A negative component has an event where that is what stopped the match, and else NULL.
+    """
+    chosen = _ranked(found, near)
+    shape = ResultSchema.of(planned(_with_negatives(query), schema, UNCHANGED), Interner())
+    matches = [miss.match for _, miss in chosen]
+    positions = _positions(query, matches, as_matrix=not shape.has_series)
+    events = MatchBatch(shape, history, (Results(positions),))
+    table, shares = events.table(), [miss.failure.share for _, miss in chosen]
+    return pa.table(
+        {
+            "stopped_by": pa.array([text for text, _ in chosen], pa.string()),
+            "by": pa.array([miss.failure.text or None for _, miss in chosen], pa.string()),
+            "distance": pa.array([None if s != s else s for s in shares], pa.float64()),
+            "rows": events.rows().to_struct_array(),
+            **{_free(each.variable): table.column(each.variable) for each in query.components},
+        }
+    )
+
+
+def _ranked(found: Sequence[NearMisses], near: int) -> list[tuple[str, NearMiss]]:
+    """The nearest of all, each with the text of its part."""
+    ranks = sorted(
+        (APART if each.part.kind is PartKind.TEST else miss.rank, place, number)
+        for number, each in enumerate(found)
+        for place, miss in enumerate(each.misses)
+    )
+    return [(found[n].part.text, found[n].misses[place]) for _, place, n in ranks[:near]]
+
+
+def _with_negatives(query: BoundQuery) -> BoundQuery:
+    """A query whose matches are shown with an event of each negative component, or without."""
+    shown = bare(query)
+    for component in query.negatives:
+        shown = as_positive(shown, component.index)
+    negatives = {component.index for component in query.negatives}
+    return replace(
+        shown,
+        components=tuple(
+            replace(each, minimum=0) if each.index in negatives else each
+            for each in shown.components
+        ),
+        conjuncts=(),
+        having=None,
+    )
+
+
+def _positions(
+    query: BoundQuery, matches: Sequence[Match], *, as_matrix: bool
+) -> Numbers | Bindings:
+    """Matches as the positions that every component binds."""
+    bound = [[match.get(each.index, ()) for each in query.components] for match in matches]
+    events = np.array([e for match in bound for series in match for e in series], np.int64)
+    shape = len(matches), len(query.components)
+    if as_matrix:
+        return np.ascontiguousarray(events.reshape(shape).T)
+    lengths = np.array([[*map(len, match)] for match in bound], np.int64).reshape(shape)
+    ends = np.cumsum(lengths.sum(axis=1), dtype=np.int64)
+    return Bindings(events, ends, np.ascontiguousarray(lengths.T))
+
+
+def _free(name: str) -> str:
+    """The name of a variable, which must not be that of another column."""
+    return f"{name}_" if name in ("stopped_by", "by", "distance", "rows") else name
