@@ -22,9 +22,11 @@ from typing import Any, NamedTuple
 import sase
 from experiments import machine
 from experiments.regret_workload import EVENTS, Drawn, workload
-from sase.api.compiling import Compiled, compiled
+from sase.api.compiled_query import CompiledQuery, compile_query
+from sase.binding.input_options import InputOptions
 from sase.engine.columns import Events
 from sase.engine.pipeline.matcher import Matcher
+from sase.engine.sources.discovered import Discovered
 from sase.planning.cost import cost_of
 from sase.planning.recipes import recipe_names
 
@@ -127,12 +129,9 @@ def measured_query(drawn: Drawn, count: int = EVENTS) -> Cell | None:
     return Cell(drawn, seconds, expected, results, sampled - begin, planned - sampled)
 
 
-def prepared(drawn: Drawn, table: Any) -> tuple[Compiled, Events]:
+def prepared(drawn: Drawn, table: Any) -> tuple[CompiledQuery, Events]:
     """A query that is compiled for a stream, and the events as they are measured."""
-    known = compiled(
-        drawn.text, table, time="ts", type="type", seq=None, types=None, time_unit=None,
-        params=None, plan="optimized", limit=None, on_bad_row="error",
-    )  # fmt: skip
+    known = compile_query(drawn.text, Discovered.of(table, InputOptions()))
     return known, Matcher(known.unoptimized, streaming=False).load(table)[1]
 
 

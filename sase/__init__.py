@@ -30,9 +30,9 @@ _HOMES = {
     "Plan": "sase.api.plan",
     "Schema": "sase.binding",
     "WhyNot": "sase.diagnostics.why_not.why_not",
-    "compare": "sase.api.comparing",
+    "compare": "sase.api.compare",
     "compile": "sase.api",
-    "explain": "sase.api.explaining",
+    "explain": "sase.api.explain",
     "match": "sase.api",
     "why": "sase.api.why_not",
 }

@@ -1,12 +1,17 @@
-"""What callers give for options is of the kind that these take, or refused in words."""
+"""Checks of the arguments of public functions, with errors that say what would be right."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from operator import index
 from typing import Any
 
+from sase.binding.input_options import check_choice
 from sase.errors import PlanError
+
+# The forms of results in which matches are listed, and all.
+LISTED = ("all", "non_overlap")
+OUTPUTS = (*LISTED, "compressed", "count")
 
 
 def check_query(given: object) -> None:
@@ -15,33 +20,6 @@ def check_query(given: object) -> None:
         return
     remedy = ": decode it, such as  query.decode()" if isinstance(given, bytes) else ""
     raise PlanError(f"a query is text, and this is of type {type(given).__name__}{remedy}")
-
-
-def check_name(option: str, given: object, *, may_be_none: bool = True) -> None:
-    """Refuse what is no name."""
-    if isinstance(given, str) or (given is None and may_be_none):
-        return
-    what = "a name as text" if may_be_none is False else "a name as text, or None"
-    raise PlanError(f"{option}={given!r}: give {what}")
-
-
-def check_names(
-    *,
-    time: object = "",
-    type: object = None,
-    seq: object = None,
-    time_unit: object = None,
-    types: object = None,
-) -> None:
-    """Refuse what cannot say what the columns of events are."""
-    check_name("time", time, may_be_none=False)
-    for option, given in {"type": type, "seq": seq, "time_unit": time_unit}.items():
-        check_name(option, given)
-    if types is not None and not isinstance(types, Iterable | Mapping) or isinstance(types, bytes):
-        raise PlanError(
-            f"types={types!r}: give a list of names, or a dict of each name → the list of its"
-            " attributes, or the condition that defines it"
-        )
 
 
 def check_params(given: object) -> None:
@@ -71,3 +49,18 @@ def check_bounds(threads: object, max_matches: object) -> None:
     """Refuse numbers of threads and of matches that are none."""
     check_number("threads", threads, 1, "a run takes at least one thread")
     check_number("max_matches", max_matches)
+
+
+def check_output(given: str) -> None:
+    """Refuse a form of results that there is not."""
+    check_choice("output", given, OUTPUTS)
+
+
+def check_is_listed(given: str) -> None:
+    """Refuse a form of results that lists no matches: plans and matchers have none."""
+    check_output(given)
+    if given not in LISTED:
+        raise PlanError(
+            f'output="{given}" is of all events there are: give it to sase.match, or to sase run as'
+            f" --output {given}; a plan lists its matches"
+        )

@@ -1,24 +1,17 @@
-"""The public functions: match a query in events, or compile it."""
+"""The public functions that match a query in events, or compile it to a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from sase.api.checks import check_bounds
-from sase.api.compiling import Compiled, compiled, statistics_in
-from sase.api.forms import compressed, counted
-from sase.api.given import (
-    DEFAULT_PLAN,
-    TIME,
-    TYPE,
-    check_is_listed,
-    check_on_bad_row,
-    check_output,
-    readable,
-)
-from sase.api.plan import Plan
-from sase.api.running import run
+from sase.api.checks import check_bounds, check_is_listed, check_output
+from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
+from sase.api.execution import run
+from sase.api.plan import DEFAULT_PLAN, Plan
+from sase.api.set_results import compressed, counted
+from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.engine.sources.discovered import Discovered
 
 if TYPE_CHECKING:
     from sase.engine.results.matches import Matches
@@ -48,23 +41,19 @@ def match(
 
 
 # The forms only tell apart what is returned: what else may be given stands here, once.
-def match(  # type: ignore[misc]
+@takes_input_options  # type: ignore[misc]
+def match(
     query: str,
     events: object,
     *,
-    time: str = TIME,
-    type: str | None = TYPE,
-    seq: str | None = None,
-    types: Any = None,
-    time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
     output: str = "all",
-    on_bad_row: str = "error",
     limit: int | None = None,
     max_matches: int | None = None,
     stats: object = None,
     threads: int | None = None,
+    **options: Unpack[InputKeywords],
 ) -> Matches | CompressedMatches | MatchCount:
     """The matches of a query in events: compile and run.
 
@@ -82,50 +71,33 @@ def match(  # type: ignore[misc]
     the number alone; `max_matches` then bounds how many may be looked at one by one.
     """
     check_output(output)
-    check_on_bad_row(on_bad_row)
     check_bounds(threads, max_matches)
-    inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
+    source = Discovered.of(events, InputOptions(**options))
 
-    def known(query: str) -> Compiled:
-        return compiled(
-            query,
-            inputs,
-            time=time,
-            type=type,
-            seq=seq,
-            types=types,
-            time_unit=time_unit,
-            params=params,
-            plan=plan,
-            limit=limit,
-            output=output,
-            on_bad_row=on_bad_row,
-        )
+    def compiled(text: str) -> CompiledQuery:
+        return compile_query(text, source, params=params, plan=plan, limit=limit, output=output)
 
     settings: dict[str, Any] = {"stats": stats, "threads": threads, "max_matches": max_matches}
+    known = compiled(query)
     if output == "count":
-        return counted(known(query), inputs, **settings)
+        return counted(known, **settings)
     if output == "compressed":
-        return compressed(known(query), inputs, known, **settings)
-    return run(known(query), inputs, **settings)
+        return compressed(known, compiled, **settings)
+    return run(known, **settings)
 
 
+@takes_input_options
 def compile(
     query: str,
     schema: object,
     *,
-    time: str = TIME,
-    type: str | None = TYPE,
-    seq: str | None = None,
-    types: Any = None,
-    time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
     output: str = "all",
     limit: int | None = None,
-    on_bad_row: str = "error",
     lateness: object = None,
     stats: object = None,
+    **options: Unpack[InputKeywords],
 ) -> Plan:
     """The plan of a query over events of a schema.
 
@@ -134,19 +106,13 @@ def compile(
     late rows may come: raw units of the time column, a `timedelta`, or a text like "5 seconds".
     """
     check_is_listed(output)
-    known = compiled(
+    known = compile_query(
         query,
-        schema,
-        time=time,
-        type=type,
-        seq=seq,
-        types=types,
-        time_unit=time_unit,
+        Discovered.of(schema, InputOptions(**options)),
         params=params,
         plan=plan,
         limit=limit,
         output=output,
-        on_bad_row=on_bad_row,
         lateness=lateness,
     )
     return known.plan(known.optimized(statistics_in(stats)))

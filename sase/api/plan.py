@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from sase.api.checks import check_bounds
-from sase.api.given import DEFAULT_PLAN, check_on_bad_row
 from sase.binding import Schema
 from sase.binding.bound import Condition
+from sase.binding.input_options import check_on_bad_row
 from sase.engine.options import Options
 from sase.errors import Diagnostic, PlanError
 from sase.planning.driver import RewriteStep
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sase.engine.plan import EnginePlan
     from sase.engine.results.matches import Matches
 
+DEFAULT_PLAN = "optimized"
 # Characters of a query that are shown on one line.
 WIDTH = 80
 # What a plan holds beside the operators and the schema.

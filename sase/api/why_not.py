@@ -6,13 +6,15 @@ import time as clocks
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
-from sase.api.compiling import compiled
-from sase.api.given import DEFAULT_PLAN, TIME, TYPE, readable
+from sase.api.compiled_query import compile_query
+from sase.api.plan import DEFAULT_PLAN
 from sase.binding import Schema
 from sase.binding.bound import Condition
+from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.where import bind_where
+from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.driver import RewriteCall
 from sase.planning.recipes import Recipe, read_recipe
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
 
 
+@takes_input_options
 def why(
     query: str,
     events: object,
@@ -35,14 +38,9 @@ def why(
     most: int = MOST,
     seconds: float = SECONDS,
     clock: Callable[[], float] = clocks.monotonic,
-    time: str = TIME,
-    type: str | None = TYPE,
-    seq: str | None = None,
-    types: Any = None,
-    time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
-    on_bad_row: str = "error",
+    **options: Unpack[InputKeywords],
 ) -> WhyNot:
     """Why a query finds no match in events, or so few: what stops how many, and near misses.
 
@@ -55,20 +53,9 @@ def why(
     from sase.diagnostics.why_not.explain import explain
 
     _check(near, most, seconds)
-    inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
-    known = compiled(
-        query,
-        inputs,
-        time=time,
-        type=type,
-        seq=seq,
-        types=types,
-        time_unit=time_unit,
-        params=params,
-        plan=plan,
-        limit=None,
-        on_bad_row=on_bad_row,
-    )
+    source = Discovered.of(events, InputOptions(**options))
+    known = compile_query(query, source, params=params, plan=plan)
+    assert known.source.events is not None, "a schema has no events"
     restrictions = _between(known.schema, from_, to)
     if where is not None:
         restrictions.append(bind_where(where, known.schema, name="where", parameters=params or {}))
@@ -76,7 +63,7 @@ def why(
         known.bound,
         query,
         known.unoptimized,
-        inputs,
+        known.source.events,
         restrictions,
         # Every plan finds the same; of runs the default one keeps none where there are too many.
         recipe=read_recipe(DEFAULT_PLAN) if known.has_runs else _without_runs(known.recipe),

@@ -7,10 +7,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sase.cli.messages import counted
+from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import Text, add_queries, read_queries
-from sase.cli.sparing import spare_pandas
 from sase.cli.terminal import print_diagnostics
-from sase.cli.told import counted
 from sase.errors import DataError, Diagnostic, QueryError, SchemaError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _schema(arguments: Namespace) -> Schema:
 
 def _schema_of_files(arguments: Namespace) -> Schema:
     """The wide schema of files, from a footer or the first block: no event is read for it."""
-    spare_pandas()
+    hide_pandas()
     from sase.binding import Schema
     from sase.engine.columns.data_types import data_type
     from sase.engine.sources import names_found, open_files

@@ -5,8 +5,16 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 
-from sase.cli.failing import status_of
-from sase.cli.given import add_events, keywords, one_query, opened
+from sase.cli.event_arguments import (
+    add_events,
+    add_on_bad_row,
+    add_report_format,
+    discovered,
+    given_of,
+    one_query,
+    query_options,
+)
+from sase.cli.exit_status import status_of
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -30,15 +38,8 @@ def configure(parser: ArgumentParser) -> None:
         type=int,
         help="matches after which it is only said that there are more (default: 1,000,000)",
     )
-    parser.add_argument(
-        "--on-bad-row",
-        choices=("error", "quarantine"),
-        default="error",
-        help="stop at a row that cannot be used, or leave it out (default: error)",
-    )
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="how it is told (default: text)"
-    )
+    add_on_bad_row(parser)
+    add_report_format(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -47,18 +48,14 @@ def run(arguments: Namespace) -> int:
 
 
 def _run(arguments: Namespace) -> int:
-    from sase.api.comparing import compare
+    from sase.api.compare import compare
 
-    text = one_query(arguments)
-    events, columns = opened(arguments, keeps_rows=arguments.on_bad_row == "quarantine")
-    bounds = {name: getattr(arguments, name) for name in ("show", "max_matches")}
     compared = compare(
-        text.content,
-        events,
+        one_query(arguments),
+        discovered(arguments),
         outputs=tuple(dict.fromkeys(arguments.output or ("all",))),
-        on_bad_row=arguments.on_bad_row,
-        **{name: each for name, each in bounds.items() if each is not None},
-        **keywords(arguments, columns),
+        **given_of(arguments, "show", "max_matches"),
+        **query_options(arguments),
     )
     if arguments.format == "json":
         print(json.dumps(compared.to_dict(), ensure_ascii=False, indent=2))

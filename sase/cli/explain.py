@@ -6,12 +6,18 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.failing import status_of
-from sase.cli.given import add_events, keywords, one_query, opened
+from sase.cli.event_arguments import (
+    add_events,
+    discovered,
+    one_query,
+    options_without_events,
+    query_options,
+)
+from sase.cli.exit_status import status_of
+from sase.cli.messages import warnings_as_messages
+from sase.cli.output_files import Target, check_unread
 from sase.cli.queries import ArgumentError
-from sase.cli.spark import Given, add_spark, session
-from sase.cli.targets import Target, check_unread
-from sase.cli.told import told_warnings
+from sase.cli.spark import ReplayRequest, add_spark, session
 
 if TYPE_CHECKING:
     from sase.planning.explain import Explanation
@@ -103,21 +109,21 @@ def _run_on_spark(arguments: Namespace) -> int:
         if is_given:
             raise ArgumentError(f"{option} does not go with --spark: leave it out")
     output = "structs" if arguments.output == "all" else arguments.output
-    given = Given.of(arguments, limit=arguments.limit, output=output)
-    with told_warnings(), session(arguments) as spark:
+    given = ReplayRequest.of(arguments, limit=arguments.limit, output=output)
+    with warnings_as_messages(), session(arguments) as spark:
         from sase.spark.explaining import explained
 
         replay = given.replay(spark)
-        found = explained(replay, stats=arguments.stats, analyze=arguments.analyze)
+        found = explained(replay, analyze=arguments.analyze)
     _write(str(found) if arguments.format == "text" else found.to_json(), arguments.out)
     return 0
 
 
 def _explained(arguments: Namespace) -> Explanation:
-    from sase.api.explaining import explain
+    from sase.api.explain import explain
 
     text = one_query(arguments)
-    rest: dict[str, Any] = {
+    options = query_options(arguments) | {
         "limit": arguments.limit,
         "output": arguments.output,
         "stats": arguments.stats,
@@ -127,11 +133,11 @@ def _explained(arguments: Namespace) -> Explanation:
     if arguments.events is None:
         if arguments.analyze:
             raise ArgumentError("--analyze runs the query: give it --events")
-        return explain(text.content, schema=_schema(arguments), **without_events(arguments), **rest)
+        options |= vars(options_without_events(arguments))
+        return explain(text, schema=_schema(arguments), **options)
     if arguments.schema is not None:
         raise ArgumentError("--schema and --events both give a schema: leave one of them out")
-    events, columns = opened(arguments)
-    return explain(text.content, events, **keywords(arguments, columns), **rest)
+    return explain(text, discovered(arguments), **options)
 
 
 def _schema(arguments: Namespace) -> Any:
@@ -140,14 +146,6 @@ def _schema(arguments: Namespace) -> Any:
     from sase.binding.schema_file import read_schema
 
     return read_schema(arguments.schema, time_unit=arguments.time_unit)
-
-
-def without_events(arguments: Namespace) -> dict[str, Any]:
-    """What was said of events that are not given."""
-    from sase.api.given import TIME, TYPE
-
-    said = keywords(arguments, (arguments.time or TIME, arguments.type or TYPE))
-    return {**said, "time": arguments.time or TIME, "type": arguments.type or TYPE}
 
 
 def _save(explanation: Explanation, path: str) -> None:

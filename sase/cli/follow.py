@@ -8,15 +8,16 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.forms import is_flat
-from sase.cli.given import keywords, on_bad_row, one_query
+from sase.cli.event_arguments import on_bad_row, one_query, options_for, query_options
+from sase.cli.messages import counted, say, say_late
+from sase.cli.output_files import abandon
+from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError
+from sase.cli.set_results import is_flat
 from sase.cli.signals import Ending
-from sase.cli.sparing import spare_pandas
-from sase.cli.told import counted, say, say_late
-from sase.cli.writing import abandon
 
 if TYPE_CHECKING:
+    from sase.api.compiled_query import CompiledQuery
     from sase.api.plan import Plan
     from sase.engine.pipeline.matcher import Matcher
     from sase.engine.results.matches import Matches
@@ -46,13 +47,12 @@ def check_followed(path: str) -> None:
 
 def follow(arguments: Namespace, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
-    spare_pandas()
+    hide_pandas()
     from sase.engine.sources.tail import Following
 
-    text = one_query(arguments)
     rows = Following(arguments.events, judges=on_bad_row(arguments) == "quarantine")
-    matcher = _compiled(text.content, rows, arguments).open()
-    writer = _Writer(arguments)
+    matcher = _compiled(one_query(arguments), rows, arguments).open()
+    writer = _MatchWriter(arguments)
     count = bad = 0
     try:
         for matches, more in _found(matcher, rows):
@@ -75,28 +75,32 @@ def follow(arguments: Namespace, ending: Ending) -> int:
 
 def _compiled(query: str, rows: Following, arguments: Namespace) -> Plan:
     """The plan for rows of which more is known only later."""
-    from sase.api.compiling import compiled
+    from sase.api.compiled_query import compile_query
+    from sase.engine.sources.discovered import Discovered
     from sase.errors import BindingError
 
-    def made(schema: object) -> Plan:
-        known = compiled(query, schema, flat=is_flat(arguments), **said)
-        return known.plan(known.optimized())
+    def compiled(schema: object) -> CompiledQuery:
+        return compile_query(
+            query,
+            Discovered.of(schema, names),
+            limit=arguments.limit,
+            output=arguments.output,
+            lateness=lateness_of(arguments.lateness),
+            flat=is_flat(arguments),
+            **query_options(arguments),
+        )
 
-    said = keywords(arguments, rows.schema.names) | {
-        "limit": arguments.limit,
-        "on_bad_row": on_bad_row(arguments),
-        "output": arguments.output,
-        "lateness": lateness_of(arguments.lateness),
-    }
+    names = options_for(arguments, rows.schema.names)
     try:
-        plan = made(rows.schema)
+        known = compiled(rows.schema)
     except BindingError as problem:
         _expect(rows, problem)
-        plan = made(rows.schema)
+        known = compiled(rows.schema)
     # What is wrong with the query is said of the columns as they are.
-    roles = [name for name in (said["time"], said["type"], said["seq"]) if name is not None]
-    rows.judge(said["time"], roles, plan.engine.named)
-    return made(rows.loose)
+    roles = [name for name in (names.time, names.type, names.seq) if name is not None]
+    rows.judge(names.time, roles, known.unoptimized.named)
+    known = compiled(rows.loose)
+    return known.plan(known.optimized())
 
 
 def _expect(rows: Following, problem: BindingError) -> None:
@@ -146,7 +150,7 @@ def _say_the_end(matcher: Matcher, count: int, bad: int) -> None:
     say_late(matcher.report().late)
 
 
-class _Writer:
+class _MatchWriter:
     """Writes matches at once: lines on standard output, or a file."""
 
     def __init__(self, arguments: Namespace) -> None:

@@ -10,13 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sase.cli.failing import status_of
+from sase.cli.exit_status import status_of
+from sase.cli.messages import counted
+from sase.cli.output_files import Target, check_target, discard, print_rows, write_file
+from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
-from sase.cli.sparing import spare_pandas
-from sase.cli.targets import Target, check_target
-from sase.cli.told import counted
-from sase.cli.writing import discard, print_rows, write_file
 from sase.errors import SaseError
 
 # Every other option is a parameter of the same name of a generator.
@@ -74,7 +73,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _generate(arguments: Namespace, ending: Ending) -> int:
-    spare_pandas()
+    hide_pandas()
     from sase.generate import stock_reader, uniform_reader
 
     for option, name in ("-o", "output"), ("--answers", "answers"):

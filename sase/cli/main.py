@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import NamedTuple, TextIO
 
 from sase import __version__
-from sase.cli.sparing import Program
+from sase.cli.pandas_import import Program
 from sase.nearest import nearest
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sase.cli.explain import without_events
-from sase.cli.failing import status_of
-from sase.cli.given import add_events, keywords, one_query, opened
+from sase.cli.event_arguments import (
+    add_events,
+    discovered,
+    one_query,
+    options_without_events,
+    query_options,
+)
+from sase.cli.exit_status import status_of
 from sase.cli.queries import ArgumentError
 
 if TYPE_CHECKING:
@@ -64,18 +69,16 @@ def _compare(arguments: Namespace, recipes: list[str]) -> None:
 
 
 def _explanations(arguments: Namespace, recipes: list[str]) -> list[Explanation]:
-    from sase.api.explaining import explain
+    from sase.api.explain import explain
 
-    text = one_query(arguments)
+    text, options = one_query(arguments), query_options(arguments)
     if arguments.events is None:
-        said = without_events(arguments)
-        said["stats"] = arguments.stats
-        return [explain(text.content, **{**said, "plan": name}) for name in recipes]
-    events, columns = opened(arguments)
-    said = keywords(arguments, columns)
-    first = explain(text.content, events, **said, stats=arguments.stats)
-    rest: dict[str, Any] = {"stats": first.statistics, "analyze": arguments.run}
-    return [explain(text.content, events, **{**said, "plan": name}, **rest) for name in recipes]
+        options |= vars(options_without_events(arguments)) | {"stats": arguments.stats}
+        return [explain(text, **{**options, "plan": name}) for name in recipes]
+    events = discovered(arguments)
+    first = explain(text, events, **options, stats=arguments.stats)
+    options |= {"stats": first.statistics, "analyze": arguments.run}
+    return [explain(text, events, **{**options, "plan": name}) for name in recipes]
 
 
 def _row(explanation: Explanation, names: list[str]) -> tuple[str, ...]:

@@ -7,17 +7,24 @@ import shutil
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from sase.cli.failing import status_of
-from sase.cli.forms import FORMS, check_form, is_flat
-from sase.cli.given import add_events, on_bad_row
+from sase.cli.event_arguments import add_events, add_on_bad_row, on_bad_row
+from sase.cli.exit_status import status_of
+from sase.cli.messages import counted, say, warnings_as_messages
+from sase.cli.output_files import (
+    Target,
+    check_targets,
+    check_unread,
+    print_rows,
+    put_aside,
+    targets_of,
+    write_file,
+)
+from sase.cli.progress import SparkProgress
 from sase.cli.queries import ArgumentError
 from sase.cli.run import SHOWN
+from sase.cli.set_results import FORMS, check_form, is_flat, print_number, print_set
 from sase.cli.signals import Ending
-from sase.cli.spark import ADDRESS, Given, add_spark, session
-from sase.cli.stages import Stages
-from sase.cli.targets import Target, check_targets, check_unread, targets_of
-from sase.cli.told import counted, say, told_warnings
-from sase.cli.writing import print_rows, remove_old, write_file
+from sase.cli.spark import ADDRESS, ReplayRequest, add_spark, session
 
 if TYPE_CHECKING:
     from sase.spark.replay import Replay
@@ -52,14 +59,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--limit", metavar="N", type=int, help="only the first matches: needs --seq"
     )
-    parser.add_argument(
-        "--on-bad-row",
-        choices=("error", "quarantine"),
-        help="stop at a row that cannot be used, or put it aside and go on (default: error)",
-    )
-    parser.add_argument(
-        "--quarantine", metavar="FILE", help="write the rows put aside to a file, with the reasons"
-    )
+    add_on_bad_row(parser, quarantines=True)
 
 
 def run(arguments: Namespace) -> int:
@@ -75,25 +75,34 @@ def run(arguments: Namespace) -> int:
 def _run(arguments: Namespace, ending: Ending) -> int:
     _check_outputs(arguments)
     bad = on_bad_row(arguments)
-    given = Given.of(
+    given = ReplayRequest.of(
         arguments,
         limit=arguments.limit,
         on_bad_row=bad,
         output="structs" if arguments.output == "all" else arguments.output,
         flat=is_flat(arguments),
     )
-    with told_warnings(), session(arguments) as spark, Stages(spark, given.rows) as stages:
+    with (
+        warnings_as_messages(),
+        session(arguments) as spark,
+        SparkProgress(spark, given.rows) as progress,
+    ):
         replay = given.replay(spark)
         if arguments.output in FORMS:
             found = _deliver_form(replay, arguments, ending)
         elif arguments.out is not None and _is_folder(arguments.out):
             found = _write_folder(replay.matches, arguments.out)
         else:
-            found = _deliver(replay, arguments, stages, ending)
+            found = _deliver(replay, arguments, progress, ending)
         print(end="", flush=True)  # or the summary could overtake what it sums up
         if bad == "quarantine":
-            _put_aside(replay, arguments.quarantine, ending)
-        rows, seconds = given.rows, stages.seconds
+            bad_rows = replay.bad_rows
+            put_aside(
+                bad_rows.count(),
+                arguments.quarantine,
+                lambda path: _write_file(bad_rows, path, ending),
+            )
+        rows, seconds = given.rows, progress.seconds
     where = "" if arguments.out is None else f": {arguments.out}"
     of = "" if rows is None else f" in {rows:,} rows"
     say([f"{counted(found, 'match')}{of}, {seconds:.2f} s on Spark{where}"])
@@ -140,8 +149,6 @@ def _write_folder(found: DataFrame, folder: str) -> int:
 
 def _deliver_form(replay: Replay, arguments: Namespace, ending: Ending) -> int:
     """The number of matches, or a summary of all and their collapsed form; how many there are."""
-    from sase.cli.replayed_sets import print_number, print_set
-
     if arguments.output == "count":
         return print_number(replay, arguments.format)
     out = arguments.out
@@ -155,12 +162,12 @@ def _deliver_form(replay: Replay, arguments: Namespace, ending: Ending) -> int:
     return print_set(replay, write)
 
 
-def _deliver(replay: Replay, arguments: Namespace, stages: Stages, ending: Ending) -> int:
+def _deliver(replay: Replay, arguments: Namespace, progress: SparkProgress, ending: Ending) -> int:
     """All matches to a file or to standard output; how many there are."""
     from sase.spark.collecting import in_order
 
     found = replay.matches.persist()  # what is found is counted, and then read
-    stages.matches = count = found.count()
+    progress.matches = count = found.count()
     if arguments.out is not None:
         _write_file(in_order(found), arguments.out, ending)
     elif arguments.format not in (None, "table"):
@@ -190,19 +197,3 @@ def _print_table(found: DataFrame, count: int, type_column: str | None) -> None:
     print("\n".join(table_of(first, type_column)))
     if count > SHOWN:
         print(f"… and {count - SHOWN:,} more: write all of them with  -o FILE")
-
-
-def _put_aside(replay: Replay, path: str | None, ending: Ending) -> None:
-    """Say how many rows could not be used, and write them where the user wants them."""
-    bad = replay.bad_rows
-    number = bad.count()
-    if not number:
-        if path is not None:
-            remove_old(path)
-        return
-    rows = counted(number, "row")
-    if path is None:
-        say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
-        return
-    _write_file(bad, path, ending)
-    say([f"{rows} could not be used: {path}"])

@@ -5,20 +5,25 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from sase.cli.failing import status_of
+from sase.cli.event_arguments import (
+    add_events,
+    add_on_bad_row,
+    discovered,
+    one_query,
+    query_options,
+)
+from sase.cli.exit_status import status_of
 from sase.cli.follow import check_followed, follow, lateness_of
-from sase.cli.forms import FORMS, check_form, deliver_form, is_flat
-from sase.cli.given import add_events, keywords, on_bad_row, one_query, opened
+from sase.cli.messages import counted, say, say_late, warnings_as_messages
+from sase.cli.output_files import check_targets, print_rows, put_aside, targets_of, write_file
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
+from sase.cli.set_results import FORMS, check_form, deliver_form, is_flat
 from sase.cli.signals import Ending, Terminated
 from sase.cli.standard_input import check_inputs, events_in_a_file
-from sase.cli.targets import check_targets, targets_of
-from sase.cli.told import counted, say, say_late, told_warnings
-from sase.cli.writing import print_rows, remove_old, write_file
 
 if TYPE_CHECKING:
-    from sase.api.compiling import Compiled
+    from sase.api.compiled_query import CompiledQuery
     from sase.engine.report import Report
     from sase.engine.results.batch import ResultBatch
     from sase.engine.results.matches import Matches
@@ -65,21 +70,14 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=int, help="stop after so many matches")
     parser.add_argument("--max-matches", metavar="N", type=int, help="fail if there are more")
     parser.add_argument("--threads", metavar="N", type=int, help="default: as many as pay")
-    parser.add_argument(
-        "--on-bad-row",
-        choices=("error", "quarantine"),
-        help="stop at a row that cannot be used, or put it aside and go on (default: error)",
-    )
-    parser.add_argument(
-        "--quarantine", metavar="FILE", help="write the rows put aside to a file, with the reasons"
-    )
+    add_on_bad_row(parser, quarantines=True)
 
 
 def run(arguments: Namespace) -> int:
     """Run the query; 1 if that fails, 2 if the query or the arguments are wrong."""
 
     def work() -> int:
-        from sase.api.given import check_output
+        from sase.api.checks import check_output
 
         with Ending() as ending:
             check_output(arguments.output)
@@ -115,44 +113,37 @@ def _check_follow(arguments: Namespace) -> None:
 
 
 def _run(arguments: Namespace, ending: Ending) -> int:
-    from sase.api.compiling import compiled
-    from sase.engine.sources import Files
+    from sase.api.compiled_query import compile_query
 
-    text = one_query(arguments)
-    bad = on_bad_row(arguments)
-    events, columns = opened(arguments, keeps_rows=bad == "quarantine")
-    known = compiled(
-        text.content,
-        events,
+    known = compile_query(
+        one_query(arguments),
+        discovered(arguments),
         limit=arguments.limit,
-        on_bad_row=bad,
         output=arguments.output,
         lateness=lateness_of(arguments.lateness),
         flat=is_flat(arguments),
-        **keywords(arguments, columns),
+        **query_options(arguments),
     )
-    rows = events.rows() if isinstance(events, Files) else None
-    with told_warnings(), Progress(rows) as progress:
-        report, where = _searched(known, events, arguments, progress, ending)
+    rows = None if known.source.files is None else known.source.files.rows()
+    with warnings_as_messages(), Progress(rows) as progress:
+        report, where = _searched(known, arguments, progress, ending)
     print(end="", flush=True)  # or the summary could overtake what it sums up
     _conclude(report, where, arguments, progress, ending)
     return 0
 
 
 def _searched(
-    known: Compiled, events: object, arguments: Namespace, progress: Progress, ending: Ending
+    known: CompiledQuery, arguments: Namespace, progress: Progress, ending: Ending
 ) -> tuple[Report, str]:
     """Deliver what is found in the form that is asked for; where it is, for the summary."""
-    from sase.api.running import run as run_plan
+    from sase.api.execution import run as run_query
 
     names = ("stats", "threads", "max_matches")
     settings = {name: getattr(arguments, name) for name in names}
     if arguments.output in FORMS:
-        progress.matches, report = deliver_form(known, events, arguments, settings, ending)
+        progress.matches, report = deliver_form(known, arguments, settings, ending)
         return report, ""
-    matches = run_plan(
-        known, events, watch=lambda rows: setattr(progress, "rows", rows), **settings
-    )
+    matches = run_query(known, watch=lambda rows: setattr(progress, "rows", rows), **settings)
     where = _deliver(matches, arguments, progress, ending)
     return matches.report, where
 
@@ -161,10 +152,12 @@ def _conclude(
     report: Report, where: str, arguments: Namespace, progress: Progress, ending: Ending
 ) -> None:
     """Say how the run went, and with which tool to ask why nothing was found."""
-    if report.bad:
-        _put_aside(report, arguments.quarantine, ending)
-    elif arguments.quarantine is not None:
-        remove_old(arguments.quarantine)
+    rows = report.quarantined
+
+    def write(path: str) -> None:
+        write_file(rows.schema, rows.to_batches(), path, ending)
+
+    put_aside(report.bad, arguments.quarantine, write)
     say([f"warning: {warning}" for warning in report.warnings])
     say(report.notes)
     say_late(report.late)
@@ -176,16 +169,6 @@ def _conclude(
         say(["sase why  with the same query and events says what stopped the matches"])
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
     say([f"{found} in {counted(report.rows, 'row')}, {seconds:.2f} s{rate}{where}"])
-
-
-def _put_aside(report: Report, path: str | None, ending: Ending) -> None:
-    """Say how many rows could not be used, and write them where the user wants them."""
-    rows = counted(report.bad, "row")
-    if path is None:
-        say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
-        return
-    write_file(report.quarantined.schema, report.quarantined.to_batches(), path, ending)
-    say([f"{rows} could not be used: {path}"])
 
 
 def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending: Ending) -> str:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.given import keywords, one_query
+from sase.cli.event_arguments import discovered, one_query, options_for, query_options
+from sase.cli.messages import say
+from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.queries import ArgumentError
-from sase.cli.targets import STANDARD_INPUT
-from sase.cli.told import say
 
 if TYPE_CHECKING:
-    from sase.api.compiling import Compiled
+    from sase.api.compiled_query import CompiledQuery
     from sase.engine.sources import Files
     from sase.spark.replay import Replay
     from sase.spark.session import DataFrame, SparkSession
@@ -60,24 +60,23 @@ def add_spark(parser: ArgumentParser) -> None:
 
 
 @dataclass
-class Given:
-    """A query and where its events are; `files` and `known` unless Spark alone can read them."""
+class ReplayRequest:
+    """A query and where its events are; it is `known` unless Spark alone can read them."""
 
     arguments: Namespace
     query: str
     options: dict[str, Any]
-    files: Files | None = None
-    known: Compiled | None = None
+    known: CompiledQuery | None = None
 
     @classmethod
-    def of(cls, arguments: Namespace, **options: Any) -> Given:
+    def of(cls, arguments: Namespace, **options: Any) -> ReplayRequest:
         """What was given, checked as far as it can be without Spark."""
         if (arguments.events is None) == (arguments.table is None):
             raise ArgumentError("give the events once: with --events PATH, or with --table NAME")
         if arguments.events == STANDARD_INPUT:
             raise ArgumentError("--events -: only  sase run  reads events from standard input")
         conf_of(arguments)
-        given = cls(arguments, one_query(arguments).content, options)
+        given = cls(arguments, one_query(arguments), options)
         if arguments.events is not None and ADDRESS not in arguments.events:
             given._open()
         else:
@@ -86,19 +85,22 @@ class Given:
         return given
 
     def _open(self) -> None:
-        from sase.api.compiling import compiled
-        from sase.api.given import TIME
-        from sase.engine.sources import open_files
+        from sase.api.compiled_query import compile_query
 
         # Workers are not where we are, so paths must not depend on that.
-        path = os.path.abspath(self.arguments.events)
-        self.files = open_files(path, self.arguments.time or TIME)
-        self.options |= keywords(self.arguments, self.files.schema.names)
+        self.arguments.events = os.path.abspath(self.arguments.events)
+        source = discovered(self.arguments, judges=False)
+        output = self.options.get("output")
         # A bad query fails here, and not when Spark is up.
-        known = {"limit": None, "on_bad_row": "error", **self.options}
-        output = known.pop("output", None)
-        form = output if output == "non_overlap" else "all"
-        self.known = compiled(self.query, self.files, output=form, **known)
+        self.known = compile_query(
+            self.query,
+            source,
+            limit=self.options.get("limit"),
+            output=output if output == "non_overlap" else "all",
+            flat=self.options.get("flat", False),
+            **query_options(self.arguments),
+        )
+        self.options |= query_options(self.arguments) | vars(source.names)
         if output == "compressed":
             from sase.spark.forms import check_set
 
@@ -116,14 +118,13 @@ class Given:
     def frame(self, spark: SparkSession) -> DataFrame:
         """The events."""
         if self.files is not None and self.known is not None:
-            from sase.api.compiling import statistics_in
             from sase.spark.files import frame_of
 
-            made = self.known.optimized(statistics_in(self.arguments.stats))
-            return frame_of(spark, self.files, self.known.plan(made).engine)
+            return frame_of(spark, self.files, self.known.reading)
         table = self.arguments.table
         df = spark.read.parquet(self.arguments.events) if table is None else spark.table(table)
-        self.options |= keywords(self.arguments, df.columns)
+        self.options |= query_options(self.arguments)
+        self.options |= vars(options_for(self.arguments, df.columns))
         return df
 
     def replay(self, spark: SparkSession) -> Replay:
@@ -132,6 +133,11 @@ class Given:
 
         df = self.frame(spark)
         return replay(self.query, df, stats=self.arguments.stats, **self.options)
+
+    @property
+    def files(self) -> Files | None:
+        """The files, unless Spark alone can read them."""
+        return None if self.known is None else self.known.source.files
 
     @property
     def rows(self) -> int | None:

@@ -10,8 +10,8 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.queries import ArgumentError
-from sase.cli.targets import STANDARD_INPUT
 
 # Enough to tell one format from another.
 BEGINNING = 1 << 12

@@ -5,8 +5,16 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 
-from sase.cli.failing import status_of
-from sase.cli.given import add_events, keywords, one_query, opened
+from sase.cli.event_arguments import (
+    add_events,
+    add_on_bad_row,
+    add_report_format,
+    discovered,
+    given_of,
+    one_query,
+    query_options,
+)
+from sase.cli.exit_status import status_of
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -33,15 +41,8 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", metavar="S", type=float, help="what the counting may take (default: 10)"
     )
-    parser.add_argument(
-        "--on-bad-row",
-        choices=("error", "quarantine"),
-        default="error",
-        help="stop at a row that cannot be used, or leave it out (default: error)",
-    )
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="how it is told (default: text)"
-    )
+    add_on_bad_row(parser)
+    add_report_format(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -52,18 +53,14 @@ def run(arguments: Namespace) -> int:
 def _run(arguments: Namespace) -> int:
     from sase.api.why_not import why
 
-    text = one_query(arguments)
-    events, columns = opened(arguments, keeps_rows=arguments.on_bad_row == "quarantine")
-    bounds = {name: getattr(arguments, name) for name in ("near", "most", "seconds")}
     explained = why(
-        text.content,
-        events,
+        one_query(arguments),
+        discovered(arguments),
         where=arguments.where,
         from_=arguments.first,
         to=arguments.last,
-        on_bad_row=arguments.on_bad_row,
-        **{name: each for name, each in bounds.items() if each is not None},
-        **keywords(arguments, columns),
+        **given_of(arguments, "near", "most", "seconds"),
+        **query_options(arguments),
     )
     if arguments.format == "json":
         print(json.dumps(explained.to_dict(), default=str, ensure_ascii=False, indent=2))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from sase.spark.requirements import check_pyspark
 
 check_pyspark()  # before anything below imports what may not be there
 
-from sase.api.given import check_is_one  # noqa: E402
+from sase.binding.input_options import (  # noqa: E402
+    InputKeywords,
+    check_choice,
+    takes_input_options,
+)
 from sase.errors import PlanError  # noqa: E402
 from sase.spark.explaining import explain  # noqa: E402
 from sase.spark.explanation import SparkExplanation  # noqa: E402
@@ -55,26 +59,22 @@ def match(query: str, df: Events, *, output: str, **rest: Any) -> DataFrame | in
 
 
 # The forms only tell apart what is returned: what else may be given stands here, once.
-def match(  # type: ignore[misc]
+@takes_input_options  # type: ignore[misc]
+def match(
     query: str,
     df: Events,
     *,
-    time: str = "ts",
-    type: str | None = "type",
-    seq: str | None = None,
-    types: Any = None,
-    time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = "optimized",
     slices: Any = None,
     strategy: str | None = None,
-    on_bad_row: str = "error",
     output: str = "structs",
     flat: bool = False,
     limit: int | None = None,
     stats: object = None,
     lateness: object = None,
     buckets: int | None = None,
+    **options: Unpack[InputKeywords],
 ) -> DataFrame | int:
     """The matches of a query in a DataFrame of events, or in a dict of type name → DataFrame.
 
@@ -90,15 +90,14 @@ def match(  # type: ignore[misc]
         _refuse("cut tables, and a stream is parted by key alone", slices=slices, strategy=strategy)
         check_form(output, flat=flat)
         return stream(
-            query, df, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
-            params=params, plan=plan, lateness=lateness, buckets=buckets, on_bad_row=on_bad_row,
+            query, df, params=params, plan=plan, lateness=lateness, buckets=buckets,
             output="flat" if flat and output == "structs" else output, limit=limit, stats=stats,
+            **options,
         ).matches  # fmt: skip
     _refuse("are of streams, and these events are all there", lateness=lateness, buckets=buckets)
     found = replay(
-        query, df, time=time, type=type, seq=seq, types=types, time_unit=time_unit, params=params,
-        plan=plan, slices=slices, strategy=strategy, on_bad_row=on_bad_row, output=output,
-        flat=flat, limit=limit, stats=stats,
+        query, df, params=params, plan=plan, slices=slices, strategy=strategy, output=output,
+        flat=flat, limit=limit, stats=stats, **options,
     )  # fmt: skip
     return found.count() if output == "count" else found.matches
 
@@ -108,7 +107,7 @@ def pattern(query: str, **options: Any) -> Callable[[DataFrame], DataFrame]:
 
     The options are those of `match`, for forms that are DataFrames.
     """
-    check_is_one("output", options.get("output", "structs"), FRAMES)
+    check_choice("output", options.get("output", "structs"), FRAMES)
     return lambda df: match(query, df, **options)
 
 

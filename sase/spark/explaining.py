@@ -11,7 +11,6 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from sase.api.compiling import statistics_in
 from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
 from sase.planning.explain import described
@@ -27,7 +26,6 @@ def explain(
     df: DataFrame | Mapping[str, DataFrame],
     *,
     analyze: bool = False,
-    stats: object = None,
     **options: Any,
 ) -> SparkExplanation:
     """What a query does on Spark; the options are those of `match`.
@@ -35,13 +33,12 @@ def explain(
     Nothing is run but the jobs that look for the bounds of slices. With `analyze` the query is run
     for what its tasks count; its results are not kept.
     """
-    return explained(replay(query, df, stats=stats, **options), stats=stats, analyze=analyze)
+    return explained(replay(query, df, **options), analyze=analyze)
 
 
-def explained(replay: Replay, *, stats: object = None, analyze: bool = False) -> SparkExplanation:
+def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
     """The explanation of a replay."""
-    known, cut, statistics = replay.known, replay.cut, statistics_in(stats)
-    made = known.optimized(statistics)
+    known, cut, made, statistics = replay.known, replay.cut, replay.made, replay.statistics
     output = "all" if replay.output in FLOWING else replay.output
     form = explained_form(output, known.basic, made.plan, statistics)
     if output in SETS:

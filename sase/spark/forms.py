@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type
 
-from sase.api.compiling import Compiled
+from sase.api.compiled_query import CompiledQuery
 from sase.engine.columns.input import Inputs
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
@@ -21,7 +21,7 @@ from sase.spark.sets import Form, shown_schema
 from sase.spark.source import Source
 
 
-def form_of(known: Compiled, plan: EnginePlan) -> Form:
+def form_of(known: CompiledQuery, plan: EnginePlan) -> Form:
     """What answers questions of the set of all matches: a graph of events, or else the plan."""
     basic = exchanged(known.basic, replace(the(known.basic, Transformation), limit=None))
     made = collapsed(basic)
@@ -32,7 +32,7 @@ def form_of(known: Compiled, plan: EnginePlan) -> Form:
     return Form(replace(engine, on_bad_row=plan.on_bad_row), keys)
 
 
-def check_set(known: Compiled) -> None:
+def check_set(known: CompiledQuery) -> None:
     """Refuse the collapsed form where tasks cannot give their share of it."""
     why = set_declined(known.basic)
     if why:

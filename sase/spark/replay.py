@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from sase.api.compiling import Compiled, compiled, statistics_in
-from sase.api.given import check_is_one
+from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.binding.bound import EquivalenceTest
+from sase.binding.input_options import (
+    InputKeywords,
+    InputOptions,
+    check_choice,
+    takes_input_options,
+)
 from sase.engine.options import Options
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
+from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
-from sase.planning.driver import RewriteStep
 from sase.planning.nodes import Operator, chain
+from sase.planning.optimizer import Optimized
 from sase.planning.replay import strategy_named
+from sase.planning.statistics import Statistics
 from sase.spark.apart import has_whole_partitions, taken_apart, with_places, without_apart
 from sase.spark.bounds import slice_parts
 from sase.spark.columns import column
@@ -52,16 +59,21 @@ class Replay:
     counted.
     """
 
-    known: Compiled
+    known: CompiledQuery
     source: Source
+    made: Optimized
+    statistics: Statistics | None
     plan: EnginePlan
     cut: Cut
-    on_bad_row: str
     output: str
-    steps: tuple[RewriteStep, ...] = ()
     flat: bool = False
     # The tests within whose partitions a second step chooses among the matches, if it does.
     apart: tuple[EquivalenceTest, ...] | None = None
+
+    @property
+    def on_bad_row(self) -> str:
+        """What becomes of bad rows."""
+        return self.known.source.names.on_bad_row
 
     # ------------------------------------------------------------ DataFrames
 
@@ -259,24 +271,20 @@ def _flat(found: DataFrame, plan: EnginePlan) -> Iterator[Column]:
 # ---------------------------------------------------------------- from a call to a replay
 
 
+@takes_input_options
 def replay(
     query: str,
     df: DataFrame | Mapping[str, DataFrame],
     *,
-    time: str = "ts",
-    type: str | None = "type",
-    seq: str | None = None,
-    types: Any = None,
-    time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = "optimized",
     slices: Any = None,
     strategy: str | None = None,
-    on_bad_row: str = "error",
     output: str = "structs",
     flat: bool = False,
     limit: int | None = None,
     stats: object = None,
+    **options: Unpack[InputKeywords],
 ) -> Replay:
     """The query over the events, ready to give its DataFrames."""
     check_form(output, flat=flat)
@@ -286,11 +294,16 @@ def replay(
             "a replay is of events that are all there, and these are a stream: its matches are"
             "  sase.spark.match(…)  , and what surrounds them  sase.spark.stream(…)"
         )
-    known = compiled(
-        query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
-        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row, flat=flat or output == "flat",
+    names, is_flat = InputOptions(**options), flat or output == "flat"
+    known = compile_query(
+        query,
+        Discovered.of(source.empty, names),
+        params=params,
+        plan=plan,
+        limit=limit,
+        flat=is_flat,
         output="non_overlap" if output == "non_overlap" else "all",
-    )  # fmt: skip
+    )
     statistics = statistics_in(stats)
     made = known.optimized(statistics)
     engine = replace(known.plan(made).engine, on_bad_row="error")
@@ -304,13 +317,12 @@ def replay(
     cut = cut_of(Rows(source, every), slices, forced, statistics, written)
     if apart is None or has_whole_partitions(cut, engine):
         every, apart = engine, None
-    is_flat = flat or output == "flat"
-    return Replay(known, source, every, cut, on_bad_row, output, made.steps, is_flat, apart)
+    return Replay(known, source, made, statistics, every, cut, output, is_flat, apart)
 
 
 def check_form(output: str, *, flat: bool) -> None:
     """Refuse forms that there are not."""
-    check_is_one("output", output, OUTPUTS)
+    check_choice("output", output, OUTPUTS)
     if flat and output not in LISTS:
         raise PlanError(
             f'flat=True is of matches that are listed, and output="{output}" lists none'

@@ -33,10 +33,13 @@ from pyspark.sql.udtf import (
     SelectedColumn,
 )
 
-from sase.api.compiling import compiled
-from sase.api.given import DEFAULT_PLAN, LISTED, TIME, TYPE, check_is_one
+from sase.api.checks import LISTED
+from sase.api.compiled_query import compile_query
+from sase.api.plan import DEFAULT_PLAN
+from sase.binding.input_options import InputOptions, check_choice
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
+from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, SchemaError
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.blocks import whole_moments
@@ -55,10 +58,7 @@ NAME, ZONE = "sase_match", "UTC"
 PARTS = 4
 # Rows that are searched at once.
 BLOCK = 1 << 16
-OPTIONS = {
-    "time": TIME, "type": TYPE, "seq": None, "types": None, "time_unit": None, "params": None,
-    "plan": DEFAULT_PLAN, "output": "all",
-}  # fmt: skip
+OPTIONS = {**InputOptions().columns, "params": None, "plan": DEFAULT_PLAN, "output": "all"}
 
 
 def register(spark: SparkSession, name: str = NAME) -> None:
@@ -100,8 +100,9 @@ def planned(
         raise PlanError(f"the first argument of {NAME} is a table, as in  {NAME}(TABLE(t), …)")
     source = Source((Frame(_Columns(events.dataType), None),), ZONE)  # type: ignore[arg-type]
     text, said = _text(query), _said(options)
-    check_is_one("output", said["output"], LISTED)
-    known = compiled(text, source.empty, limit=None, on_bad_row="error", **said)
+    check_choice("output", said["output"], LISTED)
+    names = InputOptions(**{name: said.pop(name) for name in InputOptions().columns})
+    known = compile_query(text, Discovered.of(source.empty, names), **said)
     engine = known.plan(known.optimized()).engine
     check_order(engine)
     source.check_shown(None if engine.scan.columns is None else set(engine.named))

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.api.explaining import ASSUMED
+from sase.api.explain import ASSUMED
 from sase.binding.schema_file import schema_from
 from sase.errors import BindingError, PlanError
 from sase.planning.explain import Explanation

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.api import forms
+from sase.api import set_results
 from sase.engine.report import Report
 from sase.engine.set_results import MatchCount
 from sase.engine.set_results.collapsed_table import count_column
@@ -190,7 +190,7 @@ def test_what_a_key_keeps_few_is_counted_one_by_one(
     few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless it is more than is counted sooner so: then as paths."""
-    monkeypatch.setattr(forms, "FEW", few)
+    monkeypatch.setattr(set_results, "FEW", few)
     query = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9"
     count = sase.match(query, FEW, output="count")
     assert count == len(listed(query)) > 2

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.api import comparing
+from sase.api import compare as comparing
 from sase.cli.main import main
 from sase.engine.operators import run_evaluation
 from sase.lang.parser import parse_query

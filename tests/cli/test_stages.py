@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from sase.cli.progress import WIDTH
-from sase.cli.stages import Stages
+from sase.cli.progress import WIDTH, SparkProgress
 from sase.spark.stages import StageNow, stages_of
 
 
@@ -61,7 +60,7 @@ def test_stages_of_connect() -> None:
 
 
 def test_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    stages = Stages(Classic(), 1_000_000)
+    stages = SparkProgress(Classic(), 1_000_000)
     stages.matches = 1234
     monkeypatch.setattr(time, "monotonic", lambda: stages._begin + 7)
     bar = "█" * (WIDTH * 3 // 4) + "░" * (WIDTH // 4)
@@ -72,4 +71,4 @@ def test_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_line_between_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tracker, "getActiveStageIds", lambda self: [])
-    assert "░ no stage runs, 0 s" in Stages(Classic(), None).line()
+    assert "░ no stage runs, 0 s" in SparkProgress(Classic(), None).line()

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from sase.cli.output_files import abandon, discard, write_file
 from sase.cli.signals import Ending, Terminated
-from sase.cli.writing import abandon, discard, write_file
 from sase.engine.results import sinks
 
 ROWS = pa.table({"n": [1, 2, 3]})

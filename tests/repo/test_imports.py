@@ -41,7 +41,7 @@ HOMES = {
     "numba": ("sase.engine.kernels",),
     "numpy": ("sase.diagnostics", "sase.engine", "sase.generate", "sase.spark"),
     "pyarrow": (
-        "sase.cli.sparing",
+        "sase.cli.pandas_import",
         "sase.engine.columns",
         "sase.engine.sources",
         "sase.engine.results.row_history",

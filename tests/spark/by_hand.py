@@ -19,12 +19,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 
-from sase.api.compiling import Compiled, compiled
-from sase.engine.columns import opened
+from sase.api.compiled_query import CompiledQuery, compile_query
+from sase.binding.input_options import INPUT_OPTIONS, InputOptions
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.reader import result_schema
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
+from sase.engine.sources.discovered import Discovered
 from sase.errors import DataError
 from sase.planning.replay import EARLIEST, ReplayStrategy, SlicePlan, possible, time_slices
 from sase.spark import blocks, sets
@@ -90,11 +91,11 @@ class ByHand:
         return form_of(self.known, self.plan)
 
     @cached_property
-    def known(self) -> Compiled:
+    def known(self) -> CompiledQuery:
         """The query, compiled for these columns."""
-        columns = {"time": "ts", "type": "type", "seq": None, "types": None, "time_unit": None}
-        given = columns | {"params": None, "output": self.case.manner.form} | self.case.keywords
-        return compiled(self.case.query, opened(self.empty), plan="optimized", limit=None, **given)
+        given = {"output": self.case.manner.form} | self.case.keywords
+        names = InputOptions(**{n: given.pop(n) for n in INPUT_OPTIONS if n in given})
+        return compile_query(self.case.query, Discovered.of(self.empty, names), **given)
 
     @cached_property
     def rows(self) -> list[Placed]:

@@ -19,7 +19,7 @@ from sase.engine.pipeline.reader import result_schema
 from sase.errors import DataError
 from sase.spark.shape import PART, Shape
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
-from sase.spark.streaming.packing import PACKED, Pack, Unpack, from_bytes, to_bytes
+from sase.spark.streaming.packing import PACKED, PackRows, UnpackRows, from_bytes, to_bytes
 from sase.spark.streaming.timing import Ticks
 from tests.engine.operators.plans import QUERIES, stream
 
@@ -202,7 +202,7 @@ def test_rows_are_packed_by_bucket(parts: list[list[int]]) -> None:
     every = [part for _, part in rows]
     table = pa.table([[n for n, _ in rows], every, every], schema=kind)
     batches = [table.slice(0, 7), table.slice(7)]
-    packed = [row for batch in Pack()(flat(batches)) for row in batch.to_pylist()]
+    packed = [row for batch in PackRows()(flat(batches)) for row in batch.to_pylist()]
     assert PACKED.split() == ["bucket", "INT,", "bytes", "BINARY"]
     assert len(packed) == len({part for _, part in rows})
     found = []
@@ -221,7 +221,7 @@ def flat(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
 def test_results_are_unpacked_as_they_were() -> None:
     table = pa.table({"a": pa.array([{"x": 1}, None]), "b": pa.array([1, 2], pa.timestamp("us"))})
     batch = pa.record_batch({"bytes": pa.array([to_bytes(table), to_bytes(table)])})
-    assert pa.Table.from_batches(Unpack()([batch])) == pa.concat_tables([table, table])
+    assert pa.Table.from_batches(UnpackRows()([batch])) == pa.concat_tables([table, table])
 
 
 # ---------------------------------------------------------------- time

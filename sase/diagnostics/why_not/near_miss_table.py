@@ -13,19 +13,17 @@ from sase.diagnostics.why_not.match_search import Match
 from sase.diagnostics.why_not.near_misses import NearMiss, NearMisses
 from sase.diagnostics.why_not.query_parts import PartKind
 from sase.diagnostics.why_not.relaxation import as_positive, bare
-from sase.diagnostics.why_not.search import planned
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Interner
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.transformation import Results
+from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch, ResultSchema
 from sase.engine.results.row_history import RowHistory
-from sase.planning.recipes import Recipe
+from sase.planning.basic import basic_plan
 
 # To agree in nothing is less of a miss than any other one without a measure.
 APART = 2.0
-# What the events of a match look like does not depend on how it is found.
-UNCHANGED = Recipe("", "", ())
 
 
 def table_of(
@@ -36,7 +34,9 @@ def table_of(
     A negative component has an event where that is what stopped the match, and else NULL.
     """
     chosen = _ranked(found, near)
-    shape = ResultSchema.of(planned(_with_negatives(query), schema, UNCHANGED), Interner())
+    # What the events of a match look like does not depend on how it is found.
+    plan = EnginePlan(basic_plan(_with_negatives(query)), schema, query.definitions)
+    shape = ResultSchema.of(plan, Interner())
     matches = [miss.match for _, miss in chosen]
     positions = _positions(query, matches, as_matrix=not shape.has_series)
     events = MatchBatch(shape, history, (Results(positions),))

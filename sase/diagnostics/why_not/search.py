@@ -18,6 +18,7 @@ from sase.engine.plan import EnginePlan
 from sase.errors import BudgetError
 from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan
+from sase.planning.nodes import Operator
 from sase.planning.optimizer import optimized
 from sase.planning.recipes import Recipe
 
@@ -31,15 +32,6 @@ WITH_RUNS = Options(block=1 << 12)
 FIRST, GROWTH = 64, 1.25
 
 
-def planned(query: BoundQuery, schema: Schema, recipe: Recipe) -> EnginePlan:
-    """How a query is run."""
-    operators = optimized(recipe, basic_plan(query)).plan
-    options = WITH_KEYS if query.equivalences else WITHOUT
-    if query.level > 1:
-        options = WITH_RUNS
-    return EnginePlan(operators, schema, query.definitions, options)
-
-
 class RelaxedSearch:
     """Runs queries over some events, within a budget."""
 
@@ -51,7 +43,19 @@ class RelaxedSearch:
         # Whether the last one came to its end.
         self.is_whole = True
         self._counted: dict[BoundQuery, PathCount] = {}
+        self._plans: dict[Operator, EnginePlan] = {}
         self._paths = PathCounter(self._pieces, schema, budget.most)
+
+    def planned(self, query: BoundQuery) -> EnginePlan:
+        """How a query is run; it is planned once."""
+        basic = basic_plan(query)
+        if basic not in self._plans:
+            options = WITH_KEYS if query.equivalences else WITHOUT
+            if query.level > 1:
+                options = WITH_RUNS
+            operators = optimized(self.recipe, basic).plan
+            self._plans[basic] = EnginePlan(operators, self.schema, query.definitions, options)
+        return self._plans[basic]
 
     def results(self, query: BoundQuery) -> Iterator[Results]:
         """What a query finds, as far as time allows."""
@@ -76,7 +80,7 @@ class RelaxedSearch:
         pieces = self._pieces if until is None else _before(self._pieces, until)
         matcher: Matcher
         watch = partial(_watch, look, lambda: matcher, self.budget.most, until)
-        matcher = Matcher(planned(query, self.schema, self.recipe), streaming=False, watch=watch)
+        matcher = Matcher(self.planned(query), streaming=False, watch=watch)
         for results in matcher.results(*pieces):
             yield results
             if query.level > 1:

@@ -1,11 +1,11 @@
-"""How a plan runs over events that are all there is."""
+"""Run a plan over events that are all there: held in memory, or files that are read in pieces."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -32,7 +32,6 @@ from sase.engine.sources.type_inference import numbers_among, settle
 from sase.errors import DataError, PlanError
 
 Watch: TypeAlias = Callable[[int], object]
-Choose: TypeAlias = Callable[[EnginePlan, Events], EnginePlan]
 Ticks: TypeAlias = Callable[[], int]
 
 ONE_THREAD = (
@@ -46,6 +45,21 @@ PIECES = "one thread searched, since the events are too many to be held and come
 SORTED = "the events were not sorted, and were sorted on disk"
 
 
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Rows in memory. What one plan of a query has `loaded` of them any plan of it can search."""
+
+    inputs: Inputs
+    notes: tuple[str, ...] = ()
+    loaded: Events | None = None
+
+    def load(self, plan: EnginePlan, threads: int | None = 1) -> tuple[Held, Events]:
+        """Load and sort the events."""
+        count = threads_that_pay(self.inputs.num_rows) if threads is None else threads
+        inputs, loaded = Matcher(plan, streaming=False).load(self.inputs, count)
+        return replace(self, inputs=inputs, loaded=loaded), loaded
+
+
 def run(
     plan: EnginePlan,
     events: object,
@@ -54,39 +68,58 @@ def run(
     most: int | None = None,
     watch: Watch = lambda rows: None,
     held: int = MOST_HELD,
-    choose: Choose = lambda plan, events: plan,
     clock: Ticks | None = None,
 ) -> Matches:
-    """The matches, to be searched for when they are asked for; the events are read at once.
+    """Read events at once, and give the matches, which are searched for when they are asked for.
 
-    `watch` is told, now and then, how many rows have been searched. Files that take more than so
-    many bytes to be `held` are read while matches are searched for; else `choose` may give another
-    plan of the same query when it sees the events. One thread reads a `clock`.
+    Files that take more than so many bytes to be `held` are read during the search. `watch` is
+    told, now and then, how many rows have been searched. One thread reads a `clock`.
     """
+    rows = read(plan, events, held)
+    return searched(plan, rows, threads=threads, most=most, watch=watch, clock=clock)
+
+
+def read(plan: EnginePlan, events: object, most: int = MOST_HELD) -> Held | Files:
+    """Open events, and read those that are not files of more bytes than may be held."""
+    if is_path(events):
+        events = _opened(plan, events, most)
+    if not isinstance(events, Files):
+        return _held_tables(plan, events)
+    names = _columns(plan, events)
+    return events if events.weight(names) > most else _whole(plan, events, names)
+
+
+def searched(
+    plan: EnginePlan,
+    rows: Held | Files,
+    *,
+    threads: int | None = None,
+    most: int | None = None,
+    watch: Watch = lambda rows: None,
+    clock: Ticks | None = None,
+) -> Matches:
+    """The matches in what was read for a plan of the same query."""
     assert clock is None or threads == 1, "what several threads take side by side is no sum"
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
-    if is_path(events):
-        events = _opened(plan, events, held)
-    if not isinstance(events, Files):
-        return Matches(_in_memory(plan, events, threads, watch, choose, clock), most=most)
-    names = _columns(plan, events)
-    if events.weight(names) <= held:
-        whole = _whole(plan, events, names)
-        read = whole.num_rows if isinstance(whole, Inputs) else None
-        notes = () if read is None else _not_read(events, read)
-        return Matches(_in_memory(plan, whole, threads, watch, choose, clock, notes), most=most)
+    if isinstance(rows, Held):
+        return Matches(_in_memory(plan, rows, threads, watch, clock), most=most)
+    files, names = rows, _columns(plan, rows)
     # Within the lateness that was stated the matcher itself brings rows into order.
-    is_ordered = bool(plan.lateness) or is_sorted(events, plan.schema)
+    is_ordered = bool(plan.lateness) or is_sorted(files, plan.schema)
     pieces = _as_read if is_ordered else _sorted
-    told = {PIECES: threads not in (None, 1), SORTED: not is_ordered}
+    notes = {PIECES: threads not in (None, 1), SORTED: not is_ordered}
 
     def search() -> Generator[ResultBatch, None, Report]:
-        with closing(pieces(events, names, plan)) as read:  # which may have files of its own
-            report = yield from _in_pieces(plan, events, names, watch, clock, read)
-        return replace(report, notes=tuple(note for note, is_so in told.items() if is_so))
+        with closing(pieces(files, names, plan)) as read:  # which may have files of its own
+            report = yield from _in_pieces(plan, files, names, watch, clock, read)
+        return replace(report, notes=tuple(note for note, is_so in notes.items() if is_so))
 
     return Matches(search, most=most, in_pieces=True)
+
+
+def _held_tables(plan: EnginePlan, events: object) -> Held:
+    return Held(opened(events, keeps_rows=plan.on_bad_row == "quarantine").drained())
 
 
 def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
@@ -101,12 +134,12 @@ def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
 
 
 def held(plan: EnginePlan, events: object) -> tuple[Inputs, Events] | None:
-    """Events of any kind as the engine reads them; None of files that are too many to be held."""
-    if is_too_large(plan, events):
+    """Load events of any kind; None of files that are too many to be held."""
+    rows = read(plan, events)
+    if not isinstance(rows, Held):
         return None
-    if isinstance(events, Files):
-        events = _whole(plan, events, _columns(plan, events))
-    return Matcher(plan, streaming=False).load(events)
+    rows, loaded = rows.load(plan)
+    return rows.inputs, loaded
 
 
 def is_too_large(plan: EnginePlan, events: object) -> bool:
@@ -114,7 +147,7 @@ def is_too_large(plan: EnginePlan, events: object) -> bool:
     return isinstance(events, Files) and events.weight(_columns(plan, events)) > MOST_HELD
 
 
-def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
+def _whole(plan: EnginePlan, files: Files, names: list[str]) -> Held:
     """Some columns of files; with a quarantine for bad rows, row by row if Arrow cannot read them.
 
     Columns that the plan does not name make no row bad either.
@@ -128,8 +161,8 @@ def _whole(plan: EnginePlan, files: Files, names: list[str]) -> object:
             raise
         if plan.on_bad_row == "error" and is_named:
             raise
-        return salvaged(files, plan.schema.time)
-    return Inputs((Input(table, files=parts),))
+        return _held_tables(plan, salvaged(files, plan.schema.time))
+    return Held(Inputs((Input(table, files=parts),)), _not_read(files, table.num_rows))
 
 
 def _wanted(plan: EnginePlan) -> PruningPredicate | None:
@@ -146,27 +179,18 @@ def _not_read(files: Files, read: int) -> tuple[str, ...]:
 
 
 def _in_memory(
-    plan: EnginePlan,
-    events: object,
-    threads: int | None,
-    watch: Watch,
-    choose: Choose,
-    clock: Ticks | None,
-    notes: tuple[str, ...] = (),
+    plan: EnginePlan, rows: Held, threads: int | None, watch: Watch, clock: Ticks | None
 ) -> MatchSearch:
-    """The search of events that are read and sorted at once."""
+    """The search of rows that are held, which are loaded at once."""
 
     def fresh_one() -> Matcher:
         return Matcher(plan, streaming=False, watch=watch, clock=clock)
 
-    fresh = [fresh_one()]
-    rows = fresh[0].opened(events)
-    count = threads_that_pay(rows.num_rows) if threads is None else threads
-    inputs, loaded = fresh[0].load(rows, count)
-    chosen = choose(plan, loaded)
-    if chosen.operators != plan.operators:
-        plan = chosen
-        fresh.clear()
+    fresh, notes = [fresh_one()], rows.notes
+    count = threads_that_pay(rows.inputs.num_rows) if threads is None else threads
+    inputs, loaded = rows.inputs, rows.loaded
+    if loaded is None:
+        inputs, loaded = fresh[0].load(inputs, count)
     slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
 
     def search() -> Generator[ResultBatch, None, Report]:
@@ -174,14 +198,14 @@ def _in_memory(
         if len(slices) > 1:
             report = yield from search_in_threads(matcher, inputs, loaded, slices, count, watch)
             return replace(report, notes=notes)
-        told: tuple[str, ...] = ()
+        declined: tuple[str, ...] = ()
         if threads not in (None, 1) and plan.split.before is None:
             if plan.split.by_key and not is_swept_at_once(matcher, loaded):
                 report = yield from search_by_key(matcher, inputs, loaded, threads, watch)
                 return replace(report, notes=notes)
-            told = (AT_ONCE if plan.split.by_key else ONE_THREAD,)
+            declined = (AT_ONCE if plan.split.by_key else ONE_THREAD,)
         report = yield from matcher.search(inputs, loaded)
-        return replace(report, notes=(*notes, *told))
+        return replace(report, notes=(*notes, *declined))
 
     return search
 

@@ -37,7 +37,7 @@ def from_bytes(data: bytes) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class Pack:
+class PackRows:
     """Packs the rows of a task by bucket."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -59,7 +59,7 @@ def _packed(rows: pa.Table) -> pa.RecordBatch:
 
 
 @dataclass(frozen=True)
-class Unpack:
+class UnpackRows:
     """Unpacks results."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 from warnings import warn
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from sase.api.compiling import Compiled, compiled, statistics_in
-from sase.api.given import check_is_one
+from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.binding.bound import EquivalenceTest
+from sase.binding.input_options import (
+    InputKeywords,
+    InputOptions,
+    check_choice,
+    takes_input_options,
+)
 from sase.binding.lateness import lateness_in
 from sase.engine.plan import EnginePlan
+from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, ReplayWarning
-from sase.planning.driver import RewriteStep
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.replay import FLOWING, OUTPUTS, check_order, check_quarantine, in_form
 from sase.spark.results import arrow_schema, spark_schema
 from sase.spark.source import Source
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
-from sase.spark.streaming.packing import BUCKET, BYTES, PACKED, Pack, Unpack
+from sase.spark.streaming.packing import BUCKET, BYTES, PACKED, PackRows, UnpackRows
 from sase.spark.streaming.processor import COUNTS, RESULTS, Processor
 from sase.spark.streaming.rows import StreamRows
 from sase.spark.streaming.timing import Ticks
@@ -44,16 +49,19 @@ class Stream:
     micro-batch is in its progress, under the name `metrics` among the observed metrics.
     """
 
-    known: Compiled
+    known: CompiledQuery
     source: Source
     plan: EnginePlan
     keys: tuple[EquivalenceTest, ...]
     buckets: int
     lateness: int | None
-    on_bad_row: str
     output: str
     metrics: str
-    steps: tuple[RewriteStep, ...] = ()
+
+    @property
+    def on_bad_row(self) -> str:
+        """What becomes of bad rows."""
+        return self.known.source.names.on_bad_row
 
     @cached_property
     def matches(self) -> DataFrame:
@@ -62,7 +70,7 @@ class Stream:
         sums = (sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in COUNTS)
         counted = self._results.observe(self.metrics, *sums)
         packed = counted.select(BYTES).filter(sf.col(BYTES).isNotNull())
-        found = packed.mapInArrow(Unpack(), schema)
+        found = packed.mapInArrow(UnpackRows(), schema)
         return in_form(found, self.plan, flat=self.output == "flat")
 
     @cached_property
@@ -80,7 +88,7 @@ class Stream:
             self.keys, self.buckets, skips_bad=self.on_bad_row == "quarantine", delay=delay
         )
         return (
-            rows.mapInArrow(Pack(), PACKED)
+            rows.mapInArrow(PackRows(), PACKED)
             .groupBy(BUCKET)
             .transformWithStateInPandas(
                 Processor(self._bucket(ticks, delay)), RESULTS, "append", "eventTime"
@@ -98,27 +106,23 @@ class Stream:
         )
 
 
+@takes_input_options
 def stream(
     query: str,
     df: DataFrame | Mapping[str, DataFrame],
     *,
-    time: str = "ts",
-    type: str | None = "type",
-    seq: str | None = None,
-    types: Any = None,
-    time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = "optimized",
     lateness: object = None,
     buckets: int | None = None,
-    on_bad_row: str = "error",
     output: str = "structs",
     limit: int | None = None,
     stats: object = None,
     metrics: str = "sase",
+    **options: Unpack[InputKeywords],
 ) -> Stream:
     """The query over the stream, ready to give its DataFrame."""
-    check_is_one("output", output, OUTPUTS)
+    check_choice("output", output, OUTPUTS)
     if output == "non_overlap":
         raise PlanError(
             'output="non_overlap": on Spark it is of events that are all there; in a stream a'
@@ -130,10 +134,15 @@ def stream(
             " each micro-batch has given is in the progress of the streaming query"
         )
     source = Source.of(df)
-    known = compiled(
-        query, source.empty, time=time, type=type, seq=seq, types=types, time_unit=time_unit,
-        params=params, plan=plan, limit=limit, on_bad_row=on_bad_row, flat=output == "flat",
-    )  # fmt: skip
+    names = InputOptions(**options)
+    known = compile_query(
+        query,
+        Discovered.of(source.empty, names),
+        params=params,
+        plan=plan,
+        limit=limit,
+        flat=output == "flat",
+    )
     made = known.optimized(statistics_in(stats))
     engine = replace(known.plan(made).engine, on_bad_row="error")
     _check(engine, source)
@@ -142,9 +151,7 @@ def stream(
     allowed = _lateness(engine, source, lateness)
     keys = _keys(StreamRows(source, engine), buckets)
     count = (buckets or BUCKETS) if keys else 1
-    return Stream(
-        known, source, engine, keys, count, allowed, on_bad_row, output, metrics, made.steps
-    )
+    return Stream(known, source, engine, keys, count, allowed, output, metrics)
 
 
 def _check(plan: EnginePlan, source: Source) -> None:

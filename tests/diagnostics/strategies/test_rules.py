@@ -7,12 +7,13 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from sase.api.comparing import STRATEGIES, under
-from sase.api.compiling import compiled
-from sase.api.given import readable
+from sase.api.compare import STRATEGIES, under
+from sase.api.compiled_query import compile_query
+from sase.binding.input_options import InputOptions
 from sase.diagnostics.strategies.reasons import ForbiddenSkip, reasons, rows_text
 from sase.diagnostics.strategies.strategy_rules import Run, StrategyRules
 from sase.engine.pipeline.batch import held
+from sase.engine.sources.discovered import Discovered
 from sase.lang.ast import Strategy, StrategyName
 from sase.lang.parser import parse_query
 from tests import naive
@@ -63,14 +64,9 @@ def stream(random: Random, types: Any) -> list[dict[str, Any]]:
 
 def rules_of(query: str, rows: list[dict[str, Any]], types: Any) -> StrategyRules:
     """The rules for a query and rows."""
-    inputs = readable(rows, "ts", keeps_rows=False)
-    columns: dict[str, Any] = {"time": "ts", "type": "type", "seq": None, "types": types}
-    columns["time_unit"] = None
-    text = under(parse_query(query), STRICT)
-    known = compiled(
-        text, inputs, params=None, plan="optimized", limit=None, on_bad_row="error", **columns
-    )
-    loaded = held(known.unoptimized, inputs)
+    source = Discovered.of(rows, InputOptions(types=types))
+    known = compile_query(under(parse_query(query), STRICT), source)
+    loaded = held(known.unoptimized, source.events)
     assert loaded is not None
     return StrategyRules(known.bound, loaded[1], known.schema)
 

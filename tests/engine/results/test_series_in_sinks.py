@@ -14,8 +14,8 @@ import pyarrow.parquet
 import pytest
 
 import sase
+from sase.cli.output_files import write_file
 from sase.cli.signals import Ending
-from sase.cli.writing import write_file
 from sase.engine.results.matches import Matches
 from sase.engine.results.sinks import text_writer
 from sase.errors import SchemaError

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.control import BuildContext
 from hypothesis.internal.conjecture.data import ConjectureData
 
-from sase.api.given import schema_of
 from sase.binding import bind_text
+from sase.binding.input_options import InputOptions
+from sase.engine.sources.discovered import Discovered
 from sase.errors import QueryError
 from sase.lang.parser import parse_query
 from tests import naive
@@ -65,7 +66,7 @@ class SeriesExample(Example):
         if self.setting.layout == TABLES:
             keywords |= {"type": "type", "types": None}
         try:
-            schema = schema_of(self.table, mends=False, **keywords)
+            schema = Discovered.of(self.table, InputOptions(**keywords)).schema
             bind_text(self.query.text, schema, parameters=params or {})
         except QueryError:
             return True

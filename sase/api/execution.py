@@ -1,4 +1,4 @@
-"""Running a compiled query: the optimizer chooses by the events, and warns of what is too much."""
+"""Run a compiled query: read the events, plan by their statistics, warn of too many matches."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from sase.api.checks import check_bounds
-from sase.api.compiling import Compiled, statistics_in
+from sase.api.compiled_query import CompiledQuery, statistics_in
+from sase.engine.resources import available_memory
 from sase.errors import BudgetWarning
+from sase.planning.nodes import Operator
 from sase.planning.preflight import foreseen
+from sase.planning.statistics import Statistics
 
 if TYPE_CHECKING:
-    from sase.engine.columns import Events
-    from sase.engine.plan import EnginePlan
     from sase.engine.results.matches import Matches
-    from sase.engine.sources import Files
 
 # A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
 # many events, and of fewer than the least a sample says little.
@@ -27,8 +27,7 @@ MANY, MANY_IN_SERIES, BY_FAR = 1_000, 24, 1_000
 
 
 def run(
-    known: Compiled,
-    events: object | Files,
+    known: CompiledQuery,
     *,
     stats: object = None,
     threads: int | None = None,
@@ -39,34 +38,38 @@ def run(
     """The matches, by a plan that statistics chose: those given, or of a sample if that pays."""
     from sase.engine.pipeline import batch
     from sase.engine.pipeline.phases import timed
-    from sase.engine.resources import available_memory
 
     check_bounds(threads, max_matches)
     given = statistics_in(stats)
-    made = known.optimized(given)
-
-    def choose(plan: EnginePlan, loaded: Events) -> EnginePlan:
-        statistics, best = given, made
-        if statistics is None:
-            sample = sample_that_pays(known, len(loaded))
-            if not sample:
-                return plan
-            statistics = known.measured(loaded, sample)
-            best = known.optimized(statistics)
-        # Of a few events little can be foreseen but what is too much by far.
-        margin = 1 if len(loaded) >= MANY else BY_FAR
-        memory = available_memory() // 2
-        warning = foreseen(best.plan, statistics, max_matches, memory, margin)
-        if warning is not None:
-            warn(BudgetWarning(warning), stacklevel=6)
-        return plan if best is made else known.plan(best).engine
-
-    plan = known.plan(made).engine
     settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}
-    return timed(lambda: batch.run(plan, events, choose=choose, **settings), clock)
+
+    def begun() -> Matches:
+        rows, statistics = batch.read(known.reading, known.source.events), given
+        if isinstance(rows, batch.Held) and statistics is None:
+            sample = sample_that_pays(known, rows.inputs.num_rows)
+            if sample:
+                rows, events = rows.load(known.reading, threads)
+                statistics = known.measured(events, sample)
+        made = known.optimized(statistics)
+        if isinstance(rows, batch.Held) and statistics is not None:
+            _warn_of_too_many(made.plan, statistics, max_matches, rows.inputs.num_rows)
+        return batch.searched(known.plan(made).engine, rows, **settings)
+
+    return timed(begun, clock)
 
 
-def sample_that_pays(known: Compiled, events: int) -> int:
+def _warn_of_too_many(
+    plan: Operator, statistics: Statistics, max_matches: int | None, events: int
+) -> None:
+    """Warn the caller of a public function of a run that is expected to find too many matches."""
+    # Of a few events little can be foreseen but what is too much by far.
+    margin = 1 if events >= MANY else BY_FAR
+    warning = foreseen(plan, statistics, max_matches, available_memory() // 2, margin)
+    if warning is not None:
+        warn(BudgetWarning(warning), stacklevel=7)
+
+
+def sample_that_pays(known: CompiledQuery, events: int) -> int:
     """How many of so many events to sample; 0 if that would cost more than it can save.
 
     Of runs nothing is chosen but under skip till any match.

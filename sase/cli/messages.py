@@ -18,7 +18,7 @@ def say(lines: Sequence[str]) -> None:
 
 
 @contextmanager
-def told_warnings() -> Iterator[None]:
+def warnings_as_messages() -> Iterator[None]:
     """Tell of what a run warns of as of everything else, without a place in code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", BudgetWarning)

@@ -1,4 +1,4 @@
-"""The files that a command is to write, looked at before anything is read."""
+"""The files that a command writes: checked before anything is read, then whole or not there."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import glob
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sase.cli.messages import counted, say
 from sase.cli.queries import ArgumentError
+from sase.cli.signals import Ending
+
+if TYPE_CHECKING:
+    from sase.engine.results.sinks import FileSink
 
 STANDARD_INPUT = "-"
 # How names begin that are passed over in folders.
@@ -138,3 +143,83 @@ def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     if first == "**":
         return any(_fits(parts[at:], rest) for at in range(len(parts) + 1))
     return bool(parts) and fnmatchcase(parts[0], first) and _fits(parts[1:], rest)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def abandon(sink: FileSink) -> None:
+    """Close a file that is not finished, and say where it is."""
+    is_valid = sink.abandon()
+    kept = "what was written so far is in" if is_valid else "what was written is not whole:"
+    say([f"{kept} {sink.partial}"])
+
+
+def discard(sink: FileSink) -> None:
+    """Leave nothing of a file that is not finished."""
+    sink.discard()
+
+
+def put_aside(number: int, path: str | None, write: Callable[[str], None]) -> None:
+    """Say how many rows could not be used, and write them where the user wants them.
+
+    Of an earlier run no file is left where this one has no bad row.
+    """
+    if not number:
+        if path is not None and os.path.exists(path):
+            os.unlink(path)
+            say([f"no row was bad: {path} of an earlier run is removed"])
+        return
+    rows = counted(number, "row")
+    if path is None:
+        say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
+        return
+    write(path)
+    say([f"{rows} could not be used: {path}"])
+
+
+def ignored(rows: int) -> None:
+    """Nobody counts what is written."""
+
+
+def print_rows(
+    format: str, schema: Any, batches: Iterable[Any], *, wrote: Callable[[int], None] = ignored
+) -> None:
+    """Write to standard output, and say of each batch how many rows it had."""
+    from sase.engine.results.sinks import text_writer
+
+    out = text_writer(format, sys.stdout.buffer, schema)
+    for batch in batches:
+        out.write_batch(batch)
+        wrote(batch.num_rows)
+    out.close()
+
+
+def write_file(
+    schema: Any,
+    batches: Iterable[Any],
+    path: str,
+    ending: Ending,
+    *,
+    give_up: Callable[[FileSink], None] = abandon,
+    wrote: Callable[[int], None] = ignored,
+) -> None:
+    """Write a file, and say of each batch how many rows it had; what ends it comes in between."""
+    from sase.engine.results.sinks import FileSink
+
+    sink = None
+    try:
+        with ending.whole():
+            sink = FileSink(path, schema)
+        for batch in batches:
+            with ending.whole():
+                sink.write_batch(batch)
+            wrote(batch.num_rows)
+        with ending.whole():
+            sink.close()
+            sink = None
+    except BaseException:
+        if sink is not None:
+            with ending.whole():
+                give_up(sink)
+        raise

@@ -25,7 +25,7 @@ class Program:
     is_all = False
 
 
-def spare_pandas() -> None:
+def hide_pandas() -> None:
     """Have Arrow make its first value as if there was no pandas; what asks for it later gets it."""
     if not Program.is_all or "pandas" in sys.modules:
         return

@@ -1,4 +1,4 @@
-"""Running a compiled query for its number of matches, or for all of them as a set."""
+"""Run a compiled query for the number of its matches, or for all of them as a set."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds
-from sase.api.compiling import Compiled
-from sase.api.running import run
+from sase.api.compiled_query import CompiledQuery
+from sase.api.execution import run
 from sase.errors import BudgetError, PlanError
 from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query
@@ -31,14 +31,13 @@ MOST_AMONG = 1 << 16
 
 
 def compressed(
-    known: Compiled,
-    events: object,
-    again: Callable[[str], Compiled],
+    known: CompiledQuery,
+    again: Callable[[str], CompiledQuery],
     *,
     max_matches: int | None = None,
     **settings: Any,
 ) -> CompressedMatches:
-    """All matches as a set; `again` compiles the query with another text."""
+    """All matches as a set; `again` compiles another text for the same source."""
     from sase.engine.set_results import CompressedMatches
 
     def narrowed(condition: str) -> CompressedMatches:
@@ -50,39 +49,37 @@ def compressed(
                 " write the condition as HAVING"
             )
         text = _with_having(known.query, condition)
-        return compressed(again(text), events, again, max_matches=max_matches, **settings)
+        return compressed(again(text), again, max_matches=max_matches, **settings)
 
     check_bounds(settings.get("threads"), max_matches)
     keys = tuple(dict.fromkeys(test.attribute for test in known.bound.equivalences))
-    opened = partial(_source, known, events, settings, for_set=True)
+    opened = partial(_source, known, settings, for_set=True)
     return CompressedMatches(opened, narrowed, keys=keys, most=max_matches)
 
 
-def counted(
-    known: Compiled, events: object, *, max_matches: int | None = None, **settings: Any
-) -> MatchCount:
+def counted(known: CompiledQuery, *, max_matches: int | None = None, **settings: Any) -> MatchCount:
     """The number of matches."""
     check_bounds(settings.get("threads"), max_matches)
     most = ANY_NUMBER if max_matches is None else max_matches
-    if _may_be_few(known, events):
-        few = _searched(known, events, settings, (FEW_AGREE,), for_set=False)
+    if _may_be_few(known):
+        few = _searched(known, settings, (FEW_AGREE,), for_set=False)
         with suppress(BudgetError):
-            return _told(few, few.count(min(most, FEW)))
-    source = _source(known, events, settings, for_set=False)
-    return _told(source, source.count(most))
+            return _match_count(few, few.count(min(most, FEW)))
+    source = _source(known, settings, for_set=False)
+    return _match_count(source, source.count(most))
 
 
-def _may_be_few(known: Compiled, events: object) -> bool:
+def _may_be_few(known: CompiledQuery) -> bool:
     """Whether matches that can be counted as paths may be found sooner one by one."""
     from sase.engine.pipeline.batch import is_too_large
 
     form = collapsed(known.basic)
     if known.may_explode or form.reasons:
         return False
-    return not is_too_large(known.plan(Optimized.of(form.plan)).engine, events)
+    return not is_too_large(known.plan(Optimized.of(form.plan)).engine, known.source.events)
 
 
-def _told(source: MatchSource, count: int) -> MatchCount:
+def _match_count(source: MatchSource, count: int) -> MatchCount:
     from sase.engine.set_results import MatchCount
     from sase.engine.set_results.compressed_matches import notes
 
@@ -91,13 +88,13 @@ def _told(source: MatchSource, count: int) -> MatchCount:
     return MatchCount.of(count, report, is_counted=not source.reasons)
 
 
-def _source(known: Compiled, events: object, settings: Settings, *, for_set: bool) -> MatchSource:
+def _source(known: CompiledQuery, settings: Settings, *, for_set: bool) -> MatchSource:
     """A graph where the query allows it, and else a search."""
     from sase.engine.pipeline.batch import held, is_too_large
     from sase.engine.set_results import CountedMatches
 
     form = collapsed(known.basic)
-    plan = known.plan(Optimized.of(form.plan)).engine
+    plan, events = known.plan(Optimized.of(form.plan)).engine, known.source.events
     if for_set and is_too_large(plan, events):
         raise PlanError(
             'output="compressed" holds the events, and these files are too large for that:'
@@ -109,12 +106,11 @@ def _source(known: Compiled, events: object, settings: Settings, *, for_set: boo
     # That HAVING is asked of too many matches is worth to know where there are few events.
     among = None if whole is None or len(whole[1]) > MOST_AMONG else CountedMatches(plan, *whole)
     reasons = form.reasons or ("the events are too many to be held",)
-    return _searched(known, events, settings, reasons, for_set=for_set, among=among)
+    return _searched(known, settings, reasons, for_set=for_set, among=among)
 
 
 def _searched(
-    known: Compiled,
-    events: object,
+    known: CompiledQuery,
     settings: Settings,
     reasons: tuple[str, ...],
     *,
@@ -126,7 +122,7 @@ def _searched(
 
     # Matches of a set show their events, which several threads do not hand over.
     threads = 1 if for_set else settings.get("threads")
-    matches = run(known, events, max_matches=ANY_NUMBER, **{**settings, "threads": threads})
+    matches = run(known, max_matches=ANY_NUMBER, **{**settings, "threads": threads})
     return ListedMatches(matches, reasons, holds=for_set, among=among)
 
 

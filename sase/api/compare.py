@@ -1,4 +1,4 @@
-"""The public function that runs a pattern under each strategy, and tells what they differ in."""
+"""The public function that runs a pattern under each strategy, and tells how they differ."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import time as clocks
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from sase.api.compiling import Compiled, compiled
-from sase.api.given import DEFAULT_PLAN, TIME, TYPE, check_output, readable
-from sase.api.running import run
+from sase.api.checks import check_output
+from sase.api.compiled_query import CompiledQuery, compile_query
+from sase.api.execution import run
+from sase.api.plan import DEFAULT_PLAN
+from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.engine.sources.discovered import Discovered
 from sase.errors import BudgetError, BudgetWarning, PlanError
 from sase.lang.ast import Query, Strategy, StrategyName
 from sase.lang.parser import parse_query
@@ -19,9 +21,8 @@ from sase.lang.printer import to_text
 
 if TYPE_CHECKING:
     from sase.diagnostics.strategies.comparison import Comparison, Difference, StrategyResult
-    from sase.engine.columns.input import Inputs
     from sase.engine.report import Report
-    from sase.engine.sources import Files
+    from sase.engine.results.matches import Matches
 
 # Matches that a strategy may have before it is said that there are more.
 MOST = 1_000_000
@@ -44,6 +45,7 @@ NOT_TOLD = "which it adds is not told"
 NO_LIMIT = "LIMIT is left out: what comes first is not the same under each strategy"
 
 
+@takes_input_options
 def compare(
     query: str,
     events: object,
@@ -52,14 +54,9 @@ def compare(
     show: int | None = None,
     max_matches: int = MOST,
     clock: Callable[[], float] = clocks.perf_counter,
-    time: str = TIME,
-    type: str | None = TYPE,
-    seq: str | None = None,
-    types: Any = None,
-    time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
-    on_bad_row: str = "error",
+    **options: Unpack[InputKeywords],
 ) -> Comparison:
     """A pattern under each of the four strategies: what it finds, in which time, and why.
 
@@ -72,47 +69,41 @@ def compare(
         raise PlanError("max_matches is positive, and show is not negative")
     for output in outputs:
         check_output(output)
-    inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
-    known = partial(
-        compiled,
-        schema=inputs,
-        time=time,
-        type=type,
-        seq=seq,
-        types=types,
-        time_unit=time_unit,
-        params=params,
-        plan=plan,
-        on_bad_row=on_bad_row,
-    )
-    own = known(query, limit=None)  # where it is wrong, in its own words
-    return _Lab(query, own, known, inputs, clock).comparison(outputs, show, max_matches)
+    source = Discovered.of(events, InputOptions(**options))
+    # Bound as it is, for errors in its own words.
+    own = compile_query(query, source, params=params, plan=plan)
+
+    def compiled(text: str) -> CompiledQuery:
+        return compile_query(text, own.source, params=params, plan=plan)
+
+    return _Strategies(own, compiled, clock).comparison(outputs, show, max_matches)
 
 
-class _Lab:
+class _Strategies:
     """A query under each strategy that it may have."""
 
     def __init__(
         self,
-        query: str,
-        own: Compiled,
-        known: Callable[..., Compiled],
-        inputs: Files | Inputs,
+        own: CompiledQuery,
+        compiled: Callable[[str], CompiledQuery],
         clock: Callable[[], float],
     ) -> None:
-        self.tree, self.known, self.inputs, self.clock = parse_query(query), known, inputs, clock
+        tree, self.source, self.clock = parse_query(own.query), own.source, clock
         has_partitions = bool(own.bound.equivalences)
-        without = () if has_partitions else (StrategyName.PARTITION_CONTIGUITY,)
-        self.strategies = tuple(each for each in STRATEGIES if each not in without)
+        self.queries = {
+            each: compiled(under(tree, each))
+            for each in STRATEGIES
+            if has_partitions or each is not StrategyName.PARTITION_CONTIGUITY
+        }
         self.notes = [] if has_partitions else [NO_PARTITIONS]
-        self.notes += [] if self.tree.limit is None else [NO_LIMIT]
+        self.notes += [] if tree.limit is None else [NO_LIMIT]
         self.rows = 0
 
     def comparison(self, outputs: Sequence[str], show: int | None, most: int) -> Comparison:
         """All of it."""
         from sase.diagnostics.strategies.comparison import Comparison
 
-        measured = [self._measured(s, each, most) for s in self.strategies for each in outputs]
+        measured = [self._measured(s, each, most) for s in self.queries for each in outputs]
         differences: tuple[Difference, ...] = ()
         if show is None and self.rows > FEW_ROWS:
             self.notes.append(MANY_ROWS)
@@ -122,23 +113,23 @@ class _Lab:
             differences = self._differences(SHOWN if show is None else show, ended)
         return Comparison(self.rows, tuple(measured), differences, tuple(self.notes))
 
-    def _under(self, strategy: StrategyName, **options: Any) -> Compiled:
-        return self.known(under(self.tree, strategy), **{"limit": None, **options})
-
     def _measured(self, strategy: StrategyName, output: str, most: int) -> StrategyResult:
         """What a strategy finds; it is run again if kernels were compiled, or if that is quick."""
         from sase.diagnostics.strategies.comparison import StrategyResult
         from sase.engine.kernels.jit.compiler import compilations
 
-        known = self._under(strategy, output=output)
+        with warnings.catch_warnings():
+            # That there are too many is what the comparison says.
+            warnings.simplefilter("ignore", BudgetWarning)
+            matches = run(self.queries[strategy].returning(output), max_matches=most)
         while True:
             before = compilations()
-            found, seconds, report = self._counted(known, most)
+            found, seconds, report = self._counted(matches)
             if compilations() == before:
                 break
         if seconds < QUICK:
             # The first one also reads compiled kernels from the disk.
-            seconds = min(seconds, self._counted(known, most)[1])
+            seconds = min(seconds, self._counted(matches)[1])
         ended: Literal["matches", "runs"] | None = None
         if report is not None:
             self.rows = max(self.rows, report.rows)
@@ -153,12 +144,8 @@ class _Lab:
             runs=None if report is None else _runs(report),
         )
 
-    def _counted(self, known: Compiled, most: int) -> tuple[int, float, Report | None]:
+    def _counted(self, matches: Matches) -> tuple[int, float, Report | None]:
         """How many matches there are, in which time, and the report if they are not too many."""
-        with warnings.catch_warnings():
-            # That there are too many is what the comparison says.
-            warnings.simplefilter("ignore", BudgetWarning)
-            matches = run(known, self.inputs, max_matches=most)
         found = 0
 
         def count(number: int) -> None:
@@ -176,21 +163,21 @@ class _Lab:
         """Those between neighbours that have not too many matches; notes say which have."""
         from sase.diagnostics.strategies.difference import Differences, runs_of
 
-        strictest = self._under(StrategyName.STRICT_CONTIGUITY)
-        lab = Differences(strictest.bound, strictest.unoptimized, self.inputs, show)
-        if not lab.is_known:
+        strictest = self.queries[StrategyName.STRICT_CONTIGUITY]
+        known = Differences(strictest.bound, strictest.unoptimized, self.source.events, show)
+        if not known.is_known:
             self.notes.append(TOO_LARGE)
             return ()
         found = []
-        for strategy in self.strategies:
+        for strategy, query in self.queries.items():
             runs: list[Any] = []
             if strategy.value not in ended:
-                runs = runs_of(run(self._under(strategy, limit=HELD + 1), self.inputs))
+                runs = runs_of(run(query.returning("all", HELD + 1)))
             if strategy.value in ended or len(runs) > HELD:
                 self.notes.append(f"{strategy.value} has too many matches: {NOT_TOLD}")
             else:
                 found.append((strategy, runs))
-        return tuple(lab.between(found))
+        return tuple(known.between(found))
 
 
 def _runs(report: Report) -> int | None:

@@ -1,4 +1,4 @@
-"""From a query and the schema of its events to a plan, and what statistics have to say in it."""
+"""A query bound to its events, with its basic plan: of that a recipe makes the plan that runs."""
 
 from __future__ import annotations
 
@@ -6,27 +6,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sase.api.checks import check_name, check_names, check_number, check_params, check_query
-from sase.api.given import check_on_bad_row, check_output, is_of_files, readable, schema_of
-from sase.api.plan import Plan
-from sase.api.settled import bound_to_files
-from sase.binding import Schema, bind_text
+from sase.api.binding import bound_to
+from sase.api.checks import check_number, check_output, check_params, check_query
+from sase.api.plan import DEFAULT_PLAN, Plan
+from sase.binding import Schema
 from sase.binding.bound import BoundQuery
+from sase.binding.input_options import check_name
 from sase.binding.lateness import lateness_in
+from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan
 from sase.planning.driver import RewriteCall, Trace
-from sase.planning.nodes import (
-    Operator,
-    RunEvaluation,
-    Transformation,
-    exchanged,
-    find,
-    the,
-)
+from sase.planning.nodes import Operator, RunEvaluation, Transformation, exchanged, find, the
 from sase.planning.optimizer import Optimized, optimized
 from sase.planning.recipes import Recipe, read_recipe
 from sase.planning.rewrites.partition_stacks import tests_of
@@ -36,32 +30,42 @@ if TYPE_CHECKING:
     from sase.engine.columns import Events
     from sase.engine.plan import EnginePlan
 
-# What statistics are measured for: all tests and conditions that some plan may use.
+# Statistics are measured for all tests and conditions that some plan may use.
 _PREPARED = (RewriteCall("infer_equivalence_tests"), RewriteCall("derive_conditions"))
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """A bound query with its basic plan, of which a recipe makes a plan."""
+class CompiledQuery:
+    """A bound query with its basic plan, and the source that it is bound to."""
 
     query: str
     bound: BoundQuery
-    schema: Schema
+    source: Discovered
     recipe: Recipe
     basic: Operator
-    on_bad_row: str = "error"
     lateness: int | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that it is bound to."""
+        return self.source.schema
 
     def optimized(
         self, statistics: Statistics | None = None, off: Collection[str] = ()
     ) -> Optimized:
-        """What the recipe makes of the basic plan."""
+        """Apply the recipe to the basic plan."""
         return optimized(self.recipe, self.basic, statistics, off)
 
-    @property
+    @cached_property
     def unoptimized(self) -> EnginePlan:
-        """The basic plan for the engine: every plan of the query loads the same of the events."""
+        """The basic plan for the engine: it reads all columns."""
         return self.plan(Optimized.of(self.basic)).engine
+
+    @cached_property
+    def reading(self) -> EnginePlan:
+        """The basic plan with pruned columns, if the recipe prunes: every plan reads as it does."""
+        prunes = [each for each in self.recipe.entries if each == RewriteCall("prune_columns")]
+        return self.plan(Optimized(Trace.of(self.basic).after(prunes))).engine
 
     def plan(self, made: Optimized) -> Plan:
         """The plan as a value of its own."""
@@ -72,17 +76,30 @@ class Compiled:
             self.bound.definitions,
             self.recipe.name,
             made.steps,
-            on_bad_row=self.on_bad_row,
+            on_bad_row=self.source.names.on_bad_row,
             lateness=self.lateness,
             warnings=self.bound.warnings,
         )
 
     def measured(self, events: Events, sample: int) -> Statistics:
-        """Statistics of events that are loaded, from a sample of so many of them."""
+        """Measure statistics of loaded events on a sample of so many."""
         from sase.engine.statistics import measured
 
         plan = self.plan(Optimized(self._prepared)).engine
         return measured(plan, events, tests=tests_of(self._prepared.plan), sample=sample)
+
+    def returning(self, output: str, limit: int | None = None) -> CompiledQuery:
+        """The same query with results in a form, and at most so many."""
+        if output != "non_overlap" and limit is None:
+            return self
+        basic, top = self.basic, the(self.basic, Transformation)
+        if limit is not None:
+            assert top.limit is None or isinstance(top.limit, int)
+            top = replace(top, limit=int(limit if top.limit is None else min(limit, top.limit)))
+        if output == "non_overlap":
+            whole = self.bound.strategy is StrategyName.STRICT_CONTIGUITY
+            top = replace(top, apart=() if whole else self.bound.equivalences)
+        return replace(self, basic=exchanged(basic, top))
 
     @property
     def has_runs(self) -> bool:
@@ -101,67 +118,36 @@ class Compiled:
         return Trace.of(self.basic).after(_PREPARED)
 
 
-def compiled(
+def compile_query(
     query: str,
-    schema: object,
+    source: Discovered,
     *,
-    params: Mapping[str, object] | None,
-    plan: str,
-    limit: int | None,
-    on_bad_row: str,
+    params: Mapping[str, object] | None = None,
+    plan: str = DEFAULT_PLAN,
+    limit: int | None = None,
     output: str = "all",
     lateness: object = None,
     assumes: bool = False,
     flat: bool = False,
-    **columns: Any,
-) -> Compiled:
-    """A query bound to the schema of events, or to a schema.
+) -> CompiledQuery:
+    """Bind a query to events, or to a schema without any, and make its basic plan.
 
-    What `assumes` that every type has the attributes of equivalence tests is not to be run.
-    If attributes become columns, such as `x_id`, in a `flat` form, their names must not clash.
+    With `assumes` every type is taken to have the attributes of equivalence tests, and the plan is
+    not to be run. In a `flat` form attributes are columns, such as `x_id`: their names must differ.
     """
     check_query(query)
-    check_names(**columns)
     check_params(params)
     check_name("plan", plan, may_be_none=False)
     check_number("limit", limit)
-    check_on_bad_row(on_bad_row)
-    known, bound = _bound(query, schema, params or {}, on_bad_row == "quarantine", columns)
-    allowed = None if lateness is None else lateness_in(lateness, known)
-    if flat:
-        bound = bind_text(query, known, parameters=dict(params or {}), flat=True)
-    recipe = read_recipe(plan)
     check_output(output)
-    basic = _limited(basic_plan(_with_all(bound) if assumes else bound), limit)
-    if output == "non_overlap":
-        whole = bound.strategy is StrategyName.STRICT_CONTIGUITY
-        apart = () if whole else bound.equivalences
-        basic = exchanged(basic, replace(the(basic, Transformation), apart=apart))
-    return Compiled(query, bound, known, recipe, basic, on_bad_row, allowed)
+    source, bound = bound_to(query, source, dict(params or {}), flat=flat)
+    allowed = None if lateness is None else lateness_in(lateness, source.schema)
+    basic = basic_plan(_declaring_all(bound) if assumes else bound)
+    known = CompiledQuery(query, bound, source, read_recipe(plan), basic, allowed)
+    return known.returning(output, limit)
 
 
-def _bound(
-    query: str,
-    given: object,
-    parameters: Mapping[str, object],
-    judges: bool,
-    columns: Mapping[str, Any],
-) -> tuple[Schema, BoundQuery]:
-    """The schema that events have, or that is given, and the query bound to it."""
-    events = (
-        given if isinstance(given, Schema) else readable(given, columns["time"], keeps_rows=judges)
-    )
-
-    def describe() -> Schema:
-        return schema_of(events, mends=judges, **columns)
-
-    if is_of_files(events):
-        return bound_to_files(query, events, describe, dict(parameters), judges=judges)
-    known = describe()
-    return known, bind_text(query, known, parameters=dict(parameters))
-
-
-def _with_all(bound: BoundQuery) -> BoundQuery:
+def _declaring_all(bound: BoundQuery) -> BoundQuery:
     """The query as if every type declared the attributes of its equivalence tests."""
     every = (True,) * len(bound.components)
     tests = tuple(replace(test, declared=every) for test in bound.equivalences)
@@ -181,13 +167,3 @@ def statistics_in(given: object) -> Statistics | None:
     except (OSError, UnicodeDecodeError) as problem:
         raise PlanError(f"{given}: the statistics cannot be read: {problem}") from problem
     return statistics_from_json(text)
-
-
-def _limited(plan: Operator, limit: int | None) -> Operator:
-    """The plan with the lesser of two limits."""
-    if limit is None:
-        return plan
-    top = the(plan, Transformation)
-    assert top.limit is None or isinstance(top.limit, int)
-    least = limit if top.limit is None else min(limit, top.limit)
-    return exchanged(plan, replace(top, limit=int(least)))

@@ -1,4 +1,4 @@
-"""What commands that look at events are told of them: where they are, and what the columns mean."""
+"""Arguments of commands that look at events: the query, where the events are, what columns mean."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
-from sase.cli.sparing import spare_pandas
-from sase.cli.targets import STANDARD_INPUT
-from sase.cli.told import say
+from sase.cli.messages import say
+from sase.cli.output_files import STANDARD_INPUT
+from sase.cli.pandas_import import hide_pandas
+from sase.cli.queries import ArgumentError, add_queries, read_queries
 from sase.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from sase.binding.input_options import InputOptions
+    from sase.engine.sources.discovered import Discovered
 
 # What may be a parameter in a text: in strings and comments, too, which does no harm.
 PARAMETER = re.compile(r":([A-Za-z_]\w*)")
 
 
 def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
-    """The arguments that give the query and the events."""
+    """Add the arguments that give the query and the events."""
     add_queries(parser)
     parser.add_argument(
         "--events",
@@ -52,13 +56,38 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     )
 
 
-def one_query(arguments: Namespace) -> Text:
+def add_on_bad_row(parser: ArgumentParser, *, quarantines: bool = False) -> None:
+    """Add what becomes of bad rows: they are left out, or if it `quarantines` put aside."""
+    parser.add_argument(
+        "--on-bad-row",
+        choices=("error", "quarantine"),
+        default=None if quarantines else "error",
+        help="stop at a row that cannot be used, or "
+        + ("put it aside and go on" if quarantines else "leave it out")
+        + " (default: error)",
+    )
+    if quarantines:
+        parser.add_argument(
+            "--quarantine",
+            metavar="FILE",
+            help="write the rows put aside to a file, with the reasons",
+        )
+
+
+def add_report_format(parser: ArgumentParser) -> None:
+    """Add the form of a report that is printed as a whole."""
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how it is told (default: text)"
+    )
+
+
+def one_query(arguments: Namespace) -> str:
     """The query, of which there is one."""
     texts = read_queries(arguments)
     if len(texts) > 1:
         raise ArgumentError(f"one query is run at a time, and there are {len(texts)} files")
     _check_parameters(texts[0].content, arguments)
-    return texts[0]
+    return texts[0].content
 
 
 def _check_parameters(query: str, arguments: Namespace) -> None:
@@ -83,7 +112,7 @@ def _check_parameters(query: str, arguments: Namespace) -> None:
 
 def on_bad_row(arguments: Namespace) -> str:
     """What becomes of bad rows: they are put aside if there is a file for them."""
-    given: str | None = arguments.on_bad_row
+    given: str | None = getattr(arguments, "on_bad_row", None)
     if getattr(arguments, "quarantine", None) is None:
         return given or "error"
     if given == "error":
@@ -93,21 +122,24 @@ def on_bad_row(arguments: Namespace) -> str:
     return "quarantine"
 
 
-def opened(arguments: Namespace, *, keeps_rows: bool = False) -> tuple[Any, list[str]]:
-    """The events, and the names of their columns."""
+def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovered:
+    """Open and describe the events; unless it is said otherwise a quarantine `judges` lines."""
     if arguments.events == STANDARD_INPUT:
         raise ArgumentError("--events -: only  sase run  reads events from standard input")
-    spare_pandas()
-    from sase.api.given import TIME, readable
-    from sase.engine.sources import Files
+    hide_pandas()
+    from sase.binding.input_options import InputOptions
+    from sase.engine.sources import open_files
+    from sase.engine.sources.discovered import Discovered
 
-    events = readable(arguments.events, arguments.time or TIME, keeps_rows=keeps_rows)
-    columns = events.schema.names if isinstance(events, Files) else events.tables[0].names
-    return events, list(columns)
+    if judges is None:
+        judges = on_bad_row(arguments) == "quarantine"
+    files = open_files(arguments.events, arguments.time or InputOptions.time, judges=judges)
+    return Discovered.of(files, options_for(arguments, files.schema.names))
 
 
-def keywords(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
+def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
     """What was said of events with these columns; says what it found out itself."""
+    from sase.binding.input_options import InputOptions
     from sase.engine.sources import names_found
 
     types = _types(arguments.types)
@@ -120,15 +152,33 @@ def keywords(arguments: Namespace, columns: Sequence[str]) -> dict[str, Any]:
             " conditions with --types FILE"
         )
     say(names.notes)
-    return {
-        "time": names.time,
-        "type": names.type,
-        "seq": arguments.seq,
-        "types": types,
-        "time_unit": arguments.time_unit,
-        "params": dict(map(_parameter, arguments.param)),
-        "plan": arguments.plan,
-    }
+    return InputOptions(
+        names.time, names.type, arguments.seq, types, arguments.time_unit, on_bad_row(arguments)
+    )
+
+
+def options_without_events(arguments: Namespace) -> InputOptions:
+    """What was said of events that are not given."""
+    from sase.binding.input_options import InputOptions
+
+    return InputOptions(
+        arguments.time or InputOptions.time,
+        arguments.type or InputOptions.type,
+        arguments.seq,
+        _types(arguments.types),
+        arguments.time_unit,
+    )
+
+
+def query_options(arguments: Namespace) -> dict[str, Any]:
+    """What was said of the query, by the keywords of public functions."""
+    return {"params": dict(map(_parameter, arguments.param)), "plan": arguments.plan}
+
+
+def given_of(arguments: Namespace, *names: str) -> dict[str, Any]:
+    """The values of options that were given; for the others functions have defaults."""
+    found = {name: getattr(arguments, name) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _types(given: str | None) -> dict[str, Any] | list[str] | None:

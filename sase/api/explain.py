@@ -5,12 +5,15 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from sase.api.compiling import Compiled, compiled, statistics_in
-from sase.api.given import DEFAULT_PLAN, TIME, TYPE, check_output, readable
+from sase.api.checks import check_output
+from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
+from sase.api.plan import DEFAULT_PLAN
 from sase.binding import OPEN, Schema, bind_text
+from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.types import UNKNOWN
+from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.collapsing import FEW_AGREE
 from sase.planning.explain import Explanation, described
@@ -22,32 +25,26 @@ from sase.planning.reading import attributes_read
 from sase.planning.statistics import Statistics
 
 if TYPE_CHECKING:
-    from sase.engine.columns.input import Inputs
     from sase.engine.report import Report
-    from sase.engine.sources import Files
 
 # What is sampled where someone waits for an explanation, and not for the fastest answer.
 SAMPLE = 100_000
 
 
+@takes_input_options
 def explain(
     query: str,
     events: object = None,
     *,
     analyze: bool = False,
     schema: Schema | None = None,
-    time: str = TIME,
-    type: str | None = TYPE,
-    seq: str | None = None,
-    types: Any = None,
-    time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
     output: str = "all",
     limit: int | None = None,
-    on_bad_row: str = "error",
     stats: object = None,
     off: Collection[str] = (),
+    **options: Unpack[InputKeywords],
 ) -> Explanation:
     """The plan of a query: as text with `str`, as JSON, as a graph, or as a page.
 
@@ -62,35 +59,32 @@ def explain(
         check_output(output)
         if output in SETS:
             raise PlanError(analyze_lists(output))
-    columns = {"time": time, "type": type, "seq": seq, "types": types, "time_unit": time_unit}
-    rest: dict[str, Any] = {
-        "params": params, "plan": plan, "limit": limit, "on_bad_row": on_bad_row,
-        "output": output,
-    }  # fmt: skip
-    if events is None:
-        if analyze:
-            raise PlanError("analyze=True runs the query: give it events")
-        notes = () if schema is not None else (ASSUMED,)
-        if schema is None:
-            known = compiled(query, assumed_schema(query, **columns), **rest, assumes=True)
-        else:
-            known = compiled(query, schema, **columns, **rest)
-        statistics = statistics_in(stats)
-        made = known.optimized(statistics, off)
-        form = _form(known, made, statistics, output)
-        return described(query, known.recipe, made, statistics, notes=notes, form=form)
-    inputs = readable(events, time, keeps_rows=on_bad_row == "quarantine")
-    known = compiled(query, schema or inputs, **columns, **rest)
-    statistics = statistics_in(stats) or measured(known, inputs)
+    names = InputOptions(**options)
+    assumes = events is None and schema is None
+    if assumes:
+        source = Discovered(_assumed_schema(query, names), names)
+    elif events is None:
+        source = Discovered.of(schema, names)
+    else:
+        source = Discovered.of(events, names, schema)
+    if analyze and source.events is None:
+        raise PlanError("analyze=True runs the query: give it events")
+    known = compile_query(
+        query, source, params=params, plan=plan, limit=limit, output=output, assumes=assumes
+    )
+    statistics = statistics_in(stats)
+    if statistics is None and source.events is not None:
+        statistics = measured(known)
     made = known.optimized(statistics, off)
     form = _form(known, made, statistics, output)
     if analyze:
-        return replace(analyzed(known, made, statistics, inputs), form=form)
-    return described(query, known.recipe, made, statistics, form=form)
+        return replace(analyzed(known, made, statistics), form=form)
+    notes = (ASSUMED,) if assumes else ()
+    return described(query, known.recipe, made, statistics, notes=notes, form=form)
 
 
 def _form(
-    known: Compiled, made: Optimized, statistics: Statistics | None, output: str
+    known: CompiledQuery, made: Optimized, statistics: Statistics | None, output: str
 ) -> ExplainedForm:
     form = explained_form(output, known.basic, made.plan, statistics)
     if output == "count" and not form.reasons and not known.may_explode:
@@ -101,42 +95,43 @@ def _form(
 ASSUMED = "no events and no schema: every type is taken to have what the query names"
 
 
-def assumed_schema(query: str, **columns: Any) -> Schema:
+def _assumed_schema(query: str, roles: InputOptions) -> Schema:
     """One wide table with the attributes that a query names."""
+    usual = (roles.time, roles.type, roles.seq)
     names = attributes_read(bind_text(query, OPEN))
-    usual = {"time": columns["time"], "type": columns["type"], "seq": columns["seq"]}
     return Schema(
-        columns=tuple((name, UNKNOWN) for name in names if name not in usual.values()),
-        time_unit=columns["time_unit"],
-        **usual,
+        columns=tuple((name, UNKNOWN) for name in names if name not in usual),
+        time=roles.time,
+        type=roles.type,
+        seq=roles.seq,
+        time_unit=roles.time_unit,
     )
 
 
-def measured(known: Compiled, inputs: Files | Inputs) -> Statistics | None:
+def measured(known: CompiledQuery) -> Statistics | None:
     """Statistics of events: of a sample, or of footers where they are too many to be held."""
     from sase.engine.pipeline.batch import held
     from sase.engine.sources import Files
     from sase.engine.statistics import from_footers
 
-    loaded = held(known.unoptimized, inputs)
+    events = known.source.events
+    loaded = held(known.unoptimized, events)
     if loaded is not None:
         return known.measured(loaded[1], SAMPLE)
-    assert isinstance(inputs, Files)
-    return from_footers(inputs, known.schema)
+    assert isinstance(events, Files)
+    return from_footers(events, known.schema)
 
 
-def analyzed(
-    known: Compiled, made: Optimized, statistics: Statistics | None, inputs: object
-) -> Explanation:
+def analyzed(known: CompiledQuery, made: Optimized, statistics: Statistics | None) -> Explanation:
     """The explanation of a plan that is run for it, with what each operator did."""
     from sase.engine.pipeline.analyze import COMPILED
     from sase.engine.pipeline.analyze import analyzed as run
 
-    report, taken = None, 0
+    plan, report, taken = known.plan(made).engine, None, 0
     while report is None or COMPILED in report.notes:
         # What compiles says nothing of times, so it is run once more.
         begin = clock.perf_counter_ns()
-        _, report = run(known.plan(made).engine, inputs, clock=clock.perf_counter_ns, shown=0)
+        _, report = run(plan, known.source.events, clock=clock.perf_counter_ns, shown=0)
         taken = clock.perf_counter_ns() - begin
     operators = _measured(report, made.plan)
     return described(

@@ -1,20 +1,23 @@
-"""`sase run --output count` and `--output compressed`: matches that are not listed."""
+"""`--output count` and `--output compressed` of `sase run` and `sase replay`: no matches listed."""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from sase.cli.messages import counted, say
+from sase.cli.output_files import write_file
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
-from sase.cli.told import counted, say
-from sase.cli.writing import write_file
 from sase.digits import digits, grouped, number_of
 
 if TYPE_CHECKING:
-    from sase.api.compiling import Compiled
+    from sase.api.compiled_query import CompiledQuery
     from sase.engine.report import Report
     from sase.engine.set_results import CompressedMatches
+    from sase.spark.replay import Replay
+    from sase.spark.session import DataFrame
 
 FORMS = ("compressed", "count")
 SAMPLES = 3
@@ -47,25 +50,21 @@ def is_flat(arguments: Namespace) -> bool:
 
 
 def deliver_form(
-    known: Compiled,
-    events: object,
-    arguments: Namespace,
-    settings: dict[str, Any],
-    ending: Ending,
+    known: CompiledQuery, arguments: Namespace, settings: dict[str, Any], ending: Ending
 ) -> tuple[int, Report]:
     """Print the number of matches, or a summary of all; the number and the report."""
     if arguments.output == "count":
-        return _deliver_count(known, events, arguments, settings)
-    return _deliver_set(known, events, arguments, settings, ending)
+        return _deliver_count(known, arguments, settings)
+    return _deliver_set(known, arguments, settings, ending)
 
 
 def _deliver_count(
-    known: Compiled, events: object, arguments: Namespace, settings: dict[str, Any]
+    known: CompiledQuery, arguments: Namespace, settings: dict[str, Any]
 ) -> tuple[int, Report]:
     """Print the number of matches."""
-    from sase.api.forms import counted as count_of
+    from sase.api.set_results import counted as count_of
 
-    count = count_of(known, events, **settings)
+    count = count_of(known, **settings)
     print_count(count, arguments.format)
     return int(count), count.report
 
@@ -76,19 +75,15 @@ def print_count(count: int, format: str | None) -> None:
 
 
 def _deliver_set(
-    known: Compiled,
-    events: object,
-    arguments: Namespace,
-    settings: dict[str, Any],
-    ending: Ending,
+    known: CompiledQuery, arguments: Namespace, settings: dict[str, Any], ending: Ending
 ) -> tuple[int, Report]:
     """Print a summary of all matches as a set; write their collapsed form to a file."""
-    from sase.api.forms import compressed
+    from sase.api.set_results import compressed
 
-    def again(query: str) -> Compiled:
+    def again(query: str) -> CompiledQuery:
         raise AssertionError("the command line adds no condition")
 
-    found = compressed(known, events, again, **settings)
+    found = compressed(known, again, **settings)
     count = found.count()
     table = found.to_arrow()
     print("\n".join(_summary(found, count, table)))
@@ -131,3 +126,32 @@ def _rows(rows: int | list[int] | None) -> str:
     if len(shown) > 8:
         shown = [*shown[:4], "…", *shown[-3:]]
     return f"[{' '.join(shown)}]"
+
+
+# ---------------------------------------------------------------- on Spark
+
+
+def print_number(replay: Replay, format: str | None) -> int:
+    """Print the number of matches."""
+    count = replay.count()
+    print_count(count, format)
+    return count
+
+
+def print_set(replay: Replay, write: Callable[[DataFrame], object]) -> int:
+    """Print a summary of all matches as a set, and write their collapsed form; their number."""
+    from sase.spark.collecting import batches_of
+
+    found = replay.compressed.persist()  # it is summed up, and then written
+    rows, total, most = 0, 0, None
+    for batch in batches_of(found.drop("events")):
+        for end in batch.to_pylist():
+            end["count"] = number_of(end["count"])
+            rows, total = rows + 1, total + end["count"]
+            if most is None or end["count"] > most["count"]:
+                most = end
+    print(f"{counted(total, 'match')}, {counted(rows, 'final event')}")
+    if most is not None:
+        print(most_end(most, most["count"]))
+    write(found.orderBy("ts_end"))
+    return total

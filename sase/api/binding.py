@@ -1,0 +1,81 @@
+"""Bind a query to the events that were discovered, and settle the types of text columns by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from sase.binding import Schema, bind_text
+from sase.binding.bound import BoundQuery
+from sase.engine.sources.discovered import Discovered
+from sase.engine.sources.type_inference import numbers_among
+from sase.errors import BindingError, SaseError
+from sase.planning.reading import attributes_read
+
+Outcome: TypeAlias = BoundQuery | BindingError
+Bind: TypeAlias = Callable[[Schema], Outcome]
+
+
+def bound_to(
+    query: str, source: Discovered, parameters: Mapping[str, object], *, flat: bool = False
+) -> tuple[Discovered, BoundQuery]:
+    """Bind a query to events: once, or once more for each schema that files of text turn out with.
+
+    In CSV a column is text if any of its values is no number. If a query makes sense for numbers
+    only, and most values are some, it is a column of numbers with bad rows.
+    """
+
+    def bind(schema: Schema) -> Outcome:
+        try:
+            return bind_text(query, schema, parameters=parameters, flat=flat)
+        except BindingError as problem:
+            return problem
+
+    outcome = bind(source.schema)
+    if source.files is not None:
+        named = _named(source.schema, outcome, bind)
+        if named is not None:
+            source, outcome = _settled(source, named, outcome, bind)
+    if isinstance(outcome, BindingError):
+        raise outcome
+    return source, outcome
+
+
+def _named(schema: Schema, outcome: Outcome, bind: Bind) -> frozenset[str] | None:
+    """The columns that a query names, if it may make sense for others than the columns seem."""
+    if isinstance(outcome, BindingError):
+        try:
+            outcome = bind(replace(schema, types=None, columns=None))
+        except SaseError:
+            return None
+    if isinstance(outcome, BindingError):
+        return None
+    roles = (name for name in (schema.time, schema.type, schema.seq) if name is not None)
+    return frozenset((*roles, *attributes_read(outcome)))
+
+
+def _settled(
+    source: Discovered, named: frozenset[str], outcome: Outcome, bind: Bind
+) -> tuple[Discovered, Outcome]:
+    """The files with the types of all their values, and what binding to these comes to."""
+    settled = source.with_settled(named)
+    if settled.schema != source.schema:
+        outcome = bind(settled.schema)
+    files = settled.files
+    assert files is not None
+    if isinstance(outcome, BoundQuery):
+        return settled, outcome
+    for name, kind in numbers_among(files, named).items():
+        before = files.schema.field(name).type
+        changed = settled.retyped({name: kind})
+        tried = bind(changed.schema)
+        if _errors(tried) < _errors(outcome):
+            settled, outcome = changed, tried
+        else:
+            files.retype({name: before})
+    return settled, outcome
+
+
+def _errors(outcome: Outcome) -> int:
+    return len(outcome.diagnostics) if isinstance(outcome, BindingError) else 0

@@ -1,0 +1,111 @@
+"""What callers say of the columns of events: one value, from public functions to the loader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, TypedDict, TypeVar, cast
+
+from sase.errors import PlanError
+from sase.nearest import did_you_mean
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class InputKeywords(TypedDict, total=False):
+    """The keywords of public functions that make `InputOptions`, for type checkers."""
+
+    time: str
+    type: str | None
+    seq: str | None
+    types: Any
+    time_unit: str | None
+    on_bad_row: str
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """The columns with a role, the event types, the unit of integer time, and what bad rows do.
+
+    Another option for the input of all commands and functions is one more field here, and one more
+    keyword above.
+    """
+
+    time: str = "ts"
+    type: str | None = "type"
+    seq: str | None = None
+    types: Any = None
+    time_unit: str | None = None
+    on_bad_row: str = "error"
+
+    def __post_init__(self) -> None:
+        check_name("time", self.time, may_be_none=False)
+        for option in ("type", "seq", "time_unit"):
+            check_name(option, getattr(self, option))
+        types = self.types
+        if types is not None and (isinstance(types, bytes) or not isinstance(types, Iterable)):
+            raise PlanError(
+                f"types={types!r}: give a list of names, or a dict of each name → the list of its"
+                " attributes, or the condition that defines it"
+            )
+        check_on_bad_row(self.on_bad_row)
+
+    @property
+    def quarantines(self) -> bool:
+        """Whether bad rows are put aside, and are no error."""
+        return self.on_bad_row == "quarantine"
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is said of the columns, as `describe` takes it."""
+        return {name: getattr(self, name) for name in INPUT_OPTIONS if name != "on_bad_row"}
+
+
+INPUT_OPTIONS = tuple(field.name for field in fields(InputOptions))
+assert set(INPUT_OPTIONS) == set(InputKeywords.__annotations__)
+
+
+def takes_input_options(function: F) -> F:
+    """Show and check the keywords of a function that takes `**options: Unpack[InputKeywords]`."""
+    own = signature(function)
+    named = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+    named += [
+        Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+        for each in fields(InputOptions)
+    ]
+    shown = own.replace(parameters=named)
+
+    @wraps(function)
+    def checked(*given: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in shown.parameters:
+                raise TypeError(
+                    f"{function.__name__}() got an unexpected keyword argument {name!r}"
+                )
+        return function(*given, **keywords)
+
+    checked.__signature__ = shown  # type: ignore[attr-defined]
+    return cast(F, checked)
+
+
+def check_name(option: str, given: object, *, may_be_none: bool = True) -> None:
+    """Refuse what is no name."""
+    if isinstance(given, str) or (given is None and may_be_none):
+        return
+    what = "a name as text, or None" if may_be_none else "a name as text"
+    raise PlanError(f"{option}={given!r}: give {what}")
+
+
+def check_on_bad_row(given: str) -> None:
+    """Refuse a policy for bad rows that there is not."""
+    check_choice("on_bad_row", given, ("error", "quarantine"))
+
+
+def check_choice(option: str, given: str, known: Sequence[str]) -> None:
+    """Refuse a value of an option that is none of those known."""
+    if given not in known:
+        hint = did_you_mean(str(given), known) or ("",)
+        names = " or ".join(f'"{each}"' for each in known)
+        raise PlanError(f"{option}={given!r}: it is {names}; {hint[0]}".removesuffix("; "))

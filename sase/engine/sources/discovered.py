@@ -1,0 +1,113 @@
+"""What is known of the events that a caller gave: opened once, their columns described once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sase.binding import Schema
+from sase.binding.input_options import InputOptions
+from sase.engine.columns import Inputs, describe, opened
+from sase.engine.sources.column_roles import names_found
+from sase.engine.sources.dataset import Files
+from sase.engine.sources.discover import is_path
+from sase.engine.sources.open import open_files
+from sase.engine.sources.type_inference import settle
+from sase.errors import PlanError
+
+USUAL = InputOptions()
+
+
+@dataclass(frozen=True, eq=False)
+class Discovered:
+    """Events to be bound to, planned for, and read: files or tables, and the schema of them.
+
+    `names` are the options as given. Of a schema without events `events` is None. The types of
+    columns that are `settled` hold for every value.
+    """
+
+    schema: Schema
+    names: InputOptions
+    events: Files | Inputs | None = None
+    settled: frozenset[str] = frozenset()
+    has_own_schema: bool = True
+
+    @classmethod
+    def of(cls, given: object, names: InputOptions, schema: object = None) -> Discovered:
+        """Open and describe what a caller gave: events, or a schema that says all of itself.
+
+        A `schema` beside the events is taken for theirs.
+        """
+        if isinstance(given, Discovered):
+            return given
+        if isinstance(given, Schema):
+            _check_agrees(given, names)
+            return cls(given, names)
+        events = open_events(given, names)
+        if schema is not None:
+            return cls(cls.of(schema, names).schema, names, events, has_own_schema=False)
+        return cls(_described(events, names), names, events)
+
+    @property
+    def files(self) -> Files | None:
+        """The files that it describes, if the events are in files."""
+        return self.events if isinstance(self.events, Files) and self.has_own_schema else None
+
+    def with_settled(self, named: frozenset[str]) -> Discovered:
+        """Make sure of the types of the columns of files that a query names."""
+        files = self.files
+        if files is None or named <= self.settled:
+            return self
+        before = files.schema
+        settle(files, named, shows_all=True, judges=self.names.quarantines)
+        schema = self.schema if files.schema is before else _described(files, self.names)
+        return replace(self, schema=schema, settled=self.settled | named)
+
+    def retyped(self, kinds: Mapping[str, Any]) -> Discovered:
+        """Take columns of files for others than they seemed."""
+        assert self.files is not None
+        self.files.retype(kinds)
+        return replace(self, schema=_described(self.files, self.names))
+
+
+def open_events(given: object, names: InputOptions) -> Files | Inputs:
+    """Open events so that their columns are known, and they can be read more than once."""
+    if isinstance(given, Files):
+        return given
+    if is_path(given):
+        return open_files(given, names.time, judges=names.quarantines)
+    return opened(given, keeps_rows=names.quarantines).drained()
+
+
+def _described(events: Files | Inputs, names: InputOptions) -> Schema:
+    columns, mends = names.columns, names.quarantines
+    if not isinstance(events, Files):
+        return describe(events, mends=mends, **columns)
+    columns |= _roles_in(events.schema.names, names)
+    events.check(columns[role] for role in ("time", "type", "seq"))
+    return describe(events.schema, mends=mends, **columns)
+
+
+def _roles_in(columns: Sequence[str], names: InputOptions) -> dict[str, str | None]:
+    """The time and type columns of files: those named, or where they are not there usual ones."""
+    time = None if names.time == USUAL.time and names.time not in columns else names.time
+    type = None if names.type == USUAL.type and names.type not in columns else names.type
+    found = names_found(columns, time, type, typed=names.types is not None)
+    return {"time": found.time, "type": found.type}
+
+
+def _check_agrees(schema: Schema, names: InputOptions) -> None:
+    """Refuse options that a schema beside them does not say, too: they would have no effect."""
+    for option in ("time", "type", "seq", "time_unit"):
+        value, said = getattr(names, option), getattr(schema, option)
+        if value not in (getattr(USUAL, option), said):
+            raise PlanError(
+                f"{option}={value!r} is not what the Schema says, which is {option}={said!r}: say"
+                " it there, and leave it out here"
+            )
+    if names.types is not None:
+        raise PlanError(
+            "types= says which events of a table are of which type, and a Schema says that by its"
+            " own `types` or `definitions`: leave types= out, or give events in place of the Schema"
+        )
