@@ -23,7 +23,7 @@ import sase
 from experiments.core.times import Times
 from experiments.machine import described
 from sase.engine.columns import describe
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.sources import open_files
 from sase.engine.statistics import from_footers, measured
 from sase.generate import retail_events
@@ -125,7 +125,7 @@ def main(events: int) -> None:
     print("| --- " * (4 + len(names)) + "|")
     for stream in streams(events):
         plan = sase.compile(stream.query, stream.table, plan="basic").engine
-        loaded = Matcher(plan, streaming=False).load(stream.table)[1]
+        loaded = Pipeline(plan).load(stream.table)[1]
         for size in SAMPLES:
             times = timed(lambda p=plan, e=loaded, n=size: measured(p, e, sample=n))  # type: ignore[misc]
             statistics = measured(plan, loaded, sample=size)

@@ -25,7 +25,7 @@ from experiments.regret_workload import EVENTS, Drawn, workload
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.binding.input_options import InputOptions
 from sase.engine.columns import Events
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.sources.discovered import Discovered
 from sase.planning.cost import cost_of
 from sase.planning.recipes import recipe_names
@@ -132,7 +132,7 @@ def measured_query(drawn: Drawn, count: int = EVENTS) -> Cell | None:
 def prepared(drawn: Drawn, table: Any) -> tuple[CompiledQuery, Events]:
     """A query that is compiled for a stream, and the events as they are measured."""
     known = compile_query(drawn.text, Discovered.of(table, InputOptions()))
-    return known, Matcher(known.unoptimized, streaming=False).load(table)[1]
+    return known, Pipeline(known.unoptimized).load(table)[1]
 
 
 def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]:

@@ -83,8 +83,9 @@ class Plan:
     def restore(self, snapshot: bytes) -> Matcher:
         """The matcher of which `Matcher.snapshot` made this: it goes on as that one would have."""
         from sase.engine.pipeline.checkpoint import restored
+        from sase.engine.pipeline.matcher import Matcher
 
-        return restored(self.engine, snapshot)
+        return Matcher.of(restored(self.engine, snapshot))
 
     @cached_property
     def engine(self) -> EnginePlan:

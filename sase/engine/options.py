@@ -10,13 +10,15 @@ class Options:
     """Events in a block, sequences in a chunk of output, and the places a stack begins with.
 
     A block and what it touches should stay in the cache; below and above this size all is slower.
-    With `analyze` operators count more. Plans that differ in it are equal, and snapshots are of
+    Where not `fused` every event goes through the operators one by one: see `pipeline/fused`. With
+    `analyze` operators count more. Plans that differ in it are equal, and snapshots are of
     both; what is counted for it alone is not in them.
     """
 
     block: int = 1 << 17
     chunk: int = 1 << 16
     stack: int = 1 << 10
+    fused: bool = True
     analyze: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -16,7 +16,8 @@ Counted: TypeAlias = tuple[str, dict[str, Any]]
 class Report:
     """Rows read, bad and late ones, warnings, and for each operator of the plan what it counted.
 
-    What the counters mean is said in docs/explain-counters.md. `timings` are what a clock counted,
+    What the counters mean is said in docs/explain-counters.md. `fused` says how many events
+    each fused path took; the others went through the operators. `timings` are what a clock counted,
     in nanoseconds, in the reading and the search of a run, and where one was handed to a matcher in
     each operator by itself, and first in what is before them all. They make no report another one.
 
@@ -35,6 +36,7 @@ class Report:
     notes: tuple[str, ...] = ()
     plan: str = ""
     counters: tuple[Counted, ...] = ()
+    fused: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     timings: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     is_complete: bool = True
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
 from sase.engine.plan import EnginePlan
 from sase.spark.order import ORDER
@@ -17,7 +17,7 @@ from sase.spark.source import Source
 
 def spark_schema(plan: EnginePlan, source: Source) -> st.StructType:
     """The columns of results: structs with the types that their attributes have in the events."""
-    made = result_schema(Matcher(plan), source.empty)
+    made = result_schema(Pipeline(plan, streaming=True), source.empty)
     by_variable = {each.variable: each.types for each in plan.positives}
     fields = []
     for field in made:

@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from sase.binding.bound import WindowKind
 from sase.engine.columns import Events
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.set_results.collapsed_table import CollapsedForm, EventLists, collapsed_events
@@ -46,9 +47,9 @@ class Form:
 
 def shown_schema(form: Form, empty: object) -> pa.Schema:
     """The columns of the collapsed form, by those of events without any row."""
-    matcher = Matcher(form.plan, streaming=False)
-    inputs, events = matcher.load(empty)
-    found = MatchBatch(matcher.shape, matcher.take(inputs, events))
+    pipeline = Pipeline(form.plan)
+    inputs, events = pipeline.load(empty)
+    found = MatchBatch(pipeline.shape, pipeline.bind_input(inputs, events))
     none = np.empty(0, np.int64)
     ends = CollapsedForm(none, [], tuple(EventLists(none, none) for _ in form.plan.positives))
     return collapsed_events(ends, found, form.keys).schema
@@ -83,7 +84,7 @@ class SetSearch:
     ) -> None:
         self._form, self._shape, self._counts = form, shape, counts
         self._low, self._high = owned or (EARLIEST, LATEST)
-        self._loader = Matcher(form.plan, streaming=False)
+        self._loader = Pipeline(form.plan)
         self._ties = Ties(form.plan, shape) if form.plan.counts_events else None
         self._blocks: list[_Block] = []
         self._fresh = self._looked_at = self.results = 0
@@ -134,14 +135,14 @@ class SetSearch:
             self._blocks = [block for block in self._blocks if block.last >= oldest]
 
     def _searched(self, rows: pa.Table, low: int, high: int) -> Iterator[pa.Table]:
-        matcher = Matcher(self._form.plan, streaming=False)
-        inputs, events = matcher.load(self._shape.events(rows))
+        pipeline = open_pipeline(self._form.plan)
+        inputs, events = pipeline.load(self._shape.events(rows))
         within = range(
             int(np.searchsorted(events.ts, low, "left")),
             int(np.searchsorted(events.ts, high, "right")),
         )
         if self._form.reasons:
-            found, pieces = self._listed(matcher.search(inputs, events), within)
+            found, pieces = self._listed(pipeline.search(inputs, events), within)
         else:
             known = CountedMatches(self._form.plan, inputs, events)
             if self._counts:

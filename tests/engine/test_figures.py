@@ -32,7 +32,7 @@ class Run:
 
     @property
     def scan(self) -> Any:
-        return self.matcher._operators[0]
+        return self.matcher.pipeline.operators[0]
 
     def push(self) -> list[str]:
         """The matches that the next event completes."""
@@ -65,7 +65,7 @@ class Run:
     # ------------------------------------------------------------ what the stacks hold
 
     def name_of(self, number: int) -> str:
-        store = self.matcher._context.buffer
+        store = self.matcher.pipeline.context.buffer
         return self.names[
             store.numbers("position")[number & store.mask] if store.is_needed else number
         ]

@@ -95,8 +95,8 @@ FAULTS = [
     Fault(
         "rows-of-other-types-kept",
         "sase/engine/pipeline/matcher.py",
-        "self._front.at.events - self._forgotten",
-        "self._front.at.numbers - self._forgotten",
+        "self.at.events - self.state.evicted",
+        "self.at.numbers - self.state.evicted",
     ),
     Fault(
         "order-of-unsaid-texts",
@@ -171,8 +171,8 @@ FAULTS = [
     Fault(
         "ties-across-pushes",
         "sase/engine/pipeline/matcher.py",
-        "self._front.at.ties -= 1",
-        "self._front.at.ties -= 0",
+        "self.at.ties -= 1",
+        "self.at.ties -= 0",
     ),
     Fault(
         "limit-per-block",
@@ -213,7 +213,7 @@ FAULTS = [
     Fault(
         "time-waits-with-rows",
         "sase/engine/pipeline/matcher.py",
-        "if self._reorder.floor > self._time and",
+        "if self.reorder_buffer.floor > state.watermark and",
         "if False and",
     ),
     Fault(

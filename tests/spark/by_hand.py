@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.binding.input_options import INPUT_OPTIONS, InputOptions
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
@@ -73,7 +73,7 @@ class ByHand:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of the results."""
-        return result_schema(Matcher(without_limit(self.plan)[0]), self.empty)
+        return result_schema(Pipeline(without_limit(self.plan)[0], streaming=True), self.empty)
 
     @cached_property
     def plan(self) -> EnginePlan:

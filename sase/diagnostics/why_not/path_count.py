@@ -16,7 +16,7 @@ from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.totals import totals
 from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.options import Options
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.planning.basic import basic_plan
 from sase.planning.collapsing import Collapsible, collapsed
@@ -105,18 +105,18 @@ class PathCounter:
     def _graph(self, query: BoundQuery, form: Collapsible, look: Look) -> tuple[Graph, int | None]:
         """The graph of all events, or of those before a position."""
         plan = EnginePlan(form.plan, self._schema, query.definitions, SMALL)
-        matcher = _Collector(plan, streaming=False, watch=look)
+        pipeline = _Collector(plan, watch=look)
         until: int | None = None
         try:
-            for _ in matcher.results(*self._pieces):
+            for _ in pipeline.results(*self._pieces):
                 raise AssertionError("a collapsed evaluation lists no match")
         except BudgetSpent:
-            until = matcher.seen
-        graph = matcher.evaluation.collected().matches.graph
-        dear = self._too_dear(graph, is_linked=bool(matcher.evaluation.node.early))
+            until = pipeline.seen
+        graph = pipeline.evaluation.collected().matches.graph
+        dear = self._too_dear(graph, is_linked=bool(pipeline.evaluation.node.early))
         if dear is not None:
             until = dear if until is None else min(dear, until)
-            graph = matcher.evaluation.collected(until).matches.graph
+            graph = pipeline.evaluation.collected(until).matches.graph
         return graph, until
 
     def _too_dear(self, graph: Graph, *, is_linked: bool) -> int | None:
@@ -134,20 +134,20 @@ class PathCounter:
         return None if place == len(order) else int(graph.positions[order[place]])
 
 
-class _Collector(Matcher):
-    """A matcher that finds no match, and what it has collected."""
+class _Collector(Pipeline):
+    """A pipeline that finds no match, and what it has collected."""
 
     @property
     def evaluation(self) -> MatchSetEvaluationState:
         """The evaluation that collects events."""
-        found = self._operators[0]
+        found = self.operators[0]
         assert isinstance(found, MatchSetEvaluationState)
         return found
 
     @property
     def seen(self) -> int:
         """How many events were looked at."""
-        return self._front.at.events
+        return self.at.events
 
 
 def _tell(look: Look) -> None:

@@ -13,7 +13,8 @@ from sase.diagnostics.why_not.path_count import PathCount, PathCounter, form_of
 from sase.engine.columns import Events
 from sase.engine.operators.transformation import Results
 from sase.engine.options import Options
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.errors import BudgetError
 from sase.lang.ast import StrategyName
@@ -78,10 +79,10 @@ class RelaxedSearch:
         if until == 0:
             raise BudgetSpent
         pieces = self._pieces if until is None else _before(self._pieces, until)
-        matcher: Matcher
-        watch = partial(_watch, look, lambda: matcher, self.budget.most, until)
-        matcher = Matcher(self.planned(query), streaming=False, watch=watch)
-        for results in matcher.results(*pieces):
+        pipeline: Pipeline
+        watch = partial(_watch, look, lambda: pipeline, self.budget.most, until)
+        pipeline = open_pipeline(self.planned(query), watch=watch)
+        for results in pipeline.results(*pieces):
             yield results
             if query.level > 1:
                 look(0)  # a block may bring any number
@@ -164,7 +165,7 @@ def _may_explode(query: BoundQuery) -> bool:
 
 def _watch(
     look: Callable[[int], None],
-    matcher: Callable[[], Matcher],
+    pipeline: Callable[[], Pipeline],
     most: int,
     until: int | None,
     rows: int,
@@ -173,7 +174,7 @@ def _watch(
     look(rows)
     if until is not None and rows >= until:
         raise BudgetSpent
-    counted = dict(matcher().counters).get("RunEvaluation", {})
+    counted = dict(pipeline().counters).get("RunEvaluation", {})
     if "most_alive" in counted and counted["alive"] > most:
         raise BudgetSpent
 

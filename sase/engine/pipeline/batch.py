@@ -16,9 +16,10 @@ from sase.binding.types import Kind
 from sase.engine.columns import Events, opened
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.columns.resolve import resolve
-from sase.engine.pipeline.fused.scan import is_swept_at_once
+from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
 from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
@@ -56,7 +57,7 @@ class Held:
     def load(self, plan: EnginePlan, threads: int | None = 1) -> tuple[Held, Events]:
         """Load and sort the events."""
         count = threads_that_pay(self.inputs.num_rows) if threads is None else threads
-        inputs, loaded = Matcher(plan, streaming=False).load(self.inputs, count)
+        inputs, loaded = Pipeline(plan).load(self.inputs, count)
         return replace(self, inputs=inputs, loaded=loaded), loaded
 
 
@@ -183,8 +184,8 @@ def _in_memory(
 ) -> MatchSearch:
     """The search of rows that are held, which are loaded at once."""
 
-    def fresh_one() -> Matcher:
-        return Matcher(plan, streaming=False, watch=watch, clock=clock)
+    def fresh_one() -> Pipeline:
+        return open_pipeline(plan, watch=watch, clock=clock)
 
     fresh, notes = [fresh_one()], rows.notes
     count = threads_that_pay(rows.inputs.num_rows) if threads is None else threads
@@ -194,17 +195,18 @@ def _in_memory(
     slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
 
     def search() -> Generator[ResultBatch, None, Report]:
-        matcher = fresh.pop() if fresh else fresh_one()
+        pipeline = fresh.pop() if fresh else fresh_one()
         if len(slices) > 1:
-            report = yield from search_in_threads(matcher, inputs, loaded, slices, count, watch)
+            report = yield from search_in_threads(pipeline, inputs, loaded, slices, count, watch)
             return replace(report, notes=notes)
         declined: tuple[str, ...] = ()
         if threads not in (None, 1) and plan.split.before is None:
-            if plan.split.by_key and not is_swept_at_once(matcher, loaded):
-                report = yield from search_by_key(matcher, inputs, loaded, threads, watch)
+            path = pipeline.loaded_path
+            if plan.split.by_key and not (path and path.takes_all(loaded)):
+                report = yield from search_by_key(pipeline, inputs, loaded, threads, watch)
                 return replace(report, notes=notes)
             declined = (AT_ONCE if plan.split.by_key else ONE_THREAD,)
-        report = yield from matcher.search(inputs, loaded)
+        report = yield from pipeline.search(inputs, loaded)
         return replace(report, notes=(*notes, *declined))
 
     return search

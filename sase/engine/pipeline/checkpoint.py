@@ -1,4 +1,4 @@
-"""The whole state of a matcher as bytes, and the matcher that goes on from them.
+"""(De)serialise the whole state of a pipeline.
 
 The operators are opened anew from the plan, which is not in the bytes; what they and all around
 them had learnt is put back. Nothing in the bytes is run: see `saving`.
@@ -10,7 +10,8 @@ from typing import Any
 
 from sase.engine.pipeline import codec
 from sase.engine.pipeline.codec import StateError
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.pipeline import Pipeline, StreamState
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import restored as history_restored
 from sase.errors import SaseError
@@ -19,42 +20,43 @@ from sase.errors import SaseError
 FORMAT = 7
 
 
-def snapshot(matcher: Matcher) -> bytes:
-    """The state of a matcher between two pushes."""
-    if matcher._is_finished:
+def checkpoint(pipeline: Pipeline) -> bytes:
+    """The state of a pipeline between two pushes."""
+    state = pipeline.state
+    if state.is_finished:
         raise SaseError("this matcher is finished: there is nothing to go on from")
-    if matcher._is_undelivered:
+    if state.is_undelivered:
         raise SaseError("matches of the last push are not read yet: read them from the stream")
-    if not matcher._context.dictionary.streaming:
+    if not pipeline.dictionary.streaming:
         raise SaseError(
             "this matcher was opened for events that are all there is: open one for a stream, with"
             "  plan.open()  , to take snapshots of it"
         )
     # Less is left to save then; what comes out is the same.
-    matcher._forget()
-    context = matcher._context
-    state = {
-        "format": FORMAT,
-        "plan": matcher._plan.fingerprint,
-        "time": matcher._time,
-        "last": matcher._last,
-        "forgotten": matcher._forgotten,
-        "oldest": matcher._oldest,
-        "notes": matcher._notes.saved(),
-        "front": matcher._front.checkpoint(),
-        "loader": matcher._loader.saved(),
-        "coding": context.dictionary.checkpoint(),
-        "store": context.buffer.checkpoint(),
-        "operators": [operator.checkpoint() for operator in matcher._operators],
-        "history": matcher._history.checkpoint(matcher._oldest),
-        "reorder": matcher._reorder.saved(),
-        "bad": 0 if matcher._quarantine is None else matcher._quarantine.total,
-    }
-    return codec.to_bytes(state)
+    pipeline.evict()
+    return codec.to_bytes(
+        {
+            "format": FORMAT,
+            "plan": pipeline.plan.fingerprint,
+            "time": state.watermark,
+            "last": state.last,
+            "forgotten": state.evicted,
+            "oldest": state.oldest,
+            "notes": pipeline.warnings.checkpoint(),
+            "front": pipeline.builder.checkpoint(),
+            "loader": pipeline.loader.saved(),
+            "coding": pipeline.dictionary.checkpoint(),
+            "store": pipeline.context.buffer.checkpoint(),
+            "operators": [operator.checkpoint() for operator in pipeline.operators],
+            "history": state.history.checkpoint(state.oldest),
+            "reorder": pipeline.reorder_buffer.checkpoint(),
+            "bad": 0 if pipeline.quarantine is None else pipeline.quarantine.total,
+        }
+    )
 
 
-def restored(plan: EnginePlan, data: bytes) -> Matcher:
-    """A matcher that goes on from a state of one of the same plan."""
+def restored(plan: EnginePlan, data: bytes) -> Pipeline:
+    """A pipeline that goes on from a state of one of the same plan."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise StateError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
     state = codec.from_bytes(bytes(data))
@@ -68,26 +70,28 @@ def restored(plan: EnginePlan, data: bytes) -> Matcher:
             "this is the snapshot of another plan: restore it with the plan of the same query,"
             " compiled with the same schema and options, best kept beside it as  plan.to_json()"
         )
-    matcher = Matcher(plan, streaming=True)
-    _fill(matcher, state)
-    return matcher
+    pipeline = open_pipeline(plan, streaming=True)
+    _fill(pipeline, state)
+    return pipeline
 
 
-def _fill(matcher: Matcher, state: dict[str, Any]) -> None:
-    context = matcher._context
+def _fill(pipeline: Pipeline, saved: dict[str, Any]) -> None:
     # Codes first: all other states are in terms of them, and rows are loaded again with them.
-    matcher._loader.restore(state["loader"])
-    matcher.shape = matcher.shape.knowing(matcher._loader.known)
-    context.dictionary.restore(state["coding"])
-    context.buffer.restore(state["store"])
-    matcher._front.restore(state["front"])
-    for operator, saved in zip(matcher._operators, state["operators"], strict=True):
-        operator.restore(saved)
-    matcher._notes.restore(state["notes"])
-    matcher._history = history_restored(state["history"], matcher._load_again)
-    matcher._reorder.restore(state["reorder"])
-    if matcher._quarantine is not None:
-        matcher._quarantine.total = state["bad"]
-    matcher._time, matcher._oldest = state["time"], state["oldest"]
-    matcher._last = None if state["last"] is None else tuple(state["last"])
-    matcher._forgotten = state["forgotten"]
+    pipeline.loader.restore(saved["loader"])
+    pipeline.shape = pipeline.shape.knowing(pipeline.loader.known)
+    pipeline.dictionary.restore(saved["coding"])
+    pipeline.context.buffer.restore(saved["store"])
+    pipeline.builder.restore(saved["front"])
+    for operator, state in zip(pipeline.operators, saved["operators"], strict=True):
+        operator.restore(state)
+    pipeline.warnings.restore(saved["notes"])
+    pipeline.reorder_buffer.restore(saved["reorder"])
+    if pipeline.quarantine is not None:
+        pipeline.quarantine.total = saved["bad"]
+    pipeline.state = StreamState(
+        watermark=saved["time"],
+        last=None if saved["last"] is None else tuple(saved["last"]),
+        oldest=saved["oldest"],
+        evicted=saved["forgotten"],
+        history=history_restored(saved["history"], pipeline.load_again),
+    )

@@ -11,45 +11,47 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, EventRange
 from sase.engine.columns import Events
-from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.kernels.expressions.operations import NULL
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.prefetch import Pool, Search
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 
+Numbers = NDArray[np.int64]
 # The results of a part that may wait for the other parts.
 MOST_WAITING = 16
 
 
-def _codes(matcher: Matcher, events: Events, test: EquivalenceTest) -> Numbers:
+def _codes(pipeline: Pipeline, events: Events, test: EquivalenceTest) -> Numbers:
     """The codes of all events under a test, negative where they have none."""
-    coding, places = matcher._context.dictionary, np.arange(len(events))
-    span = EventRange(events, 0, len(events), 0, 0)
-    block = Block(span, places, places, events.ts, places, places, coding)
+    coding, places = pipeline.dictionary, np.arange(len(events))
+    stretch = EventRange(events, 0, len(events), 0, 0)
+    block = Block(stretch, places, places, events.ts, places, places, coding)
     return block.codes(coding.key((test,)))
 
 
 def search_by_key(
-    whole: Matcher,
+    whole: Pipeline,
     inputs: Inputs,
     events: Events,
     threads: int,
     watch: Callable[[int], object],
 ) -> Generator[ResultBatch, None, Report]:
-    """The matches of all keys, in order, of a matcher that finds nothing itself."""
-    plan = whole._plan
+    """The matches of all keys, in order, of a pipeline that finds nothing itself."""
+    plan = whole.plan
     unlimited, left = without_limit(plan, by_key=True)
-    history = whole.take(inputs, events)
+    history = whole.bind_input(inputs, events)
     yield MatchBatch(whole.shape, history)
     # Events without a key are in no match with others: any part will do.
     of_part = np.maximum(_codes(whole, events, plan.split.keys[0]), 0) % threads
@@ -63,7 +65,7 @@ def search_by_key(
             if left == 0:
                 break
     for part in parts:
-        whole.merge(part.matcher, part.positions)
+        whole.merge(part.pipeline, part.positions)
     report = whole.report(is_cut=left == 0)
     return replace(report, rows=report.rows + len(events))
 
@@ -72,7 +74,7 @@ class _Part:
     """The events of some keys, and the search of them."""
 
     def __init__(self, plan: EnginePlan, events: Events, positions: Numbers) -> None:
-        self.matcher = Matcher(plan, streaming=False)
+        self.pipeline = open_pipeline(plan)
         self.positions = positions
         self._events = events.at(positions)
         self._search: Search[Results] | None = None
@@ -92,7 +94,7 @@ class _Part:
             self._search.stop()
 
     def _find(self) -> Iterator[Results]:
-        return self.matcher.results(self._events)
+        return self.pipeline.results(self._events)
 
 
 @contextmanager
@@ -153,7 +155,7 @@ class _Stream:
 
     def _coded(self, values: Numbers) -> Numbers:
         """Tags and bits of texts."""
-        new = self._part.matcher.shape.texts.texts[len(self._codes) :]
+        new = self._part.pipeline.shape.texts.texts[len(self._codes) :]
         self._codes = np.append(self._codes, self._shape.texts.codes(new))
         values, known = values.copy(), values[:, 0] != NULL
         values[known, 1] = self._codes[values[known, 1]]

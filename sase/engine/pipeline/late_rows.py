@@ -79,7 +79,7 @@ class LateRows:
         self._parts[-2:] = [_Part(table, one.type_name, np.append(one.rows, two.rows))]
         return len(self._parts) > 1
 
-    def saved(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
         parts = [[to_bytes(part.table), part.type_name, part.rows] for part in self._parts]
         return {"count": self.count, "parts": parts}

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
 from sase.engine.columns import opened
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.arrow_columns import result_type
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.errors import DataError, PlanError
 
-if TYPE_CHECKING:
-    from sase.engine.pipeline.matcher import Matcher
 
-
-def streamed(matcher: Matcher, events: object) -> pa.RecordBatchReader:
-    """The matches in the batches of a reader."""
+def read_through(
+    pipeline: Pipeline,
+    events: object,
+    push: Callable[[pa.RecordBatch], Matches],
+    finish: Callable[[], Matches],
+) -> pa.RecordBatchReader:
+    """The matches in the batches of a reader, each of which is pushed when it is asked for."""
     reader = _reader(events)
-    schema = result_schema(matcher, reader.schema)
-    return pa.RecordBatchReader.from_batches(schema, _batches(matcher, reader, schema))
+    schema = result_schema(pipeline, reader.schema)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        while (batch := _next(reader, pipeline.reorder_buffer.arrived)) is not None:
+            yield from _parts(pipeline, push(batch), schema)
+        yield from _parts(pipeline, finish(), schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def _reader(events: object) -> pa.RecordBatchReader:
@@ -38,15 +46,6 @@ def _reader(events: object) -> pa.RecordBatchReader:
     )
 
 
-def _batches(
-    matcher: Matcher, reader: pa.RecordBatchReader, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """The matches of each batch when there are some, and at the end those of the end."""
-    while (batch := _next(reader, matcher.rows)) is not None:
-        yield from _parts(matcher, matcher.push(batch), schema)
-    yield from _parts(matcher, matcher.finish(), schema)
-
-
 def _next(reader: pa.RecordBatchReader, row: int) -> pa.RecordBatch | None:
     try:
         return reader.read_next_batch()
@@ -56,7 +55,7 @@ def _next(reader: pa.RecordBatchReader, row: int) -> pa.RecordBatch | None:
         raise DataError(f"the events cannot be read beyond row {row}: {problem}") from problem
 
 
-def _parts(matcher: Matcher, matches: Matches, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _parts(pipeline: Pipeline, matches: Matches, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """One batch of the matches of a push, so that none wait when the next one is read."""
     if not len(matches):
         return
@@ -69,18 +68,18 @@ def _parts(matcher: Matcher, matches: Matches, schema: pa.Schema) -> Iterator[pa
         ) from problem
     parts = table.combine_chunks().to_batches()
     for number, part in enumerate(parts, 1):
-        matcher._is_undelivered = number < len(parts)  # beyond what Arrow holds in one
+        pipeline.state.is_undelivered = number < len(parts)  # beyond what Arrow holds in one
         yield part
 
 
-def result_schema(matcher: Matcher, given: object) -> pa.Schema:
+def result_schema(pipeline: Pipeline, given: object) -> pa.Schema:
     """What the results of all pushes look like, before there are any; `given` are empty events."""
     inputs = opened(given)
-    history = RowHistory((HistorySegment.of(0, inputs, matcher._load_again(inputs)),))
-    for column in matcher.shape.columns or ():
+    history = RowHistory((HistorySegment.of(0, inputs, pipeline.load_again(inputs)),))
+    for column in pipeline.shape.columns or ():
         if result_type(column.value, None) is None:
             raise PlanError(
                 f"the type of the result `{column.name}` is not known before there is one, and a"
                 " stream has one for all: compile the query with the schema of the reader"
             )
-    return MatchBatch(matcher.shape, history).table().schema
+    return MatchBatch(pipeline.shape, history).table().schema

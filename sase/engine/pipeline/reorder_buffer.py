@@ -40,7 +40,7 @@ class Arrived(NamedTuple):
     rows: Numbers | None = None
 
 
-class Reorder:
+class ReorderBuffer:
     """Sets late rows aside and holds the others back as long as they have to wait.
 
     `load` makes events of an input of which all values are known to be good.
@@ -170,7 +170,7 @@ class Reorder:
 
     # ------------------------------------------------------------ the state
 
-    def saved(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
         waiting = [piece.all_trimmed() for piece in self._waiting]
         return {
@@ -178,7 +178,7 @@ class Reorder:
             "floor": self.floor,
             "greatest": self._greatest,
             "waiting": [{"inputs": saved(each.inputs), "rows": each.rows} for each in waiting],
-            "late": self.late.saved(),
+            "late": self.late.checkpoint(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:

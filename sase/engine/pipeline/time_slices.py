@@ -17,7 +17,8 @@ from sase.engine.columns import Events
 from sase.engine.columns.input import Inputs
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.prefetch import Pool, Search
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
@@ -98,12 +99,12 @@ def _ahead(events: Events, end: int, window: BoundWindow) -> int:
     return int(np.searchsorted(events.ts, min(latest, INT64_MAX), "right"))
 
 
-# What is found in a slice, and by which matcher; at the end that alone.
-_Delivery: TypeAlias = tuple[Matcher, Results | None]
+# What is found in a slice, and by which pipeline; at the end that alone.
+_Delivery: TypeAlias = tuple[Pipeline, Results | None]
 
 
 def search_in_threads(
-    whole: Matcher,
+    whole: Pipeline,
     inputs: Inputs,
     events: Events,
     slices: list[Slice],
@@ -112,19 +113,19 @@ def search_in_threads(
 ) -> Generator[ResultBatch, None, Report]:
     """The matches of all slices, in order; this thread is one of so many.
 
-    A matcher that finds nothing itself has the plan, and takes over what those of slices noted.
+    A pipeline that finds nothing itself has the plan, and takes over what those of slices noted.
     """
-    plan = whole._plan
+    plan = whole.plan
     unlimited, left = without_limit(plan)
     options = replace(plan.options, block=LARGER * plan.options.block)
     searched = 0
-    history = whole.take(inputs, events)
+    history = whole.bind_input(inputs, events)
     yield MatchBatch(whole.shape, history)
     with _Searches(replace(unlimited, options=options), events, slices, threads) as searches:
         for part in slices:
-            for matcher, results in searches.next():
+            for pipeline, results in searches.next():
                 if results is None:
-                    whole.merge(matcher)
+                    whole.merge(pipeline)
                     continue
                 if left is not None:
                     results = results.between(0, left)
@@ -132,7 +133,7 @@ def search_in_threads(
                 if len(results):
                     watch(int(results.last[-1]))
                     # Whose texts have codes of their own; it has loaded nothing itself.
-                    shape = replace(whole.shape, texts=matcher.shape.texts)
+                    shape = replace(whole.shape, texts=pipeline.shape.texts)
                     yield MatchBatch(shape, history, (results,))
                 if left == 0:
                     break
@@ -167,11 +168,11 @@ class _Task:
 
     def __init__(self, plan: EnginePlan, events: Events, part: Slice) -> None:
         self._by_first = plan.split.by_first
-        self._part, self._matcher = part, Matcher(plan, streaming=False, begin=part.first)
+        self._part, self._pipeline = part, open_pipeline(plan, begin=part.first)
         self._events = events.between(part.first, part.last)
         # Made ready here, one after the other: threads that do it take turns, and wait.
-        if self._matcher._sweep is not None:
-            self._matcher._sweep.prepare(self._events)
+        if self._pipeline.loaded_path is not None:
+            self._pipeline.loaded_path.prepare(self._events)
         self._search = Search(self._find, MOST_WAITING)
         self._future: Future[None] | None = None
         self._own: Iterator[_Delivery] | None = None
@@ -203,7 +204,7 @@ class _Task:
         return delivery is not None
 
     def found(self, meanwhile: Callable[[], bool]) -> Iterator[_Delivery]:
-        """What is found; at last its matcher, with nothing."""
+        """What is found; at last its pipeline, with nothing."""
         if not self.claim():
             yield from self._search.found(meanwhile)
             return
@@ -219,10 +220,10 @@ class _Task:
         self._search.stop()
 
     def _find(self) -> Iterator[_Delivery]:
-        matcher = self._matcher
-        for results in _owned(matcher.results(self._events), self._part, by_first=self._by_first):
-            yield matcher, results
-        yield matcher, None
+        pipeline, part = self._pipeline, self._part
+        for results in _owned(pipeline.results(self._events), part, by_first=self._by_first):
+            yield pipeline, results
+        yield pipeline, None
 
 
 class _Searches:
@@ -249,7 +250,7 @@ class _Searches:
         self._pool.__exit__(*problem)
 
     def next(self) -> Iterator[_Delivery]:
-        """What is found in the next slice; at last its matcher, with nothing."""
+        """What is found in the next slice; at last its pipeline, with nothing."""
         own = None if self._tasks else self._left.popleft()
         while self._left and len(self._tasks) < self._threads:
             task = self._opened(self._left.popleft())

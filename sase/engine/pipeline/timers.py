@@ -1,27 +1,27 @@
-"""What a matcher waits for: the first time at which the passing of time has an effect."""
+"""What a pipeline waits for: the first time at which the passing of time has an effect."""
 
 from __future__ import annotations
 
 from sase.binding.bound import WindowKind
 from sase.engine.operators.contract import HasTimers
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.split import window_of
 
 
-def latest(matcher: Matcher) -> int | None:
+def latest(pipeline: Pipeline) -> int | None:
     """The greatest time of the rows that were pushed."""
-    return matcher._reorder.latest
+    return pipeline.reorder_buffer.latest
 
 
-def due(matcher: Matcher) -> int | None:
+def due(pipeline: Pipeline) -> int | None:
     """The first time to which an `advance` has an effect; None if no time has.
 
     Then a row that waits goes on, an absence is known, or the last window has passed.
     """
-    known = [matcher._reorder.due()]
-    known += [each.next_timer() for each in matcher._operators if isinstance(each, HasTimers)]
-    window, last = window_of(matcher._plan.operators), matcher._last
+    known = [pipeline.reorder_buffer.due()]
+    known += [each.next_timer() for each in pipeline.operators if isinstance(each, HasTimers)]
+    window, last = window_of(pipeline.plan.operators), pipeline.state.last
     if window is not None and window.kind is WindowKind.TIME and last is not None:
-        is_needed = any(each.horizon() is not None for each in matcher._operators)
+        is_needed = any(each.horizon() is not None for each in pipeline.operators)
         known.append(last[0] + (window.size or 0) + 1 if is_needed else None)
     return min((each for each in known if each is not None), default=None)

@@ -18,7 +18,7 @@ from sase.nearest import did_you_mean
 FEW = 1 << 12
 
 
-class Notes:
+class RunWarnings:
     """Types of the query that have not occurred, and rows in which arithmetic left int64."""
 
     def __init__(self, plan: EnginePlan, overflows: list[OverflowCounts]) -> None:
@@ -44,7 +44,7 @@ class Notes:
                 (row,) = history.rows(np.array([position]))
                 self._rows[position] = int(row)
 
-    def merge(self, other: Notes, history: RowHistory, positions: Numbers | None) -> None:
+    def merge(self, other: RunWarnings, history: RowHistory, positions: Numbers | None) -> None:
         """Take over what another search noted of events that have these positions, or their own."""
         self.unseen &= other.unseen
         self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
@@ -70,7 +70,7 @@ class Notes:
     def _examples(self) -> Iterable[int]:
         return [position for each in self._overflows for _, position in each.counts.values()]
 
-    def saved(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """The state as plain values."""
         return {
             "unseen": sorted(self.unseen),

@@ -16,7 +16,7 @@ from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
 from sase.engine.match_graph.sampling import Estimate, estimated, exactly
 from sase.engine.operators.match_set_evaluation import CollectedMatches, MatchSetEvaluationState
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
@@ -33,40 +33,40 @@ LARGEST_PIECE = 4096
 ENTRIES = 1 << 16
 
 
-class _CollectingMatcher(Matcher):
-    """A matcher that finds no match: what it has collected is asked for at the end."""
+class _CollectingPipeline(Pipeline):
+    """A pipeline that finds no match: what it has collected is asked for at the end."""
 
     def collected(self) -> CollectedMatches:
         """The match set of all events that were searched."""
-        evaluation = self._operators[0]
+        evaluation = self.operators[0]
         assert isinstance(evaluation, MatchSetEvaluationState)
         return evaluation.collected()
 
     def found(self, collected: CollectedMatches, matches: list[Binding]) -> MatchBatch:
         """Some matches as the results that the plan makes of them."""
-        results = self._top.result(collected.bindings(matches))
-        return MatchBatch(self.shape, self._history, (results,))
+        results = self.top.result(collected.bindings(matches))
+        return MatchBatch(self.shape, self.state.history, (results,))
 
     @property
     def filters(self) -> bool:
         """Whether HAVING asks of whole matches what cannot be counted with."""
-        return bool(self._top.filters)
+        return bool(self.top.filters)
 
     def passing(self, collected: CollectedMatches, matches: list[Binding]) -> int:
         """How many of some matches HAVING accepts."""
-        return int(self._top.accepted(collected.bindings(matches)).sum())
+        return int(self.top.accepted(collected.bindings(matches)).sum())
 
     def nothing(self) -> MatchBatch:
         """No match, of all events."""
-        return MatchBatch(self.shape, self._history)
+        return MatchBatch(self.shape, self.state.history)
 
     def told(self) -> Report:
         """The report; also where arithmetic of conditions on neighbours left int64."""
-        store = self._context.buffer
-        for overflows in self._context.overflows:
+        store = self.context.buffer
+        for overflows in self.context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
-        if self._context.overflows:
-            self._notes.note_rows(self._history)
+        if self.context.overflows:
+            self.warnings.note_rows(self.state.history)
         return self.report()
 
 
@@ -79,11 +79,11 @@ class CountedMatches:
     reasons: tuple[str, ...] = ()
 
     def __init__(self, plan: EnginePlan, inputs: Inputs, events: Events) -> None:
-        self._matcher = _CollectingMatcher(plan, streaming=False)
-        self._matcher.take(inputs, events)
-        for _ in self._matcher.results(events):
+        self._pipeline = _CollectingPipeline(plan)
+        self._pipeline.bind_input(inputs, events)
+        for _ in self._pipeline.results(events):
             raise AssertionError("a collapsed evaluation lists no match")
-        self._collected = self._matcher.collected()
+        self._collected = self._pipeline.collected()
 
     @property
     def set(self) -> MatchSet:
@@ -93,12 +93,12 @@ class CountedMatches:
     @property
     def report(self) -> Report:
         """What there is to say of the run."""
-        return self._matcher.told()
+        return self._pipeline.told()
 
     @property
     def nothing(self) -> MatchBatch:
         """No match, of all events."""
-        return self._matcher.nothing()
+        return self._pipeline.nothing()
 
     def count(self, most: int) -> int:
         """The exact number; `most` is for those that must be looked at one by one."""
@@ -107,10 +107,10 @@ class CountedMatches:
     def estimate(self, samples: int, seed: int) -> Estimate:
         """The number of matches, by the share of samples that HAVING accepts, if there is one."""
         total = self.count(0)
-        if not total or not self._matcher.filters:
+        if not total or not self._pipeline.filters:
             return exactly(total)
         tried = self.set.sample(samples, seed)
-        return estimated(total, samples, self._matcher.passing(self._collected, tried))
+        return estimated(total, samples, self._pipeline.passing(self._collected, tried))
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
         """Independent matches."""
@@ -171,7 +171,7 @@ class CountedMatches:
         return self.set.aggregate(function, level, list(of_each))
 
     def _found(self, matches: list[Binding]) -> MatchBatch:
-        return self._matcher.found(self._collected, matches)
+        return self._pipeline.found(self._collected, matches)
 
 
 class _FormBuilder:

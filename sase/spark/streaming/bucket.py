@@ -57,7 +57,7 @@ class Bucket:
                 f" {self.buckets}: start it with  buckets={buckets}  , or without its checkpoint"
             )
         snapshot = _ZSTD.decompress(state[_HEAD.size :], size, asbytes=True)
-        return Opened(self, restored(self.plan, snapshot), watermark, timer)
+        return Opened(self, Matcher.of(restored(self.plan, snapshot)), watermark, timer)
 
 
 class Opened:
@@ -91,13 +91,13 @@ class Opened:
             raise of_row(problem, shape.row(table, problem.row)) from None
         yield from self._shown(pushed)
         self.late += matcher.take_late().num_rows
-        lateness, last = self._bucket.lateness, latest(matcher)
+        lateness, last = self._bucket.lateness, latest(matcher.pipeline)
         if lateness is not None and last is not None:
             yield from self._shown(matcher.advance(last - lateness))
 
     def state(self) -> bytes:
         """The state that the next micro-batch goes on from; `timer` is when it must be at last."""
-        first = due(self._matcher)
+        first = due(self._matcher.pipeline)
         moment = None if first is None else self._bucket.ticks.milliseconds(first)
         # What is due already waits for the watermark to move at all.
         self.timer = 0 if moment is None else max(moment, self._watermark + 1)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
 from itertools import cycle
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -26,7 +24,6 @@ from sase.planning.rewrites import REWRITES
 from tests import naive
 from tests.engine.matching.examples import Example
 from tests.engine.matching.streams import DEFINED, TABLES, Row
-from tests.engine.pipeline.unswept import unswept
 
 # ---------------------------------------------------------------- which way
 
@@ -48,8 +45,6 @@ class Way:
     manner: str
     pieces: tuple[Piece, ...] = (Piece(3, "table"),)
     threads: int = 1
-    # Whether plain plans go block by block, too.
-    by_block: bool = False
     # Rewrites of the basic plan in this order, instead of those of the recipe.
     order: tuple[str, ...] = ()
     # A rewrite of the recipe that is switched off.
@@ -67,6 +62,7 @@ tiny = st.builds(
     chunk=st.sampled_from([1, 2, 3, 64]),
     stack=st.sampled_from([1, 2, 4, 64]),
     analyze=st.sampled_from([False, False, True]),
+    fused=st.sampled_from([True, True, False]),
 )
 pieces = st.builds(
     Piece,
@@ -83,7 +79,6 @@ ways = st.builds(
     manners,
     st.lists(pieces, min_size=1, max_size=4).map(tuple),
     st.integers(2, 7),
-    st.booleans(),
     st.sampled_from([False, False, True]).flatmap(
         lambda any_order: st.permutations([*REWRITES]).map(tuple) if any_order else st.just(())
     ),
@@ -137,19 +132,6 @@ def in_chunks(table: pa.Table, sizes: Sequence[Piece]) -> pa.Table:
 
 # ---------------------------------------------------------------- running
 
-Go = TypeVar("Go", bound=Callable[..., Any])
-
-
-def as_asked(go: Go) -> Go:
-    """With plain plans block by block where the way says so."""
-
-    @wraps(go)
-    def going(example: Example, way: Way, *more: Any) -> Any:
-        with unswept() if way.by_block else nullcontext():
-            return go(example, way, *more)
-
-    return cast(Go, going)
-
 
 class Found(NamedTuple):
     """What came out: row numbers under the names of the variables, and the results themselves."""
@@ -181,12 +163,11 @@ def keywords_of(example: Example) -> dict[str, Any]:
     return {name: each for name, each in example.keywords.items() if name not in left_out}
 
 
-@as_asked
 def run(example: Example, way: Way) -> Found:
     """Everything at once."""
     table = example.table
     match way.manner:
-        case "match":
+        case "match" if way.options.fused:
             keywords = keywords_of(example)
             return found(sase.match(example.query.text, table, **keywords, plan=way.recipe))
         case "records":
@@ -234,7 +215,6 @@ def found(matches: Any) -> Found:
 # ---------------------------------------------------------------- pushing
 
 
-@as_asked
 def push(example: Example, way: Way, expected: list[naive.Match]) -> Found:
     """Piece by piece, the rows in order: each match is told as soon as it is known."""
     table, clock = example.table, example.setting.clock

@@ -16,7 +16,7 @@ import sase
 from sase.engine.operators import open_operators
 from sase.engine.options import Options
 from sase.engine.pipeline.codec import from_bytes, to_bytes
-from sase.engine.pipeline.fused.scan import Sweep
+from sase.engine.pipeline.fused.choose import choose
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 
@@ -39,14 +39,15 @@ def test_every_query_finds_something() -> None:
 
 def replaced(matcher: Any) -> None:
     """Open the operators of a matcher once more, with the state that those so far have saved."""
-    fresh = open_operators(matcher._plan.operators, matcher._context)
-    for new, old in zip(fresh, matcher._operators, strict=True):
+    pipeline = matcher.pipeline
+    fresh = open_operators(pipeline.plan.operators, pipeline.context)
+    for new, old in zip(fresh, pipeline.operators, strict=True):
         new.restore(from_bytes(to_bytes(old.checkpoint())))
         assert is_plain(old.checkpoint()), old
         assert repr(new.counters()) == repr(old.counters())
         assert needed_from(new) >= needed_from(old)
-    matcher._operators, matcher._top = fresh, fresh[-1]
-    matcher._sweep = Sweep.of(matcher)
+    pipeline.operators = fresh
+    choose(pipeline)
 
 
 def needed_from(operator: Any) -> int:

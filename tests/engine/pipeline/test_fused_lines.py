@@ -12,8 +12,10 @@ import pytest
 
 import sase
 from sase.engine.options import Options
-from sase.engine.pipeline.fused.lines import LineSweep
-from tests.engine.pipeline.unswept import unswept
+from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.lines import FusedLines
+from sase.engine.pipeline.key_partitions import search_by_key
+from tests.engine.pipeline.unfused import unfused
 
 NEXT, STRICT = "skip_till_next_match", "strict_contiguity"
 PARTITION = "partition_contiguity"
@@ -74,14 +76,14 @@ def query(random: Random) -> str:
 @pytest.fixture
 def swept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Of the events of each run how many there were, and how many were swept."""
-    over, found = LineSweep.over, list[tuple[int, int]]()
+    over, found = FusedLines.run, list[tuple[int, int]]()
 
-    def watched(self: LineSweep, events: Any) -> Any:
+    def watched(self: FusedLines, events: Any) -> Any:
         reached = yield from over(self, events)
         found.append((len(events), reached))
         return reached
 
-    monkeypatch.setattr(LineSweep, "over", watched)
+    monkeypatch.setattr(FusedLines, "run", watched)
     return found
 
 
@@ -91,14 +93,22 @@ def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any
     return matches.rows.to_pylist(), matches.to_arrow().to_pylist(), matches.report.counters
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_it_finds_and_counts_what_blocks_do(
-    seed: int, swept: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the same order, with any room, and by key in threads, though that is not worth while."""
-    monkeypatch.setattr(
-        "sase.engine.pipeline.batch.is_swept_at_once", lambda matcher, events: False
+def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[list[Any], Any]:
+    """The rows of a run, and what they are shown as; by key where there is no window to cut by."""
+    split = plan.engine.split
+    if split.before is not None or not split.by_key:
+        return found(plan, events, threads=2)[:2]
+    pipeline = open_pipeline(plan.engine)
+    inputs, loaded = pipeline.load(events)
+    matches = sase.Matches(
+        lambda: search_by_key(pipeline, inputs, loaded, 2, watch=lambda rows: None)
     )
+    return matches.rows.to_pylist(), matches.to_arrow().to_pylist()
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_it_finds_and_counts_what_blocks_do(seed: int, swept: list[tuple[int, int]]) -> None:
+    """In the same order, with any room, and by key in threads, though that is not worth while."""
     random = Random(seed)
     events, text = stream(random, 400, random.choice([0, 0.2])), query(random)
     sizes = Options(
@@ -106,12 +116,11 @@ def test_it_finds_and_counts_what_blocks_do(
         stack=random.choice([1, 4, 64]),
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
-    with unswept():
-        expected = found(plan, events, threads=1)
+    expected = found(unfused(plan), events, threads=1)
     assert swept == []
     assert found(plan, events, threads=1) == expected
     assert swept == [(400, 400)]
-    assert found(plan, events, threads=2)[:2] == expected[:2]
+    assert in_two_threads(plan, events) == expected[:2]
     assert all(count == reached for count, reached in swept)
 
 
@@ -148,8 +157,7 @@ def test_room_for_long_lines_and_many_of_them(swept: list[tuple[int, int]]) -> N
     events = pa.table({"ts": range(count), "type": ["A", "A", "A", "B"] * (count // 4)})
     text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { a[1].ts % 100 = 0 } WITHIN 900"
     plan = sase.compile(text, events)
-    with unswept():
-        expected = plan.run(events).rows
+    expected = unfused(plan).run(events).rows
     assert plan.run(events).rows == expected
     assert len(expected) > 50_000
     small = replace(plan, options=Options(block=512, chunk=2, stack=1))
@@ -182,8 +190,7 @@ def test_it_is_done_where_it_pays(others: int, keys: int, swept: list[tuple[int,
     types = [*"AB", *(f"X{n}" for n in range(2 * others - 1))]
     events = pa.table({"ts": range(1000), "type": (types * 1000)[:1000], "id": [0, keys - 1] * 500})
     text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] } WITHIN 50"
-    with unswept():
-        expected = sase.match(text, events).rows
+    expected = unfused(sase.compile(text, events)).run(events).rows
     assert sase.match(text, events).rows == expected
     assert swept == ([(1000, 1000)] if (others, keys) == (1, 100) else [(1000, 0)])
 

@@ -13,7 +13,7 @@ import pytest
 
 import sase
 from sase.engine.options import Options
-from sase.engine.pipeline.fused.push import Straight
+from sase.engine.pipeline.fused.push import FusedPush
 
 TYPES = ["A", "B", "C", "D"]
 QUERIES = [
@@ -57,14 +57,14 @@ def table(
 @pytest.fixture
 def went(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each push went straight."""
-    push, found = Straight.push, list[bool]()
+    push, found = FusedPush.push, list[bool]()
 
-    def watched(self: Straight, batch: Any) -> Any:
+    def watched(self: FusedPush, batch: Any) -> Any:
         results = push(self, batch)
         found.append(results is not None)
         return results
 
-    monkeypatch.setattr(Straight, "push", watched)
+    monkeypatch.setattr(FusedPush, "push", watched)
     return found
 
 

@@ -18,8 +18,8 @@ from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.options import Options
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.fused import scan
-from sase.engine.pipeline.fused.scan import Sweep
-from tests.engine.pipeline.unswept import unswept
+from sase.engine.pipeline.fused.scan import FusedScan
+from tests.engine.pipeline.unfused import unfused
 
 TYPES = ["A", "B", "C", "D"]
 QUERIES = [
@@ -55,14 +55,14 @@ def stream(random: Random, count: int, ties: float) -> pa.Table:
 @pytest.fixture
 def swept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Of the events of each piece how many there were, and how many were swept."""
-    over, found = Sweep.over, list[tuple[int, int]]()
+    over, found = FusedScan.run, list[tuple[int, int]]()
 
-    def watched(self: Sweep, events: Any) -> Any:
+    def watched(self: FusedScan, events: Any) -> Any:
         reached = yield from over(self, events)
         found.append((len(events), reached))
         return reached
 
-    monkeypatch.setattr(Sweep, "over", watched)
+    monkeypatch.setattr(FusedScan, "run", watched)
     return found
 
 
@@ -92,8 +92,7 @@ def test_it_finds_and_counts_what_blocks_do(
     # What is dropped early is not counted as forbidden: as many are dropped as after a block.
     most = 1000 if sizes.block > 5 else random.choice([1, 50, 1000])
     monkeypatch.setattr(scan, "MOST", most)
-    with unswept():
-        expected = found(plan, events, threads=1)
+    expected = found(unfused(plan), events, threads=1)
     assert swept == []
     assert len(expected[0]) > 3
     assert found(plan, events, threads=1) == expected
@@ -112,8 +111,7 @@ def test_types_of_any_codes(kinds: str, index: pa.DataType, swept: list[tuple[in
     events = pa.table({"ts": range(500), "type": types})
     among = f"ANY({', '.join(kinds)})" if kinds else "ANY"
     plan = sase.compile(f"EVENT SEQ({among} a, {among} b) WITHIN 9", events.schema)
-    with unswept():
-        expected = plan.run(events, threads=1).rows
+    expected = unfused(plan).run(events, threads=1).rows
     assert plan.run(events, threads=1).rows == expected
     assert swept == [(500, 500)]
     assert (len(expected) > 40) == (kinds != "X")
@@ -139,8 +137,7 @@ def test_streams_of_both(text: str, seed: int, swept: list[tuple[int, int]]) -> 
         if random.random() < 0.3:
             matcher = plan.restore(matcher.snapshot())
     rows += matcher.finish().rows.to_pylist()
-    with unswept():
-        expected = plan.run(events, threads=1).rows.to_pylist()
+    expected = unfused(plan).run(events, threads=1).rows.to_pylist()
     assert rows == expected
     if "[id" in text:
         assert {count == reached for count, reached in swept if count} == {
@@ -156,8 +153,9 @@ def test_the_most_that_were_alive(text: str) -> None:
     options = Options(block=1, stack=1, analyze=True)
     plan = replace(sase.compile(text, events), options=options)
     most = dict(plan.run(events, threads=1).report.counters)["SequenceScan"]["most_alive"]
-    with unswept():
-        by_block = dict(plan.run(events, threads=1).report.counters)["SequenceScan"]["most_alive"]
+    by_block = dict(unfused(plan).run(events, threads=1).report.counters)["SequenceScan"][
+        "most_alive"
+    ]
     assert most == by_block
 
 
@@ -208,7 +206,7 @@ def test_what_admits_nothing_leaves_nothing_behind() -> None:
     matcher = sase.compile(QUERIES[2].replace("A a, !(C x)", "!(C x), A a"), events).open()
     for start in range(0, 300, 3):
         matcher.push(events.slice(start, 3))
-    assert not matcher._operators[0].stacks._blocks
+    assert not matcher.pipeline.operators[0].stacks._blocks
 
 
 def test_keys_that_come_to_be_far_apart(swept: list[tuple[int, int]]) -> None:
@@ -261,8 +259,7 @@ def test_keys_that_grow(most: int, threads: int, swept: list[tuple[int, int]]) -
     ids = np.arange(80_000) // 2 * most // 40_000
     events = pa.table({"ts": range(80_000), "type": ["A", "B"] * 40_000, "id": ids})
     plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
-    with unswept():
-        expected = plan.run(events, threads=threads).rows
+    expected = unfused(plan).run(events, threads=threads).rows
     assert plan.run(events, threads=threads).rows == expected
     assert len(expected) > 30_000
     assert sum(reached for _, reached in swept) >= 80_000

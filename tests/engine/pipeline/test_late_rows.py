@@ -229,7 +229,7 @@ def test_state_stays_flat() -> None:
             sizes.append(len(matcher.snapshot()))
     assert max(sizes[1:]) < 1.2 * sizes[1]
     assert late == matcher.finish().report.late > 0
-    assert len(matcher._reorder._waiting) == 0
+    assert len(matcher.pipeline.reorder_buffer._waiting) == 0
 
 
 def test_a_sorted_push_takes_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,7 +365,7 @@ def test_what_waits_in_many_pieces_comes_in_order(size: int, jitter: int, seq: s
     for start in range(0, count, size):
         more = matcher.push(table.slice(start, size))
         found += [tuple(row.values()) for row in more.rows.to_pylist()]
-        waiting = matcher._reorder._waiting
+        waiting = matcher.pipeline.reorder_buffer._waiting
         held.append(sum(len(piece.rows) for piece in waiting))
         assert held[-1] <= 2 * sum(map(len, waiting))
         assert len(waiting) <= 8 + 10

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 
 QUERIES = [
     "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9",
@@ -79,13 +79,13 @@ def test_a_matcher_goes_with_the_last_who_holds_it(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And its stacks with it: until garbage is collected there may be many runs."""
-    opened, init = list[Any](), Matcher.__init__
+    opened, init = list[Any](), Pipeline.__init__
 
-    def noted(self: Matcher, *given: Any, **named: Any) -> None:
+    def noted(self: Pipeline, *given: Any, **named: Any) -> None:
         opened.append(ref(self))
         init(self, *given, **named)
 
-    monkeypatch.setattr(Matcher, "__init__", noted)
+    monkeypatch.setattr(Pipeline, "__init__", noted)
     plan, events = sase.compile(text, stream("uvw")), stream("uvw")
     rows = plan.run(events).rows
     matcher = plan.open()

@@ -195,7 +195,7 @@ def test_warnings_come_also_with_bad_rows() -> None:
             matcher.push(table.slice(begin, 1))
         for time in range(100, 200, 10):  # until the event of the example is forgotten
             matcher.push(pa.table({"ts": [time, time + 1], "type": ["A", "B"], "x": [1, 1]}))
-        assert plan == "basic" or matcher._history.pieces[0].begin > 1
+        assert plan == "basic" or matcher.pipeline.state.history.pieces[0].begin > 1
         _, again = matcher.finish().report.warnings
         assert again.endswith(" times and was NULL there, for example in row 1")
 

@@ -15,7 +15,7 @@ import pytest
 import sase
 from sase.binding.bound import WindowKind
 from sase.engine.pipeline import time_slices
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.prefetch import Pool, Search
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
@@ -123,11 +123,11 @@ def test_no_thread_is_left_when_nobody_reads_on(query: str) -> None:
 def test_an_error_in_a_thread_is_an_error(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before = threading.active_count()
 
-    def failing(self: Matcher, events: Any) -> Any:
+    def failing(self: Pipeline, events: Any) -> Any:
         raise MemoryError("no more")
         yield
 
-    monkeypatch.setattr(Matcher, "results", failing)
+    monkeypatch.setattr(Pipeline, "results", failing)
     with pytest.raises(MemoryError, match="no more"):
         assert len(sase.match(query, EVENTS, threads=2)) >= 0
     assert threading.active_count() == before
@@ -139,9 +139,9 @@ def test_what_goes_wrong_in_a_later_slice_goes_wrong_in_its_turn(
 ) -> None:
     """Whichever thread has searched it, and however far ahead of others."""
     monkeypatch.setattr(time_slices, "ENOUGH", 40)
-    results = Matcher.results
+    results = Pipeline.results
 
-    def failing(self: Matcher, events: Any) -> Any:
+    def failing(self: Pipeline, events: Any) -> Any:
         first = int(events.ts[0])
         if is_slow and threading.current_thread() is not threading.main_thread():
             time.sleep(0.02)  # the other one goes ahead
@@ -151,7 +151,7 @@ def test_what_goes_wrong_in_a_later_slice_goes_wrong_in_its_turn(
 
     plan = sase.compile("EVENT SEQ(A a, C c) WITHIN 2", EVENTS)
     last = [row["c"] for row in plan.run(EVENTS, threads=1).rows.to_pylist()]
-    monkeypatch.setattr(Matcher, "results", failing)
+    monkeypatch.setattr(Pipeline, "results", failing)
     found = []
     with pytest.raises(MemoryError, match="no more"):
         for part in plan.run(EVENTS, threads=2).found():

@@ -36,7 +36,7 @@ def results(plan: Any, parts: list[Any]) -> tuple[list[dict[str, Any]], int]:
     matcher, found, most = plan.open(), list[dict[str, Any]](), 0
     for part in parts:
         found += matcher.push(part).to_pylist()
-        most = max(most, len(matcher._history.pieces))
+        most = max(most, len(matcher.pipeline.state.history.pieces))
     return found, most
 
 
@@ -51,7 +51,7 @@ def test_single_rows_become_few_pieces() -> None:
     matcher = plan.open()
     for row in events:
         matcher.push([row])
-    assert 600 <= sum(len(piece.events) for piece in matcher._history.pieces) < 2000
+    assert 600 <= sum(len(piece.events) for piece in matcher.pipeline.state.history.pieces) < 2000
 
 
 @pytest.mark.parametrize("where", ["[id]", "a.id < b.id"])
@@ -62,7 +62,7 @@ def test_rows_of_no_type_of_the_query_go_too(where: str) -> None:
     matcher = replace(plan, options=Options(stack=64)).open()
     for start in range(0, len(events), 10):
         matcher.push(events[start : start + 10])
-        assert sum(len(piece.events) for piece in matcher._history.pieces) < 1000
+        assert sum(len(piece.events) for piece in matcher.pipeline.state.history.pieces) < 1000
 
 
 def test_batches_with_dictionaries_of_their_own() -> None:
@@ -115,7 +115,7 @@ def test_columns_that_differ_stay_apart() -> None:
     matcher = plan.open()
     for row in events:
         matcher.push([row])
-    levels = [piece.level for piece in matcher._history.pieces]
+    levels = [piece.level for piece in matcher.pipeline.state.history.pieces]
     assert levels.count(None) == row_history.RUN
     assert len(levels) <= 20
 

@@ -74,7 +74,7 @@ def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any],
     matches = plan.run(EVENTS, threads=1)
     rows = matches.rows.to_pylist()
     matcher, parts = plan.open(), []
-    assert type(matcher._operators[0]) is kind
+    assert type(matcher.pipeline.operators[0]) is kind
     for begin in range(0, len(EVENTS), 97):
         parts += matcher.push(EVENTS[begin : begin + 97]).rows.to_pylist()
         matcher = plan.restore(matcher.snapshot())
@@ -131,7 +131,7 @@ def test_what_is_asked_of_their_matches(query: str, monkeypatch: pytest.MonkeyPa
 )
 def test_runs_that_may_fork_are_none(query: str) -> None:
     matcher = sase.compile(query, EVENTS, plan="nfab").open()
-    assert not isinstance(matcher._operators[0], LineEvaluationState)
+    assert not isinstance(matcher.pipeline.operators[0], LineEvaluationState)
 
 
 def test_long_lines_and_many() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import sase
 from sase.engine.columns import Events
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.engine.statistics import measured
 from sase.planning.statistics import Statistics
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 def loaded(query: str, events: object, **options: Any) -> tuple[EnginePlan, Events]:
     """A query's basic plan, and the events as its matcher loads them."""
     plan = sase.compile(query, events, plan="basic", **options).engine
-    return plan, Matcher(plan, streaming=False).load(events)[1]
+    return plan, Pipeline(plan).load(events)[1]
 
 
 def statistics(query: str, events: object, sample: int = 10**6, seed: int = 0) -> Statistics:

@@ -12,7 +12,7 @@ import pytest
 import sase
 from sase.binding import Schema
 from sase.engine.columns import describe
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.sources import Files, open_files
 from sase.engine.statistics import from_footers
 from sase.planning.statistics import Statistics
@@ -45,7 +45,7 @@ def test_rows_and_time_span(times: pa.Array, tmp_path: Path) -> None:
     files, schema = opened(path)
     found = from_footers(files, schema)
     plan = sase.compile("EVENT A a", files.schema, plan="basic").engine
-    events = Matcher(plan, streaming=False).load(files.table(files.schema.names)[0])[1]
+    events = Pipeline(plan).load(files.table(files.schema.names)[0])[1]
     assert found is not None
     assert (found.rows, found.first, found.last) == (30, int(events.ts[0]), int(events.ts[-1]))
     assert (found.source, found.types) == ("footers", ())

@@ -1,14 +1,14 @@
-"""The straight way of a push: from a batch to what its events complete by one kernel.
+"""The fused push: one kernel takes a pushed batch from Arrow's memory to what its events complete.
 
 Most streams come as small batches of one schema, in order and without NULLs, and most queries tell
 events apart by type and key alone. Then the work on the events of a push is little beside the steps
-from one part of the engine to the next, of which this way makes none. It writes into the state of
+from one part of the engine to the next, of which this path makes none. It writes into the state of
 the same operators, so that any push may go either way: what it does not know it leaves untouched.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import proxy
 
 import numpy as np
@@ -22,25 +22,27 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import ROWS, Swept
 from sase.engine.kernels.scan.straight import FOREIGN, Batch, Moment
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.scan import NO_DIGITS, Plain
+from sase.engine.pipeline.fused.contract import FusedKind
+from sase.engine.pipeline.fused.scan import NO_DIGITS
+from sase.engine.pipeline.fused.sequence import SequenceOperators
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.row_history import HistorySegment
-
-if TYPE_CHECKING:
-    from sase.engine.pipeline.matcher import Matcher
+from sase.planning.physical import Feed
+from sase.planning.rewrites.contract import Declined
 
 # What is found as long as nothing is known of the types.
 NOTHING_KNOWN = Swept(0, 0, 0, FOREIGN)
 
 
-class Straight:
-    """Pushes batches onto the stacks of a matcher whose plan asks no more of events."""
+class FusedPush:
+    """Pushes batches onto the stacks of a pipeline whose plan asks no more of events."""
 
-    def __init__(self, matcher: Matcher, plain: Plain) -> None:
-        # Not held: the matcher holds this, and both would stay until garbage is collected.
-        self._matcher, self._plain = proxy(matcher), plain
-        self._codes = plain.codes
-        self._attributes = tuple(test.attribute for test in plain.key.tests)
-        # The short way of the schema that came last, and its batches if they can go straight.
+    def __init__(self, pipeline: Pipeline, operators: SequenceOperators) -> None:
+        # Not held: the pipeline holds this, and both would stay until garbage is collected.
+        self._pipeline, self._fused = proxy(pipeline), operators
+        self._codes = operators.codes
+        self._attributes = tuple(test.attribute for test in operators.key.tests)
+        # The decoder of the schema that came last, and its batches if they can be read in place.
         self._quick: BatchDecoder | None = None
         self._exported: Exported | None = None
         # The types that came last, and how batches are read with them.
@@ -49,18 +51,25 @@ class Straight:
         self._room = np.empty((ROWS, 0), np.int64)
 
     @classmethod
-    def of(cls, matcher: Matcher) -> Straight | None:
-        """That of a matcher, if its plan is plain and rows are events in the order they come in."""
-        plan, plain = matcher._plan, Plain.of(matcher)
-        asks_more = (
-            plan.schema.seq or plan.lateness or plan.on_bad_row != "error"
-            or plan.options.analyze or matcher._stopwatch
-        )  # fmt: skip
-        return None if plain is None or asks_more else cls(matcher, plain)
+    def of(cls, pipeline: Pipeline) -> FusedPush | Declined:
+        """That of a pipeline for which rows are events in the order they come in."""
+        plan, operators = pipeline.plan, SequenceOperators.of(pipeline)
+        if isinstance(operators, Declined):
+            return operators
+        asks_more = {
+            "events are ordered by `seq`": plan.schema.seq,
+            "rows wait for late ones": plan.lateness,
+            "bad rows go to quarantine": plan.on_bad_row != "error",
+            "operators are counted or timed one by one": plan.options.analyze or pipeline.stopwatch,
+        }
+        for reason, holds in asks_more.items():
+            if holds:
+                return Declined(reason)
+        return cls(pipeline, operators)
 
     def push(self, events: object) -> list[Results] | None:
-        """What a batch completes; None if nothing of it was taken, which is for the other way."""
-        quick, batch = self._matcher._loader.decoder, as_batch(events)
+        """The results that a batch completes; None if nothing of it was taken."""
+        quick, batch = self._pipeline.loader.decoder, as_batch(events)
         if quick is None or not quick.knows(batch) or not 0 < batch.num_rows <= SMALL:
             return None
         if self._quick is not quick:
@@ -96,17 +105,17 @@ class Straight:
 
     def _read(self, types: BatchTypes, exported: Exported, digits: Numbers) -> Batch:
         """How batches are read that have these types."""
-        states = types.by_index(self._matcher._front.states_of(types.names)[1:])
+        states = types.by_index(self._pipeline.builder.states_of(types.names)[1:])
         return Batch(
             exported.address, exported.columns, types.identity, frozen(np.append([0], states)),
-            digits, self._plain.measure,
+            digits, self._fused.measure,
         )  # fmt: skip
 
     def _arrive(self, batch: Any, exported: Exported, reading: Batch) -> Swept:
         """Push the events of a batch, unless it is to go another way."""
-        matcher, (scan, construction, *_) = self._matcher, self._plain
-        at, keys = matcher._front.at, self._plain.keys
-        after = Moment(matcher._time, at.events, at.ties)
+        pipeline, (scan, construction, *_) = self._pipeline, self._fused
+        at, keys = pipeline.at, self._fused.keys
+        after = Moment(pipeline.state.watermark, at.events, at.ties)
         exported.hold(batch)
         try:
             return scan.push_batch(reading, keys, after, self._room, construction.room)
@@ -115,18 +124,27 @@ class Straight:
 
     def _pushed(self, batch: UnreadBatch, found: Swept) -> list[Results]:
         """Remember the events that were pushed, and show what they complete."""
-        matcher, (_, construction, top, *_) = self._matcher, self._plain
-        last, length, at = found.reached, batch.batch.num_rows, matcher._front.at
-        piece = HistorySegment(at.events, length, batch)
-        if matcher._notes.unseen:
-            matcher._notes.note_types(piece.events, slice(None))
-        matcher._history = matcher._history.with_piece(piece)
+        pipeline, (_, construction, top, *_) = self._pipeline, self._fused
+        last, length, at = found.reached, batch.batch.num_rows, pipeline.at
+        state, piece = pipeline.state, HistorySegment(at.events, length, batch)
+        if pipeline.warnings.unseen:
+            pipeline.warnings.note_types(piece.events, slice(None))
+        state.history = state.history.with_piece(piece)
         at.numbers += found.admitted
         at.events += length
         at.ties += length
-        matcher._last, matcher._time = (last,), last
-        matcher._reorder.passed(length, last)
+        state.last, state.watermark = (last,), last
+        pipeline.reorder_buffer.passed(length, last)
+        pipeline.count_fused(KIND.name, length)
         has_results = found.written > 0
         results = list(top.results(construction.construct(found.written))) if has_results else []
-        self._plain.passed(matcher, length, found.admitted, last)
+        self._fused.advance(pipeline, length, found.admitted, last)
         return results
+
+
+KIND = FusedKind(
+    "fused push",
+    Feed.PUSHED,
+    "scan, construction and output by one kernel from the memory of each batch",
+    FusedPush.of,
+)

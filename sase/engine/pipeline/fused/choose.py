@@ -1,0 +1,81 @@
+"""The physical plan of a pipeline: which fused paths execute it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sase.engine.pipeline.fused import push, scan
+from sase.engine.pipeline.fused.contract import FusedKind, FusedPath
+from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.plan import EnginePlan
+from sase.planning.physical import Feed, PhysicalPath
+from sase.planning.rewrites.contract import NO_RUNS, Declined
+
+NOT_FUSED = Declined("fused paths are switched off")
+
+
+def _fused_lines(pipeline: Pipeline) -> FusedPath | Declined:
+    if pipeline.plan.runs is None:
+        return NO_RUNS
+    from sase.engine.pipeline.fused.lines import FusedLines  # with kernels that no other plan needs
+
+    return FusedLines.of(pipeline)
+
+
+# All fused paths. Of those of one feed the first that does not decline is taken.
+FUSED: tuple[FusedKind, ...] = (
+    scan.KIND,
+    FusedKind(
+        "fused lines",
+        Feed.LOADED,
+        "deterministic runs, from columns to matches, by one kernel",
+        _fused_lines,
+    ),
+    push.KIND,
+)
+
+
+def open_pipeline(
+    plan: EnginePlan,
+    *,
+    streaming: bool = False,
+    begin: int = 0,
+    watch: Callable[[int], object] = lambda rows: None,
+    clock: Callable[[], int] | None = None,
+) -> Pipeline:
+    """Open a plan, with the fused paths that execute it."""
+    pipeline = Pipeline(plan, streaming=streaming, begin=begin, watch=watch, clock=clock)
+    choose(pipeline)
+    return pipeline
+
+
+def choose(pipeline: Pipeline) -> None:
+    """Have a pipeline executed by fused paths where its plan and options allow it."""
+    pipeline.loaded_path = _first(pipeline, Feed.LOADED)
+    if pipeline.dictionary.streaming:
+        pipeline.pushed_path = _first(pipeline, Feed.PUSHED)
+
+
+def _first(pipeline: Pipeline, feed: Feed) -> Any:
+    paths = (path_of(kind, pipeline) for kind in FUSED if kind.feed is feed)
+    return next((path for path in paths if not isinstance(path, Declined)), None)
+
+
+def path_of(kind: FusedKind, pipeline: Pipeline) -> FusedPath | Declined:
+    """The path of a kind for a pipeline, or why it declines."""
+    return kind.of(pipeline) if pipeline.plan.options.fused else NOT_FUSED
+
+
+def physical_plan(plan: EnginePlan) -> tuple[PhysicalPath, ...]:
+    """What each fused path says of a plan."""
+    opened = {
+        Feed.LOADED: Pipeline(plan, streaming=False),
+        Feed.PUSHED: Pipeline(plan, streaming=True),
+    }
+    paths = []
+    for kind in FUSED:
+        path = path_of(kind, opened[kind.feed])
+        declined = path.reason if isinstance(path, Declined) else None
+        paths.append(PhysicalPath(kind.name, kind.feed, kind.summary, declined))
+    return tuple(paths)

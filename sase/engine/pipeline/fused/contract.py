@@ -1,0 +1,56 @@
+"""What a fused path is: a physical operator that executes a whole pipeline by one kernel.
+
+`FusedPath.of(pipeline)` gives the path, or the reason why the plan needs its operators one by one.
+A path writes into the state of the same operators, so that events which it does not understand
+go through them instead; what it leaves to them it leaves untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from sase.engine.columns import Events
+from sase.engine.operators.transformation import Results
+from sase.planning.physical import Feed
+from sase.planning.rewrites.contract import Declined
+
+
+class LoadedPath(Protocol):
+    """A path for events that are loaded as columns."""
+
+    # Whether it takes all events of an input as one piece, or none.
+    needs_all: bool
+
+    def prepare(self, events: Events) -> None:
+        """Make ready for events what takes the calling thread only, and no kernel."""
+
+    def takes_all(self, events: Events) -> bool:
+        """Whether one kernel goes through all events sooner than they could be partitioned."""
+
+    def run(self, events: Events) -> Generator[Results, None, int]:
+        """Yield the results of events that follow those before; return how many were taken.
+
+        From there on the operators go on, block by block.
+        """
+
+
+class PushedPath(Protocol):
+    """A path for the batches of a stream."""
+
+    def push(self, batch: object) -> list[Results] | None:
+        """The results that a batch completes; None if nothing of it was taken."""
+
+
+FusedPath: TypeAlias = LoadedPath | PushedPath
+
+
+@dataclass(frozen=True)
+class FusedKind:
+    """A kind of fused path: its name and feed, what it fuses, and how it is made of a pipeline."""
+
+    name: str
+    feed: Feed
+    summary: str
+    of: Callable[[Any], FusedPath | Declined]

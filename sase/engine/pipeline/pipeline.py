@@ -1,0 +1,335 @@
+"""The pipeline: the operators of a plan, opened, and the loop that takes events through them.
+
+A batch is a stream that is pushed as one piece: both go through `run`, block by block, or by a
+fused path where the plan has one (see `fused`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sase.engine.blocks.block import Block, Watermark
+from sase.engine.blocks.builder import BlockBuilder, StreamPosition, loader_of
+from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
+from sase.engine.blocks.event_buffer import EventBuffer
+from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.input import Inputs
+from sase.engine.columns.quarantine import Quarantine
+from sase.engine.expressions import Interner
+from sase.engine.operators import open_operators
+from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.transformation import Results
+from sase.engine.pipeline.fused.contract import LoadedPath, PushedPath
+from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
+from sase.engine.pipeline.warnings import RunWarnings
+from sase.engine.plan import EnginePlan
+from sase.engine.report import Report, together
+from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
+from sase.engine.results.row_history import HistorySegment, RowHistory
+from sase.engine.stopwatch import Stopwatch
+from sase.errors import SaseError
+from sase.planning.nodes import chain
+
+Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
+BEGINNING, END = -(2**63), 2**63 - 1
+
+
+@dataclass
+class StreamState:
+    """How far a stream has come, and the input that results may still show.
+
+    `last` is the order key of the last event, `oldest` the position before which no result to come
+    has an event, and `evicted` the position at which state was last evicted.
+    """
+
+    watermark: int = BEGINNING
+    last: tuple[int, ...] | None = None
+    oldest: int = 0
+    evicted: int = 0
+    history: RowHistory = field(default_factory=RowHistory)
+    is_finished: bool = False
+    # Whether matches of the last push are not read yet.
+    is_undelivered: bool = False
+
+
+class Pipeline:
+    """The opened operators of a plan, from the loading of events to results.
+
+    `begin` is the position of the first event, where those before are searched by another pipeline.
+    `watch` is told, block by block, how many rows have been searched; `clock` only runs forward.
+    """
+
+    def __init__(
+        self,
+        plan: EnginePlan,
+        *,
+        streaming: bool = False,
+        begin: int = 0,
+        watch: Callable[[int], object] = lambda rows: None,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        self.plan, self.watch = plan, watch
+        components = (*plan.positives, *plan.negatives)
+        mentioned = (name for component in components for name in component.types or ())
+        self.types = TypeDictionary(plan.schema, mentioned)
+        self.dictionary = PlanDictionary(self.types, Interner(), streaming=streaming)
+        self.context = Context(
+            plan.schema,
+            plan.options,
+            plan.positives,
+            plan.negatives,
+            self.dictionary,
+            EventBuffer(plan.options.stack),
+            cache=plan.made,
+        )
+        self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
+        self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
+        self.stopwatch = None if clock is None else Stopwatch(clock, len(self.operators) + 1)
+        # Where nothing is kept of events their positions are their numbers.
+        self.keeps_events = self.context.buffer.is_needed
+        if self.keeps_events:
+            self.context.buffer.keep("position")
+        self.builder = BlockBuilder(
+            components,
+            len(plan.positives),
+            self.dictionary,
+            plan.ranked,
+            dense=self.keeps_events,
+            every=plan.watches_all,
+        )
+        self.state = StreamState(evicted=begin)
+        self.at.events = begin
+        self.loader = loader_of(plan, self.dictionary, plan.on_bad_row)
+        # What is loaded again is good, and does not come as it is pushed.
+        self.load_again = loader_of(plan, self.dictionary, "error").load
+        self.reorder_buffer = ReorderBuffer(plan.lateness, plan.schema.seq, self.load_again)
+        self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
+        self.shape = ResultSchema.of(plan, self.dictionary.texts)
+        self.warnings = RunWarnings(plan, self.context.overflows)
+        # The counters of pipelines that searched other events.
+        self._others: tuple[Counted, ...] = ()
+        # What `fused.choose` chose, and how many events each path has taken.
+        self.loaded_path: LoadedPath | None = None
+        self.pushed_path: PushedPath | None = None
+        self.fused_events: dict[str, int] = {}
+
+    @property
+    def at(self) -> StreamPosition:
+        """The position, in the stream, of the event that comes next."""
+        return self.builder.at
+
+    @property
+    def top(self) -> Any:
+        """The last operator, which yields results."""
+        return self.operators[-1]
+
+    def is_done(self) -> bool:
+        """Whether no event to come can bring a result, since LIMIT is reached."""
+        return bool(self.top.is_done)
+
+    def check_open(self) -> None:
+        """Refuse to go on behind the end."""
+        if self.state.is_finished:
+            raise SaseError("this matcher is finished: open another one with  plan.open()")
+
+    # ------------------------------------------------------------ loading
+
+    def open_input(self, events: object) -> Inputs:
+        """The tables of events, which a query compiled without a schema may not understand."""
+        inputs = self.loader.opened(events).drained()
+        if self.plan.lacking is not None and not all(t.is_open for t in inputs.tables):
+            self.plan.check_known(has_tables=inputs.typed)
+        return inputs
+
+    def load(self, events: object, threads: int = 1) -> tuple[Inputs, Events]:
+        """Events of any kind as the engine reads them, sorted where they are not."""
+        inputs = self.open_input(events)
+        return inputs, self.load_input(inputs, threads)
+
+    def load_input(self, inputs: Inputs, threads: int = 1) -> Events:
+        """Load tables; results are shown as what their columns hold."""
+        before, events = self.loader.known, self.loader.load(inputs, threads)
+        if self.loader.known is not before:
+            self.shape = self.shape.knowing(self.loader.known)
+        return events
+
+    def bind_input(self, inputs: Inputs, events: Events) -> RowHistory:
+        """Remember events that are all there are, and put the bad rows among them aside."""
+        self.check_open()
+        self.state.is_finished = True
+        rows = inputs.numbers
+        self.state.history = RowHistory((HistorySegment.of(0, inputs, events, rows),))
+        if self.quarantine is not None:
+            numbers = np.arange(inputs.num_rows) if rows is None else rows
+            self.quarantine.take(inputs, events.refused, numbers)
+        return self.state.history
+
+    # ------------------------------------------------------------ batches
+
+    def search(self, inputs: Inputs, events: Events) -> Generator[ResultBatch, None, Report]:
+        """Yield the matches in events that are all there are, after one part without any."""
+        history = self.bind_input(inputs, events)
+        yield MatchBatch(self.shape, history)
+        for results in self.results(events):
+            yield MatchBatch(self.shape, history, (results,))
+        return self.report()
+
+    def results(self, *pieces: Events) -> Iterator[Results]:
+        """Yield the results of events, whose input this or another pipeline remembers.
+
+        Pieces follow each other, and simultaneous events are in the same one.
+        """
+        self.state.is_finished = True
+        if self.loaded_path is not None and self.loaded_path.needs_all and len(pieces) > 1:
+            self.loaded_path = None
+        for events in pieces:
+            yield from self.run(events)
+        yield from self.end()
+
+    def merge(self, other: Pipeline, positions: Numbers | None = None) -> None:
+        """Take over the counters and warnings of a pipeline, whose events have these positions."""
+        self.warnings.merge(other.warnings, self.state.history, positions)
+        self._others += (other.counters,)
+        for name, events in other.fused_events.items():
+            self.count_fused(name, events)
+
+    # ------------------------------------------------------------ the loop
+
+    def take_in(self, arrived: list[Arrived]) -> Iterator[Results]:
+        """Yield the results of rows that have come into order, and of the time that has passed."""
+        state = self.state
+        for inputs, events, first, rows in arrived:
+            if first != self.at.events and rows is None:
+                rows = np.arange(first, first + len(events))
+            self._note_order(events)
+            piece = HistorySegment.of(self.at.events, inputs, events, rows)
+            state.history = state.history.with_piece(piece)
+            yield from self.run(events)
+        if self.reorder_buffer.floor > state.watermark and not self.is_done():
+            state.watermark = self.reorder_buffer.floor
+            yield from self._advance(Watermark(state.watermark, self.at.events))
+
+    def run(self, events: Events) -> Iterator[Results]:
+        """Yield the results of events that follow those before."""
+        if self.is_done():
+            return
+        begin = 0 if self.loaded_path is None else (yield from self.loaded_path.run(events))
+        blocks, stopwatch = self._blocks(events, begin), self.stopwatch
+        for block in blocks if stopwatch is None else stopwatch.pulled(0, blocks):
+            yield from self._through("push", block)
+            yield from self._advance(Watermark(int(events.ts[block.range.end - 1]), block.end))
+            self.watch(self.at.events)
+            if self.is_done():
+                return
+
+    def end(self) -> Iterator[Results]:
+        """Yield the results that are known because no event is to come."""
+        if not self.is_done():
+            yield from self._advance(Watermark(END, self.at.events, is_final=True))
+
+    def _blocks(self, events: Events, begin: int) -> Iterator[Block]:
+        """The blocks of events, of which the event buffer has what operators asked to be kept."""
+        for block in self.builder.blocks(events, self.plan.options.block, begin):
+            if self.keeps_events:
+                self.context.buffer.remember(block)
+            if self.warnings.unseen:
+                self.warnings.note_types(block.events, block.rows)
+            yield block
+
+    def _advance(self, clock: Watermark) -> Iterator[Results]:
+        """Advance the watermark of all operators, and now and then evict state."""
+        yield from self._through("advance", clock)
+        store, overflows = self.context.buffer, self.context.overflows
+        for each in overflows:
+            each.collect(lambda slot: int(store.numbers("position")[slot]))
+        if overflows and self.state.history.pieces:  # else another pipeline has the input
+            self.warnings.note_rows(self.state.history)
+        self.evict_when_due()
+
+    def _through(self, step: str, argument: Block | Watermark) -> Iterator[Results]:
+        """What comes out of the last operator."""
+        below: Iterator[Any] = iter(())
+        for number, operator in enumerate(self.operators, 1):
+            taking = getattr(operator, step)
+            if self.stopwatch is None:
+                below = taking(argument, below)
+            else:
+                below = self.stopwatch.timed(number, taking, argument, below)
+        return below
+
+    def _note_order(self, events: Events) -> None:
+        """Raise the watermark, and note whether the first event is simultaneous with the last."""
+        if not len(events.ts):
+            return
+        state = self.state
+        if self._order_key(events, 0) == state.last:
+            self.at.ties -= 1
+        state.last = self._order_key(events, -1)
+        state.watermark = max(state.watermark, state.last[0])
+
+    def _order_key(self, events: Events, place: int) -> tuple[int, ...]:
+        time, sequence = int(events.ts[place]), self.plan.schema.seq
+        return (time,) if sequence is None else (time, int(events.columns[sequence].values[place]))
+
+    # ------------------------------------------------------------ eviction
+
+    def evict_when_due(self) -> None:
+        """Evict state, once there have been as many events as a stack begins with."""
+        if self.at.events - self.state.evicted >= self.plan.options.stack:
+            self.state.evicted = self.at.events
+            self.evict()
+
+    def evict(self) -> None:
+        """Free what stands before the first event that some operator may need."""
+        at, store, state = self.at, self.context.buffer, self.state
+        known = [operator.horizon() for operator in self.operators]
+        end = at.numbers if self.keeps_events else at.events
+        horizon = min((each for each in known if each is not None), default=end)
+        self.dictionary.recycle(horizon)
+        state.oldest = at.events if horizon == end else horizon
+        if self.keeps_events:
+            if horizon < end:
+                state.oldest = int(store.numbers("position")[horizon & store.mask])
+            store.free(horizon)
+
+    # ------------------------------------------------------------ the report
+
+    def count_fused(self, name: str, events: int) -> None:
+        """Count events that a fused path took."""
+        self.fused_events[name] = self.fused_events.get(name, 0) + events
+
+    @property
+    def counters(self) -> Counted:
+        """What each operator has counted, from the first on."""
+        own = [(n, each.counters()) for n, each in zip(self._names, self.operators, strict=True)]
+        return [together(counted) for counted in zip(own, *self._others, strict=True)]
+
+    @property
+    def timings(self) -> tuple[tuple[str, int], ...]:
+        """What the clock counted in each operator alone, behind what taking in events took."""
+        if self.stopwatch is None:
+            return ()
+        return tuple(zip(["Front", *self._names], self.stopwatch.spent, strict=True))
+
+    def report(self, *, is_cut: bool = False) -> Report:
+        """What there is to say of all that was searched so far, if not `is_cut` by a limit."""
+        total, bad, table = (0, 0, None) if self.quarantine is None else self.quarantine.news()
+        is_finished = self.state.is_finished
+        is_at_the_end = is_finished and not (is_cut or self.is_done())
+        return Report(
+            # Where rows were pushed, some may be late, and some wait.
+            rows=self.reorder_buffer.arrived or self.at.events + total,
+            bad=total if is_finished else bad,
+            quarantined=table,
+            late=self.reorder_buffer.late.count,
+            warnings=tuple(self.warnings.warnings(of_types=is_at_the_end)),
+            counters=tuple(self.counters) if is_finished else (),
+            fused=tuple(self.fused_events.items()) if is_finished else (),
+            timings=self.timings,
+            is_complete=not (is_cut or self.is_done()),
+        )
