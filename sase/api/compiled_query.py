@@ -15,6 +15,7 @@ from sase.binding import Schema
 from sase.binding.bound import BoundQuery
 from sase.binding.input_options import check_name
 from sase.binding.lateness import lateness_in
+from sase.engine.options import Options
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.lang.ast import StrategyName
@@ -76,6 +77,7 @@ class CompiledQuery:
             self.bound.definitions,
             self.recipe.name,
             made.steps,
+            Options(fused=self.recipe.fused),
             on_bad_row=self.source.names.on_bad_row,
             lateness=self.lateness,
             warnings=self.bound.warnings,

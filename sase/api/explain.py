@@ -21,6 +21,7 @@ from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.value import ExplainedForm, Measured
 from sase.planning.nodes import Negation, Operator, find, reading
 from sase.planning.optimizer import Optimized
+from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.reading import attributes_read
 from sase.planning.statistics import Statistics
 
@@ -80,7 +81,31 @@ def explain(
     if analyze:
         return replace(analyzed(known, made, statistics), form=form)
     notes = (ASSUMED,) if assumes else ()
-    return described(query, known.recipe, made, statistics, notes=notes, form=form)
+    paths = _physical(known, made, output)
+    return described(
+        query, known.recipe, made, statistics, notes=notes, form=form, physical=paths
+    )
+
+
+def _physical(
+    known: CompiledQuery, made: Optimized, output: str, report: Report | None = None
+) -> tuple[PhysicalPath, ...]:
+    """The physical plan of what lists matches, with what a run tells of it."""
+    from sase.engine.pipeline.fused.choose import physical_plan
+
+    if output in SETS:
+        return ()
+    plan = known.plan(made).engine
+    if report is None:
+        return physical_plan(plan)
+    used = {use.path: use for use in report.fused}
+    return tuple(
+        replace(path, events=used[path.name].events, refused=used[path.name].refused)
+        if path.name in used
+        else path
+        for path in physical_plan(replace(plan, options=replace(plan.options, analyze=True)))
+        if path.feed is Feed.LOADED
+    )
 
 
 def _form(
@@ -143,6 +168,7 @@ def analyzed(known: CompiledQuery, made: Optimized, statistics: Statistics | Non
         measured=operators,
         results=operators["Transformation"].rows_out,
         nanoseconds=taken,
+        physical=_physical(known, made, "all", report),
     )
 
 

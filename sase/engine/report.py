@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 # The most there was at one time, not a sum: such counters begin with this.
 HIGH_WATER = "most_"
 
 # The name of an operator, and what it counted.
 Counted: TypeAlias = tuple[str, dict[str, Any]]
+
+
+class FusedUse(NamedTuple):
+    """A fused path, how many events it took, and why it left some to the operators."""
+
+    path: str
+    events: int
+    refused: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class Report:
     notes: tuple[str, ...] = ()
     plan: str = ""
     counters: tuple[Counted, ...] = ()
-    fused: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    fused: tuple[FusedUse, ...] = field(default=(), compare=False)
     timings: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     is_complete: bool = True
 

@@ -17,8 +17,8 @@ class Feed(Enum):
 class PhysicalPath:
     """A fused path: one kernel in place of several operators, for the events of one feed.
 
-    `declined` is the reason why the plan is not executed by it, None where it is. `events` is how
-    many events it took in a run, None where nothing was run.
+    `declined` is the reason why the plan is not executed by it, None where it is. In a run it took
+    so many `events`, and what it `refused` tells why it left others to the operators.
     """
 
     name: str
@@ -26,3 +26,4 @@ class PhysicalPath:
     summary: str
     declined: str | None = None
     events: int | None = None
+    refused: str | None = None

@@ -21,6 +21,9 @@ _ENTRY = (
 )
 
 
+_MEMBERS = {"summary", "rewrites", "extends", "fused"}
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Alternatives, of which the cheapest is taken, or the first where costs are not known."""
@@ -33,11 +36,15 @@ Entry: TypeAlias = RewriteCall | Choice
 
 @dataclass(frozen=True)
 class Recipe:
-    """Rewrites in order; one that does not apply to a plan is passed over."""
+    """Rewrites in order; one that does not apply to a plan is passed over.
+
+    Where not `fused` every event goes through the operators of the plan.
+    """
 
     name: str
     summary: str
     entries: tuple[Entry, ...]
+    fused: bool = True
 
     @property
     def calls(self) -> Iterator[RewriteCall]:
@@ -80,11 +87,18 @@ def _parsed(name: str, text: str) -> Recipe:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise PlanError(f"recipe {name}: this is not valid TOML: {problem}") from problem
-    rewrites = data.get("rewrites")
-    if not isinstance(rewrites, list) or not set(data) <= {"summary", "rewrites"}:
-        raise PlanError(f"recipe {name}: it has a `summary` and a list of `rewrites`")
+    other, fused = data.get("extends"), data.get("fused", True)
+    rewrites = () if isinstance(other, str) and "rewrites" not in data else data.get("rewrites")
+    if not isinstance(rewrites, list | tuple) or not set(data) <= _MEMBERS:
+        raise PlanError(
+            f"recipe {name}: it has a `summary` and a list of `rewrites`, or `extends` a recipe"
+        )
+    if not isinstance(fused, bool):
+        raise PlanError(f"recipe {name}: fused = {fused!r}: it is true or false")
     entries = tuple(_entry(name, given) for given in rewrites)
-    return Recipe(name, str(data.get("summary", "")), entries)
+    if isinstance(other, str):
+        entries = read_recipe(other).entries
+    return Recipe(name, str(data.get("summary", "")), entries, fused)
 
 
 def _entry(recipe: str, given: object) -> Entry:

@@ -94,7 +94,7 @@ FAULTS = [
     ),
     Fault(
         "rows-of-other-types-kept",
-        "sase/engine/pipeline/matcher.py",
+        "sase/engine/pipeline/pipeline.py",
         "self.at.events - self.state.evicted",
         "self.at.numbers - self.state.evicted",
     ),
@@ -170,7 +170,7 @@ FAULTS = [
     ),
     Fault(
         "ties-across-pushes",
-        "sase/engine/pipeline/matcher.py",
+        "sase/engine/pipeline/pipeline.py",
         "self.at.ties -= 1",
         "self.at.ties -= 0",
     ),
@@ -212,7 +212,7 @@ FAULTS = [
     ),
     Fault(
         "time-waits-with-rows",
-        "sase/engine/pipeline/matcher.py",
+        "sase/engine/pipeline/pipeline.py",
         "if self.reorder_buffer.floor > state.watermark and",
         "if False and",
     ),

@@ -28,7 +28,7 @@ from sase.engine.pipeline.fused.contract import LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.pipeline.warnings import RunWarnings
 from sase.engine.plan import EnginePlan
-from sase.engine.report import Report, together
+from sase.engine.report import FusedUse, Report, together
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
@@ -113,10 +113,10 @@ class Pipeline:
         self.warnings = RunWarnings(plan, self.context.overflows)
         # The counters of pipelines that searched other events.
         self._others: tuple[Counted, ...] = ()
-        # What `fused.choose` chose, and how many events each path has taken.
+        # What `fused.choose` chose, and what became of it.
         self.loaded_path: LoadedPath | None = None
         self.pushed_path: PushedPath | None = None
-        self.fused_events: dict[str, int] = {}
+        self.fused: dict[str, FusedUse] = {}
 
     @property
     def at(self) -> StreamPosition:
@@ -195,8 +195,8 @@ class Pipeline:
         """Take over the counters and warnings of a pipeline, whose events have these positions."""
         self.warnings.merge(other.warnings, self.state.history, positions)
         self._others += (other.counters,)
-        for name, events in other.fused_events.items():
-            self.count_fused(name, events)
+        for use in other.fused.values():
+            self.note_fused(*use)
 
     # ------------------------------------------------------------ the loop
 
@@ -299,9 +299,10 @@ class Pipeline:
 
     # ------------------------------------------------------------ the report
 
-    def count_fused(self, name: str, events: int) -> None:
-        """Count events that a fused path took."""
-        self.fused_events[name] = self.fused_events.get(name, 0) + events
+    def note_fused(self, path: str, events: int, refused: str | None = None) -> None:
+        """Count events that a fused path took, and note why it left others to the operators."""
+        _, before, known = self.fused.get(path, (path, 0, None))
+        self.fused[path] = FusedUse(path, before + events, known or refused)
 
     @property
     def counters(self) -> Counted:
@@ -329,7 +330,7 @@ class Pipeline:
             late=self.reorder_buffer.late.count,
             warnings=tuple(self.warnings.warnings(of_types=is_at_the_end)),
             counters=tuple(self.counters) if is_finished else (),
-            fused=tuple(self.fused_events.items()) if is_finished else (),
+            fused=tuple(self.fused.values()) if is_finished else (),
             timings=self.timings,
             is_complete=not (is_cut or self.is_done()),
         )

@@ -24,6 +24,17 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
         "results": {"expected": explanation.expected_results, "actual": explanation.results},
         "nanoseconds": explanation.nanoseconds,
         "form": None if explanation.form is None else _form(explanation.form),
+        "physical": [
+            {
+                "path": path.name,
+                "feed": path.feed.name.lower(),
+                "summary": path.summary,
+                "declined": path.declined,
+                "events": path.events,
+                "refused": path.refused,
+            }
+            for path in explanation.physical
+        ],
         "split": explanation.split,
         "notes": list(explanation.notes),
         "worst_estimate": None if worst is None else worst.name,

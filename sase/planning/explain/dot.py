@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log10
 
 from sase.planning.explain.numbers import counted
+from sase.planning.explain.physical import declined, executed
 from sase.planning.explain.value import ExplainedOperator, Explanation
 
 
@@ -22,7 +23,24 @@ def as_dot(explanation: Explanation) -> str:
     flows += [None if each is None else each.rows_out for each in known]
     for below, above, flow in zip(names, names[1:], flows, strict=False):
         lines.append(f"  {below} -> {above}{_attributes(flow)}")
+    lines += _physical(explanation)
     return "\n".join([*lines, "}"])
+
+
+def _physical(explanation: Explanation) -> list[str]:
+    """A box around the operators that a fused path executes, and a note on what does."""
+    if not explanation.physical:
+        return []
+    lines = [f"executed: {executed(explanation)}"]
+    lines += [f"declined {line}" for line in declined(explanation)]
+    note = "".join(f"{_escaped(line)}\\l" for line in lines)
+    found = [f'  physical [label="{note}", shape=note]']
+    paths = [path.name for path in explanation.physical if path.declined is None]
+    if paths:
+        boxes = "; ".join(f"o{place}" for place in range(len(explanation.operators)))
+        label = _escaped(", ".join(paths))
+        found.append(f'  subgraph cluster_fused {{ label="{label}"; style=dashed; {boxes} }}')
+    return found
 
 
 def _label(operator: ExplainedOperator) -> list[str]:

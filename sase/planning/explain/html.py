@@ -16,6 +16,7 @@ from sase.planning.explain.page.flow import address, flow
 from sase.planning.explain.page.history import history
 from sase.planning.explain.page.markup import Markup, element, together
 from sase.planning.explain.page.query import query_pieces
+from sase.planning.explain.physical import declined, executed
 from sase.planning.explain.value import Explanation
 
 NO_NUMBERS = "Nothing is known of the events, so all arrows are equally thin."
@@ -87,6 +88,9 @@ def _known(explanation: Explanation) -> Iterator[tuple[str, str]]:
         )
     if explanation.source:
         yield "Statistics", explanation.source
+    if explanation.physical:
+        yield "Executed", executed(explanation)
+        yield from (("Declined", line) for line in declined(explanation, verbose=True))
     if explanation.split:
         yield "May be cut", explanation.split
     yield from (("Note", note) for note in explanation.notes)

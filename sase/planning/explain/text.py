@@ -8,18 +8,20 @@ from typing import Any
 
 from sase.planning.explain.forms import form_text
 from sase.planning.explain.numbers import counted, duration, size
+from sase.planning.explain.physical import OF_OTHER_PLANS, executed
+from sase.planning.explain.physical import declined as declined_paths
 from sase.planning.explain.value import ExplainedOperator, Explanation
-from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN
 
-# Nothing was passed over where a rewrite is for the other kind of plans; None is one that applied.
-_OF_OTHER_PLANS = (None, NO_SCAN.reason, NO_RUNS.reason)
+# Rewrites that were not passed over: None is one that applied.
+_PASSED = (None, *OF_OTHER_PLANS)
 
 
 def as_text(explanation: Explanation, *, verbose: bool = False) -> str:
     """The plan; `verbose` adds the rewrites and the alternatives."""
     lines = [f"plan {explanation.recipe}: {explanation.summary}", *_heading(explanation), ""]
-    lines += [*tree(explanation), "", f"may be cut {explanation.split}"]
-    declined = [step for step in explanation.steps if step.declined not in _OF_OTHER_PLANS]
+    lines += [*tree(explanation), "", *_physical(explanation, verbose=verbose)]
+    lines.append(f"may be cut {explanation.split}")
+    declined = [step for step in explanation.steps if step.declined not in _PASSED]
     if verbose:
         lines += ["", *_rewrites(explanation), *_choices(explanation)]
     elif declined:
@@ -39,6 +41,17 @@ def tree(explanation: Explanation, *, told: bool = True) -> list[str]:
             *(_told(operator, depth, operator is explanation.worst) if told else ()),
         )
     ]
+
+
+def _physical(explanation: Explanation, *, verbose: bool) -> Iterator[str]:
+    """What executes the operators; `verbose` says what it fuses, and names all that declined."""
+    if not explanation.physical:
+        return
+    yield from wrap(f"executed: {executed(explanation)}", 100, subsequent_indent="  ")
+    if verbose:
+        yield from (f"  {p.name}: {p.summary}" for p in explanation.physical if not p.declined)
+    for line in declined_paths(explanation, verbose=verbose):
+        yield from wrap(f"  declined {line}", 100, subsequent_indent="    ")
 
 
 def _heading(explanation: Explanation) -> Iterator[str]:

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from sase.planning.physical import PhysicalPath
 from sase.planning.statistics import Statistics
 
 VERSION = 1
@@ -120,6 +121,7 @@ class Explanation:
     nanoseconds: int | None = None
     statistics: Statistics | None = None
     form: ExplainedForm | None = None
+    physical: tuple[PhysicalPath, ...] = ()
 
     @property
     def expected_results(self) -> float | None:

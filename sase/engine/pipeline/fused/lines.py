@@ -20,8 +20,9 @@ from sase.engine.columns import Events
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.operators.swept_evaluation import SweptEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
-from sase.engine.pipeline.fused.scan import NO_DIGITS, numbers_of_keys
+from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS, NO_NUMBERS, numbers_of_keys
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.nodes import Evaluation
 from sase.planning.rewrites.contract import Declined
 
 # There is a bit for each level in a byte, and for each key a line of the cache.
@@ -48,13 +49,17 @@ class FusedLines:
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
         # The numbers of keys, once it is known that events can be swept.
         self._arrays: list[NDArray[Any]] | None = None
+        self._refused: str | None = None
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> FusedLines | Declined:
         """That of a pipeline whose runs never fork and ask little of events."""
         plan, (evaluation, *above) = pipeline.plan, pipeline.operators
         if not isinstance(evaluation, SweptEvaluationState):
-            return Declined("runs may fork, or come block by block")
+            assert plan.runs is not None
+            if plan.runs.evaluation is not Evaluation.NFAB:
+                return Declined(f"the evaluation is {plan.runs.evaluation.value}")
+            return Declined("runs may fork")
         if len(above) != 1:
             return Declined("an operator between evaluation and output looks at each match")
         (top,), tests = above, evaluation.key.tests
@@ -83,6 +88,7 @@ class FusedLines:
     def run(self, events: Events) -> Generator[Results, None, int]:
         """The results of all events, or of none: how many were gone through."""
         if not self.takes_all(events):
+            self._pipeline.note_fused(NAME, 0, self._refused)
             return 0
         assert self._arrays is not None
         pipeline, evaluation, at = self._pipeline, self._evaluation, self._pipeline.at
@@ -102,25 +108,33 @@ class FusedLines:
                 pipeline.watch(at.events)
                 pipeline.evict_when_due()
         yield from self._top.results(evaluation.rest())
-        pipeline.count_fused(NAME, len(events))
+        pipeline.note_fused(NAME, len(events))
         return len(events)
 
     def takes_all(self, events: Events) -> bool:
         """Whether these events are swept: there are codes of all keys, and whole columns."""
-        if self._arrays is None and self._pays(events) and not events.by_type:
-            tests = self._evaluation.key.tests
-            arrays = numbers_of_keys(events, tests)
-            if arrays is None or (arrays and not self._fit(arrays, len(events))):
-                return False
-            keys = self._pipeline.dictionary.size(self._evaluation.key)
-            if keys > MOST_KEYS:
-                return False
-            is_ranked = bool(self._pipeline.plan.ranked)
-            if self._evaluation.begin(
-                self._block(events, 0, len(events), 0), keys, is_ranked=is_ranked
-            ):
-                self._arrays = arrays
+        if self._arrays is None:
+            self._refused = self._begin(events)
         return self._arrays is not None
+
+    def _begin(self, events: Events) -> str | None:
+        """Make ready to sweep events, or say why they are left to the operators."""
+        pipeline, evaluation = self._pipeline, self._evaluation
+        if events.by_type or not self._pays(events):
+            return "too few of the first events are of the query's types"
+        arrays = numbers_of_keys(events, evaluation.key.tests)
+        if arrays is None:
+            return NO_NUMBERS
+        if arrays and not self._fit(arrays, len(events)):
+            return NO_CODES
+        keys = pipeline.dictionary.size(evaluation.key)
+        if keys > MOST_KEYS:
+            return f"there may be {keys:,} keys, more than {MOST_KEYS:,}"
+        block, is_ranked = self._block(events, 0, len(events), 0), bool(pipeline.plan.ranked)
+        if not evaluation.begin(block, keys, is_ranked=is_ranked):
+            return "what a series is compared by has NULLs, or is no number"
+        self._arrays = arrays
+        return None
 
     def _states_of(self, events: Events) -> NDArray[np.uint8]:
         """The levels that admit each type by its code; the last one is that of no type, -1."""

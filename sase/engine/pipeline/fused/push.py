@@ -135,7 +135,7 @@ class FusedPush:
         at.ties += length
         state.last, state.watermark = (last,), last
         pipeline.reorder_buffer.passed(length, last)
-        pipeline.count_fused(KIND.name, length)
+        pipeline.note_fused(KIND.name, length)
         has_results = found.written > 0
         results = list(top.results(construction.construct(found.written))) if has_results else []
         self._fused.advance(pipeline, length, found.admitted, last)

@@ -49,6 +49,9 @@ FEW = 1 << 15
 # The part of a stopwatch that shows what was found: the last of those of a plain plan.
 TOP = 3
 NO_DIGITS = np.zeros((0, 3), np.int64)
+# Why events are left to the operators.
+NO_NUMBERS = "a key has NULLs, or is neither of integers nor of texts of one dictionary"
+NO_CODES = "the keys lie too far apart for codes without a table"
 
 
 class FusedScan:
@@ -94,6 +97,7 @@ class FusedScan:
     def _run(self, events: Events) -> Generator[Results, None, int]:
         arrays = self._arrays(events)
         if arrays is None or not len(events) or not self._has_codes(events, arrays):
+            self._pipeline.note_fused(KIND.name, 0, NO_NUMBERS if arrays is None else NO_CODES)
             return 0
         (scan, construction, top, _, measure, _), at = self._fused, self._pipeline.at
         position, reading = at.events, self._reading(events, arrays)
@@ -121,7 +125,7 @@ class FusedScan:
                 if not self._learn(events, arrays, begin):
                     break
                 reading = self._reading(events, arrays)
-        self._pipeline.count_fused(KIND.name, begin)
+        self._pipeline.note_fused(KIND.name, begin, None if begin == len(events) else NO_CODES)
         return begin
 
     def _swept(self, sweep: Callable[..., Swept], room: Numbers, out: Sequences) -> Swept:

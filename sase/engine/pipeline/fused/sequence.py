@@ -45,7 +45,8 @@ class SequenceOperators(NamedTuple):
         if tests is None:
             return Declined("the scan tests conditions on events, or keeps stacks of another kind")
         asks_more = {
-            "the construction tests conditions, or ends at LIMIT": not construction.is_fusible,
+            "results end at LIMIT": pipeline.plan.returned.limit is not None,
+            "the construction tests conditions": not construction.is_fusible,
             "the output filters, projects or counts results": not top.is_fusible,
             "events are ranked in their partitions": pipeline.plan.ranked,
             "events are kept for what is asked of them later": pipeline.keeps_events,
