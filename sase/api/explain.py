@@ -82,9 +82,7 @@ def explain(
         return replace(analyzed(known, made, statistics), form=form)
     notes = (ASSUMED,) if assumes else ()
     paths = _physical(known, made, output)
-    return described(
-        query, known.recipe, made, statistics, notes=notes, form=form, physical=paths
-    )
+    return described(query, known.recipe, made, statistics, notes=notes, form=form, physical=paths)
 
 
 def _physical(

@@ -29,6 +29,7 @@ from sase.planning.nodes import (
     reading,
 )
 from sase.planning.optimizer import Optimized
+from sase.planning.physical import PhysicalPath
 from sase.planning.recipes import Recipe
 from sase.planning.rewrites import REWRITES
 from sase.planning.split import Split, negations_of, split_of
@@ -47,6 +48,7 @@ def described(
     results: int | None = None,
     nanoseconds: int | None = None,
     form: ExplainedForm | None = None,
+    physical: tuple[PhysicalPath, ...] = (),
 ) -> Explanation:
     """The explanation of a plan; `measured` is by the names of operators."""
     words = _words(made.plan)
@@ -74,6 +76,7 @@ def described(
         nanoseconds,
         statistics,
         form,
+        physical,
     )
 
 

@@ -12,6 +12,7 @@ from sase.planning.driver import RewriteCall
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.value import Expected, ExplainedForm, Measured
 from sase.planning.optimizer import optimized
+from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.recipes import Choice, Recipe, read_recipe
 from sase.planning.statistics import (
     Admission,
@@ -85,6 +86,10 @@ MEASURED = {
 }
 
 
+PHYSICAL = (
+    PhysicalPath("fused scan", Feed.LOADED, "all by one kernel", None, 900_000, "keys have NULLs"),
+    PhysicalPath("fused lines", Feed.LOADED, "runs by one kernel", "the plan has no runs"),
+)
 SETTLED = {"push_conditions_into_construction", "push_negation_into_construction"}
 
 
@@ -128,6 +133,7 @@ EXAMPLES = {
             measured=MEASURED,
             results=18_231,
             nanoseconds=38_400_000,
+            physical=PHYSICAL,
             form=ExplainedForm("all", 1_140.0, 18_240.0, ("a negative component",)),
             notes=["the whole stream is one slice"],
         )
