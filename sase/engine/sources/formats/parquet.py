@@ -1,4 +1,4 @@
-"""Parquet: strings as dictionaries, and row groups pruned by statistics (LANGUAGE.md section 8).
+"""Parquet: strings as dictionaries, row groups pruned by statistics (docs/semantics.md, Bad rows).
 
 A row group is pruned that provably holds no event of interest and no bad row; its rows still count.
 """
