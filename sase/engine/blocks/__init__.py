@@ -1,1 +1,1 @@
-"""Events cut into blocks, and the codes of their types, texts and keys."""
+"""Events cut into blocks, and dictionaries of their types, texts and keys."""

@@ -1,4 +1,4 @@
-"""A block: the events of a piece of the stream that some component admits, as operators see it."""
+"""A block: the events of a range of the stream that some component admits."""
 
 from __future__ import annotations
 
@@ -19,36 +19,30 @@ Tests = tuple[EquivalenceTest, ...]
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """Equivalence tests under which events have codes: one object for the same tests.
-
-    Without any there is one code.
-    """
+    """Equivalence tests under which events have codes; one object for the same tests."""
 
     tests: Tests
 
 
 class BlockColumns(Protocol):
-    """What gives a block the types and attributes of its events, and the codes of keys."""
+    """The columns of a block: types, attributes, and codes of keys."""
 
     def types(self, block: Block) -> NDArray[np.int16]:
-        """The types of the block's events as the plan counts them."""
+        """The type codes of the plan."""
 
     def vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute of the block's events."""
+        """An attribute as a vector."""
 
     def raw_vector(self, block: Block, attribute: str) -> Vector:
-        """The same for comparisons with constants: integers of the block may be as they came."""
+        """An attribute for comparisons with constants, of integers of any width."""
 
     def codes(self, block: Block, key: Key) -> Numbers:
-        """The codes of the block's events under a key."""
+        """The codes under a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
-    """A piece of the stream: places in `events`, of which the first stands at a position.
-
-    `ties` is the rank of the first order key of all.
-    """
+    """A range of `events` at a position of the stream; `tie` is the rank of its first order key."""
 
     events: Events
     begin: int
@@ -59,10 +53,10 @@ class EventRange:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """Events by their place in the events of a span, and their numbers in the store.
+    """The admitted events of a range: their places in it, and their event numbers.
 
-    `states` has a bit for each component that admits the type of an event: positive ones by level,
-    and then the negative ones. Positions and ties count through the whole stream.
+    `states` has a bit for each component that admits the type of an event: positive ones by
+    level, then negative ones. Positions and ties count through the whole stream.
     """
 
     range: EventRange
@@ -83,23 +77,23 @@ class Block:
 
     @property
     def events(self) -> Events:
-        """What the events are taken from."""
+        """The events of the range."""
         return self.range.events
 
     @property
     def rows(self) -> slice | Numbers:
-        """Where the events are among all: a range if they are all of the span."""
+        """The places of the events, as a slice if all of the range are admitted."""
         begin, end = self.range.begin, self.range.end
         return slice(begin, end) if len(self) == end - begin else self.places
 
     @property
     def end(self) -> int:
-        """The position behind the span."""
+        """The position behind the range."""
         return self.range.position + self.range.end
 
     @property
     def ties(self) -> Numbers:
-        """The ranks of the order keys: equal ones are of simultaneous events."""
+        """The ranks of the order keys; simultaneous events tie."""
         if self._ties is None:
             tie, first = self.events.tie, self.range.tie
             ranks = self.places if tie is None else tie[self.places]
@@ -108,23 +102,23 @@ class Block:
 
     @property
     def types(self) -> NDArray[np.int16]:
-        """The types of the events, as the plan counts them."""
+        """The type codes of the plan."""
         if self._types is None:
             self._types = self.coding.types(self)
         return self._types
 
     def vector(self, attribute: str) -> Vector:
-        """An attribute of the events."""
+        """An attribute as a vector."""
         if attribute not in self._lanes:
             self._lanes[attribute] = self.coding.vector(self, attribute)
         return self._lanes[attribute]
 
     def raw_vector(self, attribute: str) -> Vector:
-        """The same for comparisons with constants, where integers may be as they came."""
+        """An attribute for comparisons with constants, of integers of any width."""
         return self.coding.raw_vector(self, attribute)
 
     def codes(self, key: Key) -> Numbers:
-        """The codes of the events under a key."""
+        """The codes under a key; 0 under a key without tests."""
         if key not in self._codes:
             has_tests = len(key.tests) > 0
             found = self.coding.codes(self, key) if has_tests else np.zeros(len(self), np.int64)
@@ -138,7 +132,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """How far the stream has come: no event is to come before this time; the next position.
+    """The progress of the stream: no event to come is before `ts`, and the next one has `position`.
 
     It is final where no event at all is to come.
     """

@@ -1,4 +1,4 @@
-"""The front of the engine: what every operator wants to know of the events, once for a block."""
+"""Build blocks: admit events by type, and number, rank and classify them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import keep_freed_memory
 
-# So many events a block has always room for.
+# The least room for admitted events.
 FEW = 1 << 12
-# The state of an event that is looked at, whether or not a component admits it.
+# The state of an event that every event evaluation sees, whether or not a component admits it.
 WATCHED = 1 << 62
 
 
 @dataclass
 class StreamPosition:
-    """How much of the stream has been seen: events, distinct order keys, and numbers given out."""
+    """The events seen of the stream, their distinct order keys, and the event numbers given out."""
 
     events: int = 0
     ties: int = 0
@@ -36,11 +36,11 @@ class StreamPosition:
 
 
 class BlockBuilder:
-    """Makes blocks of the events that some component admits.
+    """Build blocks of the events that some component admits.
 
-    `components` are in the order of their bits. With `ranked` tests the events are ranked in their
-    partitions, and those without a rank are in no match (docs/semantics.md, Windows). An event's
-    number is its position, unless they are to be `dense`. With `every` also those come that none
+    `components` are in the order of their bits. Events are ranked in their partitions under the
+    `ranked` tests; without a rank they are in no match (docs/semantics.md, Windows). Event
+    numbers are positions, or `dense`. With `every`, events are included that no component
     admits.
     """
 
@@ -58,7 +58,7 @@ class BlockBuilder:
         self.components, self.positives, self._dense = components, positives, dense
         self._every = every
         self.coding, self.ranked = coding, ranked
-        # Codes of its own, which are never used again: a rank may be asked for at any time.
+        # Codes of its own, never recycled: a rank may be asked for at any time.
         self._rank_coding = PlanDictionary(
             coding.type_dictionary, Interner(), streaming=coding.streaming
         )
@@ -69,7 +69,7 @@ class BlockBuilder:
         self._usual = FEW
 
     def blocks(self, events: Events, size: int, first: int = 0) -> Iterator[Block]:
-        """The blocks of events that follow those seen before, from one of these on."""
+        """Yield the blocks of events that follow those seen before, from place `first` on."""
         at, count = self.at, len(events.ts)
         position, tie = at.events - first, at.ties
         for begin in range(first, count, size):
@@ -91,7 +91,7 @@ class BlockBuilder:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         self.at, self._counts = StreamPosition(**saved["at"]), saved["counts"]
         if self.ranked:
             self._rank_coding.restore(saved["ranks"])
@@ -111,7 +111,7 @@ class BlockBuilder:
         return block
 
     def _admitted(self, events: Events, begin: int, end: int) -> tuple[Numbers, Numbers, Numbers]:
-        """Places, states and times of what is admitted: probably not much more than before."""
+        """Places, states and times of admitted events, of which there may be as many as before."""
         types = events.types[begin:end].astype(np.int16, copy=False)
         ts, states = events.ts[begin:end], self.states_of(events.type_names)
         if len(states) == 2 and states[1] and types.min() == 0:  # there is one type, and no other
@@ -158,7 +158,7 @@ class BlockBuilder:
 def loader_of(
     plan: EnginePlan, coding: PlanDictionary, on_bad_row: str, more: Sequence[str] = ()
 ) -> Loader:
-    """What loads the columns that a plan reads, and some more."""
+    """A loader of the columns that a plan reads, and some more."""
     seq = () if plan.schema.seq is None else (plan.schema.seq,)
     return Loader(
         plan.schema,

@@ -1,4 +1,4 @@
-"""The attributes of a block's events, and the codes of their keys."""
+"""The dictionaries of a plan: codes of types, texts and keys, and the columns of blocks in them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FEW = 64
 
 
 class TypeDictionary:
-    """The types that a plan knows, and what each declares; all that it does not know are one."""
+    """The types that a plan knows and what each declares; unknown types share a code."""
 
     def __init__(self, schema: Schema, mentioned: Iterator[str]) -> None:
         self.schema = schema
@@ -39,7 +39,7 @@ class TypeDictionary:
         self._translation: tuple[tuple[str, ...], NDArray[np.int16]] | None = None
 
     def translation(self, names: tuple[str, ...]) -> NDArray[np.int16]:
-        """The plan's code by an input's code, and at the end that of an event without a type."""
+        """The plan's code by an input's code; last that of an event without a type."""
         if self._translation is None or self._translation[0] != names:
             codes = [*(self.codes.get(name, self.unknown_type) for name in names), NOTHING]
             self._translation = (names, np.array(codes, np.int16))
@@ -58,7 +58,7 @@ class TypeDictionary:
         return self._declared[attribute]
 
     def mixes(self, attributes: Iterable[str]) -> bool:
-        """Whether some of the attributes may have a scale, as far as is known."""
+        """Whether some of the attributes may have a scale."""
         tables = [self.schema.attributes(name) for name in self.schema.type_names or self.codes]
         known = [table for table in tables if table is not None]
         if len(known) < len(tables):
@@ -67,7 +67,7 @@ class TypeDictionary:
         return not all(found and found <= UNSCALED for found in kinds)
 
     def unknown_types_lack(self, attribute: str) -> bool:
-        """Whether types that the plan does not know do not declare an attribute."""
+        """Whether unknown types do not declare an attribute."""
         declared = self.declare(attribute)
         return declared is not None and not declared[self.unknown_type]
 
@@ -90,10 +90,10 @@ class _Translated:
 
 
 class PlanDictionary:
-    """Codes that last for a run: of strings, and of the keys under each set of tests.
+    """Codes of strings and of keys, which last for a run.
 
-    Where the whole input has one dictionary for a column its own codes are keys. In a stream, where
-    dictionaries come and go, strings are known by their text.
+    Where the whole input has one dictionary for a column its own codes are keys. In a stream,
+    where dictionaries come and go, strings are known by their text.
     """
 
     def __init__(self, types: TypeDictionary, texts: Interner, *, streaming: bool) -> None:
@@ -104,7 +104,7 @@ class PlanDictionary:
         self._translated: dict[tuple[str, str], _Translated] = {}
 
     def types(self, block: Block) -> NDArray[np.int16]:
-        """The types of the block's events as the plan counts them."""
+        """The type codes of the plan for a block's events."""
         events, known = block.events, self.type_dictionary
         given = events.types[block.rows]
         if known.keeps(events.type_names):
@@ -112,7 +112,7 @@ class PlanDictionary:
         return known.translation(events.type_names)[given]
 
     def vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute of the block's events; NULL where the type does not declare it."""
+        """An attribute of a block's events; NULL where the type does not declare it."""
         events = block.events
         if attribute in events.columns:
             lane = self._taken(("", attribute), events.columns[attribute], block.rows)
@@ -126,7 +126,7 @@ class PlanDictionary:
         )
 
     def raw_vector(self, block: Block, attribute: str) -> Vector:
-        """The same for comparisons with constants: integers of the block may be as they came."""
+        """An attribute for comparisons with constants, of integers of any width."""
         column = block.events.columns.get(attribute)
         is_declared = self.type_dictionary.declare(attribute) is None
         if column is None or column.type.kind is not Kind.INTEGER or not is_declared:
@@ -142,19 +142,19 @@ class PlanDictionary:
         return self._keys[tests]
 
     def codes_of(self, key: Key) -> KeyDictionary:
-        """What gives the codes under a key."""
+        """The dictionary of a key."""
         return self._key_codes[key]
 
     def size(self, key: Key) -> int:
-        """All codes under this key are less."""
+        """The bound of the codes under a key."""
         return self._key_codes[key].size if key.tests else 1
 
     def codes(self, block: Block, key: Key) -> Numbers:
-        """The codes of the block's events; of a single test also `UNDECLARED`."""
+        """The codes of a block's events; of a single test also `UNDECLARED`."""
         lanes = [self._key(block, test) for test in key.tests]
         codes = self._key_codes[key].of(lanes, block.numbers)
         if len(key.tests) == 1:
-            # An inferred test is on what all types of its components declare.
+            # All types of its components declare the attributes of an inferred test.
             attribute = key.tests[0].attribute
             declared = None if key.tests[0].attributes else self._declared(block, attribute)
             if declared is not None:
@@ -162,14 +162,14 @@ class PlanDictionary:
         return codes
 
     def recycle(self, horizon: int) -> None:
-        """Give up codes that no event from this one on has."""
+        """Recycle codes that no event from the horizon on has."""
         for codes in self._key_codes.values():
             codes.recycle(horizon)
         for texts in self._key_texts.values():
             texts.recycle(horizon)
 
     def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values; of the keys in the order in which they came up."""
+        """The state as arrays and plain values; keys in the order in which they were asked for."""
         return {
             "texts": self.texts.checkpoint(),
             "keys": [codes.checkpoint() for codes in self._key_codes.values()],
@@ -177,7 +177,7 @@ class PlanDictionary:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from a state that was saved, with the same keys."""
+        """Continue from a checkpoint, with the same keys."""
         self.texts.restore(saved["texts"])
         for codes, state in zip(self._key_codes.values(), saved["keys"], strict=True):
             codes.restore(state)
@@ -221,7 +221,7 @@ class PlanDictionary:
     # ------------------------------------------------------------ keys
 
     def _key(self, block: Block, test: EquivalenceTest) -> Vector:
-        """The values that a test is on."""
+        """The values that a test compares."""
         if test.attributes:
             return self._joined(block, test)
         attribute = test.attribute
@@ -241,7 +241,7 @@ class PlanDictionary:
         return Vector(codes, INTEGER, known)
 
     def _joined(self, block: Block, test: EquivalenceTest) -> Vector:
-        """The attribute that a test reads of events, which goes by their type."""
+        """The values of a test on attributes that go by type."""
         values, tags = np.zeros(len(block), np.int64), np.zeros(len(block), np.uint8)
         for type_name, attribute in test.by_type:
             lane = block.vector(attribute)
@@ -252,7 +252,7 @@ class PlanDictionary:
         return Vector(values, tags, tags != 0)
 
     def _by_text(self, codes: Numbers, dictionary: Any, attribute: str, block: Block) -> Numbers:
-        """The codes of strings that last, for those of a dictionary."""
+        """Lasting codes for the strings of a dictionary."""
         known = self._key_texts.setdefault(attribute, TextDictionary())
         last, count = int(block.numbers[-1]) if len(block) else 0, len(dictionary)
         if count > FEW + 4 * len(codes):

@@ -1,7 +1,7 @@
-"""The events that may still be needed, by number, and of each what the operators asked for.
+"""Ring buffer of live events: by event number the columns that operators asked for.
 
-Event `n` stands at place `n & mask` of every array, so that numbers are for ever and what is given
-up is written over. There is room for a power of two of events, twice as much when it is full.
+Event `n` stands at slot `n & mask` of every array. The capacity is a power of two, doubled when
+full.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_TABLES = np.zeros((0, 0), np.int64)
 
 
 class EventBuffer:
-    """Rows of numbers and of codes by name, attributes as cells with tags, and the types."""
+    """Named numbers, codes by key, attributes as cells with tags, and types of events."""
 
     def __init__(self, capacity: int) -> None:
         self.first = self.next = 0
@@ -32,19 +32,20 @@ class EventBuffer:
         self._arrays: dict[str, NDArray[Any]] = {}
         self._tables: Numbers = frozen(NO_TABLES)
         self._columns: Columns | None = None
-        # Whether numbers are positions: all events came so far, or nothing is kept of any.
+        # Whether event numbers are positions: all events came so far, or nothing is kept of
+        # any.
         self.is_dense = True
 
     def keep(self, name: str) -> int:
-        """Ask for numbers of every event, such as its tie: the row that they get."""
+        """Ask for a number of every event, such as its tie; return its row."""
         return self.names.setdefault(name, len(self.names))
 
     def keep_codes(self, key: Key) -> int:
-        """Ask for the codes under a key."""
+        """Ask for the codes under a key; return their row."""
         return self.keys.setdefault(key, len(self.keys))
 
     def keep_attribute(self, name: str) -> int:
-        """Ask for an attribute."""
+        """Ask for an attribute; return its row."""
         return self.attributes.setdefault(name, len(self.attributes))
 
     @property
@@ -54,17 +55,17 @@ class EventBuffer:
 
     @property
     def mask(self) -> int:
-        """What leads from an event's number to its place."""
+        """The mask from event numbers to slots."""
         return self._capacity - 1
 
     def numbers(self, name: str) -> Numbers:
-        """One row of numbers by place."""
+        """A named number by slot."""
         row: Numbers = self._array("numbers")[self.names[name]]
         return row
 
     @property
     def codes(self) -> Numbers:
-        """The codes by row and place."""
+        """The codes by row and slot."""
         return self._array("codes")
 
     def columns(self, tables: Numbers) -> Columns:
@@ -77,11 +78,11 @@ class EventBuffer:
 
     @property
     def size(self) -> int:
-        """The bytes of the arrays, which never become fewer."""
+        """The bytes of the arrays, which only grow."""
         return sum(array.nbytes for array in self._arrays.values())
 
     def append(self, count: int, rows: Mapping[str, list[NDArray[Any]]]) -> None:
-        """Add events: of each array what its rows get."""
+        """Append events: for each array the values of its rows."""
         self._make_room(count)
         places = self._places(self.next, self.next + count)
         for name, values in rows.items():
@@ -91,7 +92,7 @@ class EventBuffer:
         self.next += count
 
     def remember(self, block: Block) -> None:
-        """Add the events of a block, of each what was asked for."""
+        """Append the events of a block, with the columns that were asked for."""
         numbers = {"position": block.positions, "tie": block.ties, "ts": block.ts}
         if block.ranks is not None:
             numbers["rank"] = block.ranks
@@ -115,11 +116,11 @@ class EventBuffer:
         )
 
     def free(self, horizon: int) -> None:
-        """Give up the events before a number."""
+        """Free the events before a number."""
         self.first = max(self.first, min(horizon, self.next))
 
     def checkpoint(self) -> dict[str, Any]:
-        """What is kept of the events that may still be needed."""
+        """The columns of the live events."""
         places = self._places(self.first, self.next)
         return {
             "first": self.first,
@@ -130,7 +131,7 @@ class EventBuffer:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         self.first, self.next = saved["first"], saved["next"]
         self._capacity, self._arrays, self._columns = saved["capacity"], {}, None
         self.is_dense = saved["dense"]
@@ -139,14 +140,14 @@ class EventBuffer:
             self._array(name)[:, places] = kept
 
     def _places(self, first: int, end: int) -> slice | Numbers:
-        """The places of a range of numbers: a slice where it does not run over the end."""
+        """The slots of a range of numbers: a slice where it does not wrap around."""
         start = first & self.mask
         if start + end - first <= self._capacity:
             return slice(start, start + end - first)
         return np.arange(first, end) & self.mask
 
     def _make_room(self, count: int) -> None:
-        """Enlarge the arrays until they hold some more events."""
+        """Make room for some more events."""
         needed = self.next + count - self.first
         if needed <= self._capacity:
             return
@@ -161,7 +162,7 @@ class EventBuffer:
         self._columns = None
 
     def _array(self, name: str) -> NDArray[Any]:
-        """An array with the rows asked for; it is made when it is first used."""
+        """An array with the rows asked for, made when first used."""
         if name not in self._arrays:
             dtype, rows = self._shape(name)
             self._arrays[name] = np.zeros((rows, self._capacity), dtype)

@@ -1,9 +1,8 @@
-"""Codes for the values of equivalence attributes: small integers that begin a partition's arrays.
+"""Codes for the values of equivalence attributes: small integers that index partitions.
 
-Where the keys are integers close together a code is made of their distances from the least: twice
-as fast as a table where there are some hundred thousand, and it takes their room at once. Else a
-hash table gives them out, and those of keys that no live event has are used again, so that the
-codes stay few also where keys never repeat.
+Of dense integers a code is the distance from the least: twice as fast as a hash table where there
+are some hundred thousand, in the room that they need at once. Else a hash table gives codes out and
+recycles those of keys without a live event, so that codes stay few where keys never repeat.
 """
 
 from __future__ import annotations
@@ -23,32 +22,32 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
 from sase.engine.kernels.sentinels import NOTHING
 
-# The bits of the widest codes that are made of keys themselves: always, and where all events are
-# there and these are many, as many more as their number has. The first room of a table.
+# The bits of the widest dense codes: always, and where all events are there, by as many more as
+# their number has; the first room of a table.
 FEWEST_BITS, MOST_BITS, MORE_BITS, ROOM = 16, 19, 4, 1 << 10
 WIDEST = 1 << FEWEST_BITS
 BITS = 1
 
 
 class KeyDictionary:
-    """The codes of one key, which is one value or several.
+    """The codes of one key, of one value or several.
 
-    A value is a row of numbers as long as all are of one kind; from the first of another kind on
-    it is two, the class beside the number.
+    A value is a row of numbers as long as all are of one kind; from the first of another kind
+    on it is two, its class and its number.
     """
 
     def __init__(self, values: int = 1, *, streaming: bool = False) -> None:
         self._streaming = streaming
-        # What the numbers of each value are; None where they may be of several kinds.
+        # The tag of each value; None where they may be of several kinds.
         self._tags: list[int | None] = [INTEGER] * values
-        # For each number of a key the least, its bits in a code, and how far they are shifted.
+        # Of each value the least, its bits in a code, and their shift.
         self._digits: Numbers | None = None
         self._table: KeyTable | None = None
         self.size = 1  # all codes are less
         self._most = 0  # codes of a table in use: where there are more some are given up
 
     def of(self, lanes: Sequence[Vector], numbers: Numbers) -> Numbers:
-        """The codes of keys, given as their values; `NOTHING` where one of these is NULL."""
+        """The codes of keys, given as vectors; `NOTHING` where a value is NULL."""
         masks = [lane.valid for lane in lanes if lane.valid is not None]
         known = reduce(np.logical_and, masks) if masks else None
         if not len(numbers) or known is not None and not known.any():
@@ -58,10 +57,7 @@ class KeyDictionary:
         return self.codes(together, known, numbers)
 
     def codes(self, rows: Numbers, known: NDArray[np.bool_] | None, numbers: Numbers) -> Numbers:
-        """The codes of keys, a column each; `NOTHING` for those that are not known.
-
-        `numbers` are those of the events that have them.
-        """
+        """The codes of keys, a column each, of events by number; `NOTHING` where not known."""
         codes = np.zeros(rows.shape[1], np.int64)
         if known is not None:
             codes[~known] = NOTHING
@@ -81,16 +77,16 @@ class KeyDictionary:
 
     @property
     def digits(self) -> Numbers | None:
-        """How codes are made of keys that are whole numbers, where they are, as kernels take it."""
+        """How dense codes are made of integers, as kernels take it."""
         return self._digits if self.is_open else None
 
     @property
     def is_open(self) -> bool:
-        """Whether codes are made of keys that are whole numbers, or may be yet."""
+        """Whether codes are dense, or may become so yet."""
         return self._table is None and all(tag == INTEGER for tag in self._tags)
 
     def fit(self, rows: Numbers, events: int) -> bool:
-        """Whether codes can be made of keys, among so many events, as the first's range grows."""
+        """Whether keys among so many events get dense codes; the range of the first may grow."""
         if self._table is not None:
             return False
         if not rows.shape[1]:
@@ -119,7 +115,7 @@ class KeyDictionary:
         return True
 
     def recycle(self, horizon: int) -> None:
-        """Give up the codes of keys that no event from this one on has, once they are many."""
+        """Recycle the codes of keys without an event from the horizon on, once they are many."""
         table = self._table
         if table is None or _used(table) <= self._most:
             return
@@ -144,13 +140,13 @@ class KeyDictionary:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         self._tags, self._digits = saved["tags"], saved["digits"]
         self.size, self._most = saved["size"], saved["most"]
         self._table = None if saved["table"] is None else KeyTable(**saved["table"])
 
     def _rows(self, place: int, lane: Vector, numbers: Numbers) -> list[Numbers]:
-        """The values of a lane as rows of numbers, as those before them were given."""
+        """The values of a vector as rows of numbers, as those before them."""
         if self._digits is None and self._table is None and is_plain(lane):
             assert isinstance(lane.tag, int)
             self._tags[place] = lane.tag
@@ -161,7 +157,7 @@ class KeyDictionary:
         return classed(lane)
 
     def _mix(self, place: int, numbers: Numbers) -> None:
-        """Have the class of a value beside its number, also in the keys that there are."""
+        """Give a value its class beside its number, in the keys that there are too."""
         tag, self._tags[place] = self._tags[place], None
         assert tag is not None
         if self._table is None and self._digits is not None:
@@ -180,7 +176,7 @@ class KeyDictionary:
         return max(FEWEST_BITS, min(events.bit_length() + MORE_BITS, MOST_BITS))
 
     def _hash(self, rows: int, numbers: Numbers) -> None:
-        """Go over to a table: the codes that were given out stay what they are."""
+        """Change to a table; codes that were given out stay."""
         given = np.arange(0 if self._digits is None else self.size, dtype=np.int64)
         self._table = _empty(max(ROOM, 2 * len(given)), rows)
         self.size = len(self._table.used)
@@ -206,14 +202,14 @@ class KeyDictionary:
 
     @staticmethod
     def _rebuild(old: KeyTable, room: int, horizon: int) -> KeyTable:
-        """A table of some room, with the keys that are used from an event on."""
+        """A table of some room with the keys used from an event on."""
         table = _empty(room, len(old.keys))
         recycle(old, horizon, table)
         return table
 
 
 def counts_from_zero(least: int) -> bool:
-    """Whether codes begin at 0 where no key is less so far: the least may be still to come."""
+    """Whether dense codes begin at 0 for a least key so far: a lesser one may come."""
     return 0 <= least < WIDEST // 4
 
 
@@ -245,7 +241,7 @@ def _empty(room: int, rows: int) -> KeyTable:
 
 
 class TextDictionary:
-    """Codes of strings, where they come with ever new dictionaries; also used again."""
+    """Codes of strings that come with ever new dictionaries; recycled too."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
@@ -255,7 +251,7 @@ class TextDictionary:
         self._most = ROOM
 
     def codes(self, texts: list[str], last: int) -> Numbers:
-        """The codes of distinct strings that some event up to a number has."""
+        """The codes of distinct strings, the last of which are used by an event up to `last`."""
         found = np.fromiter(map(self._code, texts), np.int64, len(texts))
         if len(self._texts) > len(self._used):
             longer = np.zeros(2 * len(self._texts), np.int64)
@@ -277,7 +273,7 @@ class TextDictionary:
         return code
 
     def recycle(self, horizon: int) -> None:
-        """Give up the codes of strings that no event from this one on has, once they are many."""
+        """Recycle the codes of strings without an event from the horizon on, once they are many."""
         if len(self._codes) <= self._most:
             return
         for text, code in list(self._codes.items()):
@@ -297,7 +293,7 @@ class TextDictionary:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         self._codes = dict(zip(saved["texts"], saved["codes"].tolist(), strict=True))
         self._used, self._free = saved["used"], saved["free"].tolist()
         self._texts = [""] * (len(self._codes) + len(self._free))
@@ -312,10 +308,7 @@ def is_plain(lane: Vector) -> bool:
 
 
 def classed(lane: Vector) -> list[Numbers]:
-    """The class of each value and its number, whatever kinds there are.
-
-    An integral float is the integer that it equals, and a decimal the float.
-    """
+    """Class and number of each value: an integral float is an integer, a decimal may be a float."""
     bits = np.ascontiguousarray(lane.values).view(np.int64)
     tags = np.broadcast_to(lane.tag, bits.shape)
     classes, numbers = np.full(len(bits), INTEGER, np.int64), bits.copy()

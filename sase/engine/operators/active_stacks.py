@@ -57,7 +57,7 @@ from sase.planning.nodes import SequenceConstruction
 
 
 class ActiveStacks:
-    """The stacks, the walk through them, and the last events of the negative components pushed."""
+    """The stacks, the walk through them, and the last events of negative components."""
 
     def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
         self.tests, self._key, self._context = tests, context.dictionary.key(tests), context
@@ -72,13 +72,13 @@ class ActiveStacks:
             np.array([0, FRESH]), np.zeros((2, levels), np.int64), np.array(_bounds(above))
         )
         self._bound = EARLIEST
-        # How many more events every level can take for certain.
+        # Events that every level has room for.
         self._left = room
-        # What forbids a start is not in the stacks and is needed all the same, as long as it is in
-        # the window: for each block its last measure and first event.
+        # What forbids a start is in no stack but needed as long as it is in the window: by
+        # block its last measure and first event.
         self._has_start = any(negation.before == 0 for negation in above.negations)
         self._blocks: deque[tuple[int, int]] = deque()
-        # For ANALYZE, the most there ever were at the end of a block.
+        # The most instances at the end of a block, for ANALYZE.
         self._most_alive = np.zeros(levels, np.int64) if context.options.analyze else None
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
@@ -101,10 +101,7 @@ class ActiveStacks:
     def push_batch(
         self, batch: Batch, keys: int, after: Moment, span: int, room: Numbers, out: Sequences
     ) -> Swept:
-        """Push the events of a batch, with keys below a number, and write what they complete.
-
-        What is given back is said in `kernels/straight.py`.
-        """
+        """Push a batch with keys below a bound, and write the sequences that it completes."""
         self._widen(keys)
         kernel = arrive if self._absences is None else arrive_between
         known = (*batch, *after, span, self._bound, *self._calls)
@@ -120,7 +117,7 @@ class ActiveStacks:
         self, reading: Reading, keys: int, sought: Span, counting: Counting | None, room: Numbers,
         out: Sequences,
     ) -> Swept:  # fmt: skip
-        """The same for events of which there may be many: see `kernels/sweeping.py`."""
+        """Push columns of events and write what they complete, up to a full buffer."""
         self._widen(keys)
         if counting is None:
             kernel = sweep if self._absences is None else sweep_between
@@ -134,7 +131,7 @@ class ActiveStacks:
         return found
 
     def counting(self, tally: Tally | None, clock: int) -> Counting | None:
-        """What a sweep counts for ANALYZE, with the time of a clock."""
+        """The counters of ANALYZE of a fused scan, with a clock."""
         if tally is None or self._most_alive is None:
             return None
         return Counting(tally, self._most_alive, np.zeros(SINCE + 1, np.int64), clock)
@@ -147,23 +144,23 @@ class ActiveStacks:
 
     @property
     def bound(self) -> int:
-        """What instances are before that can go."""
+        """The measure below which instances are evictable."""
         return self._bound
 
     def remember(self, first: int, last: int) -> None:
-        """Know that there may be what forbids a start from one event on up to some measure."""
+        """Note that events from `first` on, of measures up to `last`, may forbid a start."""
         if self._has_start:
             self._blocks.append((last, first))
 
     def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
-        """Push arrivals onto the stacks, which have room for them."""
+        """Push arrivals for which the stacks have room."""
         if self._absences is None:
             scan(arrivals, self.stacks, None, span)
         else:
             scan_between(arrivals, self.stacks, self._absences, span)
 
     def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
-        """Write sequences that end in the instances of the last level."""
+        """Write the sequences that end in instances of the last level; return how many."""
         if self._walk.at[0] == self.stacks.ends[COUNT, -1]:
             return 0
         if tally is None:
@@ -173,14 +170,14 @@ class ActiveStacks:
         return walks(self.stacks, self._walk, checks, tally, out, 0)
 
     def evict(self, bound: int) -> None:
-        """Drop the instances before a bound, when there is need of their room."""
+        """Mark instances below `bound` as evictable."""
         self._bound = bound
 
     def forget(self) -> int | None:
-        """Drop what can go; the first event of the live instances."""
+        """Free evicted instances; return the oldest live event."""
         evict(self.stacks, self._bound)
         cells, ends = self.stacks.cells, self.stacks.ends
-        # Those of the last level have all been used.
+        # Instances of the last level are used up at once.
         alive = np.flatnonzero(ends[TAIL, :-1] < ends[COUNT, :-1])
         mask = cells.shape[1] - 1
         oldest = [int(cells[i, ends[TAIL, i] & mask, ROW]) for i in alive]
@@ -189,7 +186,7 @@ class ActiveStacks:
         return min([*oldest, *(first for _, first in list(self._blocks)[:1])], default=None)
 
     def _widen(self, keys: int) -> None:
-        """Let every key below a number have a stack."""
+        """Give every key below a bound a stack."""
         if keys > self.stacks.heads.shape[1]:
             self.stacks = self.stacks._replace(heads=wider(self.stacks.heads, keys, NOTHING))
             if self._absences is not None:
@@ -199,7 +196,7 @@ class ActiveStacks:
                 )
 
     def _make_room(self, events: int) -> None:
-        """Let every level take some more events."""
+        """Make room for some more events at every level."""
         stacks = self.stacks
         evict(stacks, self._bound)
         alive = int((stacks.ends[COUNT] - stacks.ends[TAIL]).max())
@@ -208,7 +205,7 @@ class ActiveStacks:
         self._left = self.stacks.cells.shape[1] - alive
 
     def _move(self, room: int) -> None:
-        """Give the levels more room: a live instance stands at the place of its number there."""
+        """Enlarge the ring buffers of the levels; an instance stands at the place of its number."""
         cells, ends = self.stacks.cells, self.stacks.ends
         larger = np.empty((len(cells), room, FIELDS), np.int64)
         for level in range(len(cells)):
@@ -217,7 +214,7 @@ class ActiveStacks:
         self.stacks = self.stacks._replace(cells=larger)
 
     def counters(self) -> Counters:
-        """Instances by level: pushed, evicted, alive, and kept out by transition filtering."""
+        """Instances by level: pushed, evicted, alive, and dropped by transition filtering."""
         evict(self.stacks, self._bound)
         ends = self.stacks.ends
         found = {
@@ -237,20 +234,16 @@ class ActiveStacks:
 
     @property
     def size(self) -> int:
-        """The bytes of all that is remembered, which never become fewer."""
+        """The bytes of the arrays, which only grow."""
         return sum(array.nbytes for array in (*self.stacks, *(self._absences or ())))
 
     def walked(self) -> Counters:
-        """Walks, and instances looked at by level: of the last each begins a walk."""
+        """Walks, and instances visited by level; each of the last begins a walk."""
         walks = int(self._walk.at[0]) + int(self._walk.at[1] != FRESH)
         return {"walks": walks, "visited": [*self._walk.levels[VISITED, :-1].tolist(), walks]}
 
     def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
-        """What passed is what was not rejected, and led to a choice for the level before.
-
-        Each of those ended: by a negative component, or where no instance was left in reach. Of
-        the first level a negated start may forbid some.
-        """
+        """By level the instances that passed, and by what their walks ended."""
         passed = np.array(self.walked()["visited"]) - rejected
         unfit = np.zeros_like(passed)
         unfit[0] = passed[0] - built
@@ -264,7 +257,7 @@ class ActiveStacks:
         }
 
     def checkpoint(self) -> Checkpoint:
-        """All arrays."""
+        """The arrays."""
         absences = {} if self._absences is None else {
             "tie": self._absences.tie, "measure": self._absences.measure
         }  # fmt: skip
@@ -277,7 +270,7 @@ class ActiveStacks:
         }
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         self.stacks, self._walk = Stacks(**saved["stacks"]), Walk(**saved["walk"])
         if self._absences is not None:
             self._absences = self._absences._replace(**saved["absences"])
@@ -286,7 +279,7 @@ class ActiveStacks:
 
 
 def wider(array: NDArray[np.int64], columns: int, empty: int) -> NDArray[np.int64]:
-    """The array with at least so many columns."""
+    """An array widened to at least so many columns."""
     missing = columns - array.shape[1]
     if missing <= 0:
         return array
@@ -307,7 +300,7 @@ def _absences(above: SequenceConstruction, context: Context) -> Absences:
 
 
 def _bounds(above: SequenceConstruction) -> list[int]:
-    """What the walk is bounded by: see `Walk`."""
+    """The bounds of the walk: see `Walk`."""
     span = span_of(above.window)
     inclusive = above.window is not None and above.window.inclusive
     floors = NO_FLOORS

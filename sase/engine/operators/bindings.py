@@ -1,4 +1,4 @@
-"""Matches whose components bind any number of events: their events, and how many each binds."""
+"""Matches whose components bind any number of events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sase.engine.kernels.kleene.residual_checks import gather_level, gather_rang
 
 
 class Bindings:
-    """The events of all matches one after the other, each match in the order of its events.
+    """The events of all matches, match by match, each in stream order.
 
     `ends` is where each match ends; `lengths` how many events each component binds, by level.
     """
@@ -44,7 +44,7 @@ class Bindings:
 
     @classmethod
     def joined(cls, parts: Sequence[Bindings], levels: int) -> Bindings:
-        """Several as one."""
+        """Concatenate."""
         if len(parts) == 1:
             return parts[0]
         if parts and all(isinstance(part, ColumnarBindings) for part in parts):
@@ -61,18 +61,18 @@ class Bindings:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Levels and matches, as a matrix of sequences has them."""
+        """Levels and matches, as of a matrix of sequences."""
         levels, count = self.lengths.shape
         return levels, count
 
     @property
     def size(self) -> int:
-        """How much there is; 0 if there is no match."""
+        """The number of matches."""
         return self.shape[1]
 
     @property
     def nbytes(self) -> int:
-        """What it takes."""
+        """The bytes of the arrays."""
         return self.events.nbytes + self.ends.nbytes + self.lengths.nbytes
 
     @cached_property
@@ -91,7 +91,7 @@ class Bindings:
         return self.events[self.ends - 1]
 
     def __getitem__(self, key: tuple[slice, slice | NDArray[np.bool_ | np.int64]]) -> Bindings:
-        """The matches at some places, as columns are taken of a matrix."""
+        """Take matches, as columns are taken of a matrix."""
         every, places = key
         assert every == slice(None)
         return self._at(places)
@@ -107,32 +107,32 @@ class Bindings:
 
     @classmethod
     def restored(cls, saved: Mapping[str, Numbers]) -> Bindings:
-        """What was saved."""
+        """Bindings from a checkpoint."""
         return cls(*(np.array(saved[name], np.int64) for name in ("events", "ends", "lengths")))
 
     def mapped(self, change: Callable[[Numbers], Numbers]) -> Bindings:
-        """The same with other numbers for the events."""
+        """Map the event numbers."""
         return Bindings(change(self.events), self.ends, self.lengths)
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
-        """The events that a component binds in all matches, and where those of each end."""
+        """The events that a component binds in all matches, and where those of each match end."""
         ends = np.cumsum(self.lengths[level])
         events = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
         gather_level(self.events, self.ends, self.lengths, level, events)
         return events, ends
 
     def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Of a component that binds at most one event that event, and whether there is one."""
+        """The event of each match that a single component binds, and whether there is one."""
         known = self.lengths[level] > 0
         begins = self.begins + self.lengths[:level].sum(axis=0)
         return self.events[np.where(known, begins, self.begins)], known
 
 
 class ColumnarBindings(Bindings):
-    """The same component by component, each of which binds at least one event in every match.
+    """Bindings by component, none of which is empty in any match.
 
-    `stops` is where those of each match end, by level; None where each match has one. This is how
-    they are shown; whoever asks for all events of a match has them put together.
+    `stops` is where the events of each match end, by level; None where each match has one.
+    Results show them so; the rows of whole matches are put together on demand.
     """
 
     def __init__(self, levels: Sequence[Numbers], stops: Sequence[Numbers | None]) -> None:
@@ -140,7 +140,7 @@ class ColumnarBindings(Bindings):
 
     @classmethod
     def united(cls, parts: Sequence[ColumnarBindings]) -> ColumnarBindings:
-        """Several as one."""
+        """Concatenate."""
         levels, found = list[Numbers](), list[Numbers | None]()
         for level in range(len(parts[0].levels)):
             bound, stops = [p.levels[level] for p in parts], [p.stops[level] for p in parts]
@@ -161,7 +161,7 @@ class ColumnarBindings(Bindings):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Levels and matches, as a matrix of sequences has them."""
+        """Levels and matches, as of a matrix of sequences."""
         stops = self.stops[0]
         return len(self.levels), len(self.levels[0] if stops is None else stops)
 
@@ -182,7 +182,7 @@ class ColumnarBindings(Bindings):
 
     @property
     def nbytes(self) -> int:
-        """What it takes."""
+        """The bytes of the arrays."""
         arrays = (*self.levels, *self.stops)
         return sum(each.nbytes for each in arrays if each is not None)
 
@@ -207,16 +207,16 @@ class ColumnarBindings(Bindings):
         return ColumnarBindings(levels, found)
 
     def mapped(self, change: Callable[[Numbers], Numbers]) -> ColumnarBindings:
-        """The same with other numbers for the events."""
+        """Map the event numbers."""
         return ColumnarBindings([change(level) for level in self.levels], self.stops)
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
-        """The events that a component binds in all matches, and where those of each end."""
+        """The events that a component binds in all matches, and where those of each match end."""
         stops = self.stops[level]
         return self.levels[level], np.arange(1, self.size + 1) if stops is None else stops
 
     def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Of a component that binds one event that event, and that there is one."""
+        """The event of each match that a single component binds."""
         return self.levels[level], np.ones(self.size, np.bool_)
 
 
@@ -228,7 +228,7 @@ def ends_of(found: Numbers | Bindings) -> tuple[Numbers, Numbers]:
 
 
 def as_bindings(found: Numbers | Bindings) -> Bindings:
-    """Matches of one event a level as those of any number."""
+    """Sequences as bindings."""
     if isinstance(found, Bindings):
         return found
     levels, count = found.shape
@@ -240,12 +240,12 @@ def as_bindings(found: Numbers | Bindings) -> Bindings:
 
 
 def begins_of(ends: Numbers) -> Numbers:
-    """Where ranges begin that follow each other."""
+    """The begins of adjacent ranges."""
     return np.append(np.zeros(1, np.int64), ends)[: len(ends)]
 
 
 def ranges(given: Numbers, ends: Numbers, places: slice | NDArray[np.bool_ | np.int64]) -> Numbers:
-    """Numbers of which some are one range, and so on up to the last end: the ranges at places."""
+    """Take some of adjacent ranges of an array."""
     begins = begins_of(ends)
     if isinstance(places, slice) and places.step is None:
         first, last, _ = places.indices(len(ends))

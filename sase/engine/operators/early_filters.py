@@ -1,4 +1,4 @@
-"""Conditions that a walk decides on its way back, as its kernel reads them."""
+"""Conditions that a walk back decides as soon as their events are chosen."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from sase.planning.walking_back import WalkStep
 
 @dataclass
 class _Fills:
-    """Where the rows of one program come from, and the levels that it ranges over.
+    """Where the rows of a program come from, and the levels that it ranges over.
 
-    `own` is the earliest component that it mentions, of which the event chosen last is one.
+    `own` is the earliest component that it mentions; the event chosen last is of it.
     """
 
     levels: dict[int, int]
@@ -40,7 +40,7 @@ class _Fills:
     loops: list[tuple[int, int]] = field(default_factory=list)
 
     def place(self, reference: Reference) -> int:
-        """The place of the row of an event."""
+        """The row of an event."""
         row = self._source(reference)
         for known in self.rows:
             if known[:2] == row:
@@ -67,7 +67,7 @@ class _EarlyLayout(ProgramLayout):
     fills: _Fills | None = None
 
     def row(self, reference: Reference) -> int:
-        """The place of the row of an event that is referred to."""
+        """The row of a referenced event."""
         assert self.fills is not None
         return self.fills.place(reference)
 
@@ -77,7 +77,7 @@ class _EarlyLayout(ProgramLayout):
 
 
 class EarlyProgram:
-    """The conditions by the level of the earliest event that they mention, and the moment."""
+    """Conditions by the level of the earliest event that they mention, and by moment."""
 
     def __init__(self, context: Context, conjuncts: Sequence[Conjunct]) -> None:
         self._context = context
@@ -121,7 +121,7 @@ class EarlyProgram:
 
 
 def _moments(step: WalkStep) -> tuple[int, ...]:
-    """When a condition is decided: as its component is entered, at further events, or at both."""
+    """Whether a condition is decided as its component is entered, at further events, or at both."""
     if step is WalkStep.ENTERING:
         return (ENTER,)
     return (EXTEND,) if step is WalkStep.FURTHER else (ENTER, EXTEND)

@@ -1,4 +1,4 @@
-"""What both ways of evaluating runs have in common: conditions, incoming events, and results."""
+"""The base of all run evaluations: conditions, incoming events, and the match buffer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.series_program import SeriesProgram, pattern_of
 from sase.planning.nodes import RunEvaluation
 
-# The events that a chunk of results has room for, for each match that it has room for.
+# Room for events in the match buffer, by match.
 EVENTS_A_MATCH = 16
 
 
 class RunEvaluationBase:
-    """The conditions of a run evaluation, and the room for its results."""
+    """The conditions of a run evaluation, and its match buffer."""
 
-    # The kernel that takes in events, if that is one: by far the largest.
+    # The kernel that advances runs: by far the largest.
     kernel: ClassVar[Any] = None
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
@@ -36,7 +36,7 @@ class RunEvaluationBase:
             compile_ahead(self.kernel)
         self.node, self._context, self._window = node, context, node.window
         self._always, self._first = _simple(node, context)
-        # One event alone agrees with itself, NULL or not.
+        # A single event agrees with itself, NULL or not.
         is_alone = context.is_alone and context.components[0].is_single
         self._rest = [] if is_alone else list(node.tested)
         self._key = context.dictionary.key(() if is_alone else node.partitions)
@@ -44,14 +44,14 @@ class RunEvaluationBase:
         terms = list(_terms(node))
         moments = MOMENTS * context.levels
         self._program = SeriesProgram(context, self._rest, terms, moments, of_runs=True)
-        # Whether there is anything to decide that is not of one event alone.
+        # Whether anything is decided on several events.
         self._binds = bool(terms or self._rest)
         self._written = self._room(context.options.chunk)
         self._seen = self._built = 0
         self._clock = Watermark(EARLIEST, 0)
 
     def _room(self, chunk: int) -> Written:
-        """Room for results that are written match by match."""
+        """A match buffer for matches that are written one by one."""
         return Written(
             np.empty(chunk * EVENTS_A_MATCH, np.int64),
             np.empty(chunk, np.int64),
@@ -60,7 +60,7 @@ class RunEvaluationBase:
         )
 
     def _prunes(self) -> bool:
-        """Whether an event that is outside of a window ends it, and all later ones are too."""
+        """Whether an event outside of the window ends a walk for all earlier ones."""
         if self._window is None:
             return False
         return not self._rest or not self.node.counts_in_partitions
@@ -73,7 +73,7 @@ class RunEvaluationBase:
         return Incoming(block.numbers, begins, takes, keys, measures, block.ties, spots)
 
     def _results(self) -> Iterator[Bindings]:
-        """What was written, if anything was."""
+        """Yield and empty the match buffer."""
         written = self._written
         matches, events, _ = (int(size) for size in written.sizes)
         self._built += matches
@@ -85,37 +85,37 @@ class RunEvaluationBase:
                 found, written.ends[:matches].copy(), written.lengths[:, :matches].copy()
             )
 
-    def _handed_on(self, why: int) -> Iterator[Bindings]:
-        """What a kernel wrote before it stopped, and room if that is less than one match."""
+    def _flush(self, why: int) -> Iterator[Bindings]:
+        """Flush the match buffer after a kernel stopped; enlarge it if one match did not fit."""
         is_empty = not self._written.sizes[0]
         yield from self._results()
         if why == FULL and is_empty:
             self._make_room_for_match()
 
     def _make_room_for_match(self) -> None:
-        """Room for a match that is longer than all that was written at once."""
+        """Make room for a match longer than the buffer."""
         self._written = self._written._replace(
             events=np.empty(2 * len(self._written.events), np.int64)
         )
 
-    def advance(self, clock: Watermark, below: Iterator[Bindings]) -> Iterator[Bindings]:
-        """Time completes no match."""
-        self._clock = clock
+    def advance(self, watermark: Watermark, below: Iterator[Bindings]) -> Iterator[Bindings]:
+        """Yield nothing: time completes no match."""
+        self._clock = watermark
         return iter(())
 
-    def _known(self) -> Checkpoint:
-        """The counts, and how far time has come."""
+    def checkpoint(self) -> Checkpoint:
+        """The counts and the watermark."""
         clock = [self._clock.ts, self._clock.position]
         return {"seen": self._seen, "built": self._built, "clock": clock}
 
-    def _know(self, saved: Checkpoint) -> None:
-        """Go on from them."""
+    def restore(self, saved: Checkpoint) -> None:
+        """Continue from a checkpoint."""
         self._seen = saved["seen"]
         self._built = self._written.sizes[2] = saved["built"]
         self._clock = Watermark(*saved["clock"])
 
     def _counted(self, bytes_held: int) -> Counters:
-        """What is counted for ANALYZE only."""
+        """The counters of ANALYZE."""
         if not self._context.options.analyze:
             return {}
         return {
@@ -126,7 +126,7 @@ class RunEvaluationBase:
 
 
 def beginnings(context: Context) -> Iterator[int]:
-    """The levels at which a match may begin: those before may stay empty."""
+    """The levels at which a match may begin: all before may be empty."""
     for level, component in enumerate(context.components):
         yield level
         if component.minimum > 0:
@@ -148,7 +148,7 @@ def _simple(node: RunEvaluation, context: Context) -> tuple[ScanFilter, ScanFilt
 
 
 def _terms(node: RunEvaluation) -> Iterator[Term]:
-    """The conditions by moment."""
+    """The conditions with their moments."""
     levels = {component.index: level for level, component in enumerate(node.components)}
     for edge in node.conditions:
         conjunct = edge.conjunct
@@ -160,7 +160,7 @@ def _terms(node: RunEvaluation) -> Iterator[Term]:
 
 
 def _at(conjunct: Conjunct, level: int) -> Iterator[Term]:
-    """A condition at the moments at which it is checked."""
+    """A condition at the moments at which it is decided."""
     condition, own = conjunct.condition, conjunct.component
     match conjunct.when:
         case When.WHOLE:

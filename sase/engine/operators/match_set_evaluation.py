@@ -1,7 +1,7 @@
-"""(SASE++) Collapsed evaluation: the events of which a compressed match set is made.
+"""(SASE++) Collapsed evaluation: collect the events of a compressed match set.
 
-The set is asked for when all events are there, or its matches are listed with the block that has
-their last event; then only events are kept that a window still reaches.
+The set is asked for at the end; or its matches are listed with the block that has their last event,
+and events evicted that no window reaches any more.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from sase.engine.operators.neighbours import Neighbours
 from sase.planning.nodes import Evaluation as How
 from sase.planning.nodes import RunEvaluation
 
-# What is known of an event: its number, position, key, tie, measure, and levels as bits.
+# Rows of a candidate: its number, position, key, tie, measure, and levels as bits.
 NUMBER, POSITION, KEY, TIE, MEASURE, BEGINS, TAKES = range(7)
 
 
 class MatchSetEvaluationState(RunEvaluationBase):
-    """A running evaluation."""
+    """A running collapsed evaluation."""
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self._neighbours = Neighbours(context, node.early)
         self._parts = [np.empty((7, 0), np.int64)]
-        # Else all events are kept until the set is asked for.
+        # Else all events stay until the set is asked for.
         self._lists = node.evaluation is How.EXPANDED
-        # A single event has no other to agree with, but must have what negative components share.
+        # A single event agrees with no other, but must have what negative components share.
         alone = self._rest if node.is_alone else []
         self._shared = [context.dictionary.key((test,)) for test in alone]
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
-        """The events of a block that may take part in a match are remembered."""
+        """Keep the candidates of a block; if matches are listed, yield those completed."""
         self._remember(block)
         return self._listed(block) if self._lists and len(block) else iter(())
 
@@ -72,7 +72,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
             self._parts.append(events[:, may])
 
     def horizon(self) -> int | None:
-        """The first event of all, or the first that a window still reaches."""
+        """The oldest candidate, once those out of reach are evicted."""
         if self._lists and self._window is not None:
             self._parts = [self._reached(np.concatenate(self._parts, axis=1))]
         if self._lists and self._clock.is_final:
@@ -80,7 +80,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         return next((int(part[NUMBER, 0]) for part in self._parts if part.shape[1]), None)
 
     def _reached(self, events: Numbers) -> Numbers:
-        """The events that a window reaches from those to come."""
+        """The candidates that a window to come may reach."""
         bound = bound_of(self._clock, self._window)
         if not self.node.counts_in_partitions:
             return events[:, events[MEASURE] >= bound]
@@ -89,7 +89,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         return events[:, events[MEASURE] >= last[events[KEY]] - span_of(self._window)]
 
     def counters(self) -> Counters:
-        """Events, those that may take part in a match, and matches listed."""
+        """Events, candidates, and matches listed."""
         kept = sum(part.shape[1] for part in self._parts)
         bytes_held = sum(part.nbytes for part in self._parts)
         listed = {"matches": self._built} if self._lists else {}
@@ -101,16 +101,16 @@ class MatchSetEvaluationState(RunEvaluationBase):
         }
 
     def checkpoint(self) -> Checkpoint:
-        """The events."""
-        return {**self._known(), "events": np.concatenate(self._parts, axis=1)}
+        """The candidates."""
+        return {**super().checkpoint(), "events": np.concatenate(self._parts, axis=1)}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
-        self._know(saved)
+        """Continue from a checkpoint."""
+        super().restore(saved)
         self._parts = [np.array(saved["events"], np.int64)]
 
     def collected(self, until: int | None = None) -> CollectedMatches:
-        """All matches of the events so far, or of those before a position, as a set."""
+        """The matches of the events so far, or of those before a position, as a set."""
         events = np.concatenate(self._parts, axis=1)
         if until is not None:
             events = events[:, events[POSITION] < until]
@@ -140,19 +140,19 @@ class MatchSetEvaluationState(RunEvaluationBase):
     def _holds(
         self, numbers: Numbers, earlier: Numbers, one: int, later: Numbers, other: int
     ) -> NDArray[np.bool_]:
-        """Whether neighbours in a match may be at these places of a partition."""
+        """Whether neighbours in a match may stand at these places of a partition."""
         return self._neighbours.hold(numbers[earlier], one, numbers[later], other)
 
 
 class CollectedMatches:
-    """A match set, and by partition and place the numbers of its events and their positions."""
+    """A match set, with the numbers and positions of its events by partition and place."""
 
     def __init__(self, matches: MatchSet, numbers: list[Numbers], positions: list[Numbers]) -> None:
         self.matches, self.numbers, self.positions = matches, numbers, positions
         self.levels = len(matches.graph.slots.levels)
 
     def bindings(self, matches: list[Binding]) -> Bindings:
-        """Some matches, with the numbers of their events."""
+        """Matches by the numbers of their events."""
         if not matches:
             return Bindings.none(self.levels)
         events = [self.numbers[each.partition][list(each.places)] for each in matches]

@@ -1,4 +1,4 @@
-"""(NFAb) Merged evaluation: runs that behave alike are one, and their matches are told apart."""
+"""(NFAb) Merged evaluation: runs that behave alike are one; their matches are enumerated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sase.planning.nodes import RunEvaluation
 
 
 class MergedEvaluationState(RunEvaluationState):
-    """A running evaluation of merged runs, event by event."""
+    """A running merged evaluation."""
 
     kernel = staticmethod(advance_merged)
 
@@ -40,10 +40,11 @@ class MergedEvaluationState(RunEvaluationState):
         )
 
     def _needed(self) -> Numbers:
-        """By level how many columns of a node are still read, and which."""
+        """By level the columns of a node that are still read, behind their number."""
         levels, rows = self._context.levels, list[list[int]]()
         for level, component in enumerate(self._context.components):
-            # At a further event and at the end of the series; a single event has only an end.
+            # From a further event on, or from the end of the series; a single event has
+            # only an end.
             first = MOMENTS * level + BEGIN + (1 if component.maximum != 1 else 2)
             columns = self._program.code.still_read(range(first, MOMENTS * levels))
             rows.append([len(columns), *columns])
@@ -53,7 +54,7 @@ class MergedEvaluationState(RunEvaluationState):
         return table
 
     def _found(self, incoming: Incoming) -> Iterator[Bindings]:
-        """The matches that events complete."""
+        """Yield the matches that events complete."""
         machine, state = self._program.machine(), self._runs.state
         state[AT] = 0
         self._make_room_for_measures()
@@ -63,7 +64,7 @@ class MergedEvaluationState(RunEvaluationState):
                 machine, self._pattern, self._rules, self._runs, self._merging, incoming,
                 self._written,
             )  # fmt: skip
-            yield from self._handed_on(why)
+            yield from self._flush(why)
             if why == CROWDED and self._merging.state[of.TELLING]:
                 frames, ways = self._merging.frames, self._merging.ways
                 self._merging = self._merging._replace(frames=_twice(frames), ways=_twice(ways))
@@ -79,9 +80,9 @@ class MergedEvaluationState(RunEvaluationState):
             self._merging = self._merging._replace(seen=seen)
 
     def _make_room_for_event(self, key: int) -> None:
-        """Room for all that the runs of a partition may become by an event."""
+        """Make room for all that the runs of a partition may become by an event."""
         needed = (int(self._runs.counts[key]) + 1) * self._context.levels
-        self._let_go(EARLIEST)
+        self._expire(EARLIEST)
         room = len(self._runs.cells) // 4
         self._make_room_for_nodes(max(needed, room if self._is_tight(room) else 0))
         merging, state = self._merging, self._merging.state
@@ -98,14 +99,14 @@ class MergedEvaluationState(RunEvaluationState):
         self._merging = merging._replace(links=links, edges=edges, buckets=buckets, ways=ways)
 
     def _is_tight(self, room: int) -> bool:
-        """Whether not even so many nodes are free, so that it is not worth while to look again."""
+        """Whether so few nodes are free that expiring runs would soon be needed again."""
         state = self._runs.state
         return len(self._runs.cells) - int(state[USED]) + int(state[SPARE]) <= room
 
     # ------------------------------------------------------------ time and state
 
-    def _let_go(self, bound: int) -> int:
-        """Let go what is over, and say which event is the first still needed."""
+    def _expire(self, bound: int) -> int:
+        """Expire runs; return the oldest event still needed."""
         self._make_room_for_measures()
         found = of.expire_merged(
             self._runs, self._merging, self._rules, bound, self._clock.position
@@ -113,13 +114,13 @@ class MergedEvaluationState(RunEvaluationState):
         return int(found)
 
     def horizon(self) -> int | None:
-        """The first event of any run, once those that are over are gone."""
+        """The oldest event of any run, once expired ones are freed."""
         bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
-        first = self._let_go(bound)
+        first = self._expire(bound)
         return None if first == NOTHING else first
 
     def counters(self) -> Counters:
-        """Those of runs, and how many of those that were made became one with another."""
+        """The counters of runs, and how many runs were merged into others."""
         return {**super().counters(), "merged": int(self._merging.state[of.MERGED])}
 
     def checkpoint(self) -> Checkpoint:
@@ -134,7 +135,7 @@ class MergedEvaluationState(RunEvaluationState):
         }
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         super().restore(saved)
         merging, kept, known = self._merging, np.array(saved["links"]), np.array(saved["edges"])
         links = np.full((len(self._runs.cells), 2), NOTHING, np.int64)
@@ -146,5 +147,5 @@ class MergedEvaluationState(RunEvaluationState):
 
 
 def _twice(array: Numbers) -> Numbers:
-    """Twice as much room."""
+    """An array with twice as much room."""
     return np.concatenate([array, np.zeros_like(array)])

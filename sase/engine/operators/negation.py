@@ -1,4 +1,4 @@
-"""(NG) Negation: lets the sequences pass that no event of a negative component forbids."""
+"""(NG) Negation: pass the sequences that no event of a negative component forbids."""
 
 from __future__ import annotations
 
@@ -41,10 +41,7 @@ from sase.planning.split import may_end
 
 
 class NegationBase:
-    """The indexes of negative components, and what waits until the window has passed.
-
-    What is in common where matches are sequences and where they are of any number of events.
-    """
+    """The base of negations: an index of each component, and a queue until the window passes."""
 
     def __init__(
         self, node: Negation, context: Context, indexes: Sequence[IndexedEvents], *, of_series: bool
@@ -61,13 +58,13 @@ class NegationBase:
             context.buffer.keep("ts")
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
-        """The matches of which it is known that no event forbids them."""
+        """Yield the matches that no event can forbid any more; queue the others."""
         states = self._conditions.states(block)
         for index in self._every:
             index.insert(block, states)
         for found in below:
             self._seen += found.shape[1]
-            passing = self._allowed(found, at_end=False)
+            passing = self._pass(found, at_end=False)
             if self._may_end and passing.size:
                 self._postponed.add(passing, self._due(passing))
                 self._most_waiting = max(self._most_waiting, len(self._postponed))
@@ -75,38 +72,38 @@ class NegationBase:
                 self._passed += passing.shape[1]
                 yield passing
 
-    def advance(self, clock: Watermark, below: Iterator[Any]) -> Iterator[Any]:
-        """The matches whose window has passed without an event that forbids them."""
+    def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Any]:
+        """Yield the matches whose window passed without a forbidding event."""
         if self._may_end and self._window is not None:
-            due = self._postponed.released(clock, inclusive=self._window.inclusive)
-            passing = self._allowed(due, at_end=True)
+            due = self._postponed.released(watermark, inclusive=self._window.inclusive)
+            passing = self._pass(due, at_end=True)
             self._passed += passing.shape[1]
             if passing.size:
                 yield passing
         for index in self._every:
-            index.evict(bound_of(clock, self._window))
+            index.evict(bound_of(watermark, self._window))
 
-    def _allowed(self, found: Any, *, at_end: bool) -> Any:
+    def _pass(self, found: Any, *, at_end: bool) -> Any:
         """The matches that no event forbids, at their end or elsewhere."""
         raise NotImplementedError
 
     def _due(self, found: Any) -> Numbers:
-        """When each match is detected."""
+        """The time of detection of each match."""
         raise NotImplementedError
 
     def next_timer(self) -> int | None:
-        """When the next of the matches that wait are known."""
+        """The time at which the next queued matches are detected."""
         if self._window is None:
             return None
         return self._postponed.next_timer(inclusive=self._window.inclusive)
 
     def horizon(self) -> int | None:
-        """The oldest event of an index, and of the matches that wait."""
+        """The oldest event of an index, or of a queued match."""
         oldest = [self._postponed.oldest(), *(index.oldest() for index in self._every)]
         return min((each for each in oldest if each is not None), default=None)
 
     def counters(self) -> Counters:
-        """Matches in, out and waiting; events in each index."""
+        """Matches in, out and queued; events in each index."""
         found = {
             "in": self._seen,
             "out": self._passed,
@@ -126,7 +123,7 @@ class NegationBase:
         }
 
     def checkpoint(self) -> Checkpoint:
-        """The indexes and what waits."""
+        """The indexes and the queue."""
         return {
             "seen": self._seen,
             "passed": self._passed,
@@ -135,7 +132,7 @@ class NegationBase:
         }
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         self._seen, self._passed = saved["seen"], saved["passed"]
         for index, arrays in zip(self._every, saved["indexes"], strict=True):
             index.arrays = NegativeIndex(**arrays)
@@ -143,14 +140,14 @@ class NegationBase:
 
 
 class NegationState(NegationBase):
-    """A running negation. What a negated end could forbid waits until the window has passed."""
+    """A running negation of sequences."""
 
     def __init__(self, node: Negation, context: Context) -> None:
         self._indexes = [_Index(negation, node.window, context) for negation in node.negations]
         super().__init__(node, context, self._indexes, of_series=False)
 
-    def _allowed(self, found: Sequences, *, at_end: bool) -> Sequences:
-        """The sequences that no index at the end, or no other one, forbids."""
+    def _pass(self, found: Sequences, *, at_end: bool) -> Sequences:
+        """Drop the sequences that an index forbids, at the end or elsewhere."""
         found, keep = np.ascontiguousarray(found), np.ones(found.shape[1], np.bool_)
         for index in self._indexes:
             if index.is_end == at_end:
@@ -158,7 +155,7 @@ class NegationState(NegationBase):
         return found if keep.all() else found[:, keep]
 
     def _due(self, found: Sequences) -> Numbers:
-        """At ts(e1) + T, which saturates."""
+        """At ts(e1) + T, saturated."""
         assert self._window is not None
         first = self._store.numbers("ts")[found[0] & self._store.mask]
         return detected(first, self._window)
@@ -178,7 +175,7 @@ def detected(first: Numbers, window: BoundWindow) -> Numbers:
 
 
 class IndexedEvents:
-    """The events of one negative component, by the key on which all components agree."""
+    """The index of a negative component: its events by the key on which all components agree."""
 
     def __init__(
         self, negation: NegativeComponent, window: BoundWindow | None, context: Context
@@ -186,7 +183,7 @@ class IndexedEvents:
         self._context, self._window = context, window
         self._bit = context.bit_of(negation.component.index)
         self.is_end = negation.before is None
-        # Where a test fixes the value, that is a condition on the event.
+        # A fixed value is a condition on the event.
         tests = [test for test in negation.equivalences if test.value is None]
         keyed = tuple(test for test in tests if all(test.declared))
         self.rest = [test for test in tests if test not in keyed]
@@ -199,23 +196,23 @@ class IndexedEvents:
         context.buffer.keep("tie")
         self._measure = context.keep_measure(window)
         self._key_row = context.buffer.keep_codes(self._key) if keyed else None
-        # What does not declare an attribute of the tests has no rank in a partition.
+        # An event that does not declare a tested attribute has no rank in a partition.
         is_ranked = all(all(test.declared) for test in negation.equivalences)
         self.gap = _gap(negation, window, falls=is_ranked)
         arrays = [np.zeros(context.options.stack, np.int64) for _ in range(6)]
         ends = [np.full(1, NOTHING, np.int64), np.zeros(2, np.int64)]
         self.arrays = NegativeIndex._make([*arrays, *ends])
-        # For ANALYZE: sequences asked about, those forbidden, and the most events there ever were.
+        # For ANALYZE: sequences probed, those forbidden, and the greatest size.
         self.probed = self.hit = self.most = 0
 
     @property
     def alive(self) -> int:
-        """How many events there are."""
+        """The number of events."""
         return int(self.arrays.sizes[0] - self.arrays.sizes[1])
 
     @property
     def size(self) -> int:
-        """The bytes of the arrays, which never become fewer."""
+        """The bytes of the arrays, which only grow."""
         return sum(array.nbytes for array in self.arrays)
 
     def insert(self, block: Block, states: Numbers) -> None:
@@ -229,18 +226,18 @@ class IndexedEvents:
         self.most = max(self.most, self.alive)
 
     def stored(self) -> Stored:
-        """What the store knows of the events."""
+        """What the event buffer holds of the events."""
         store = self._context.buffer
         key = np.zeros(0, np.int64) if self._key_row is None else store.codes[self._key_row]
         return Stored(store.numbers("tie"), store.numbers(self._measure), key)
 
     def evict(self, bound: int) -> None:
-        """Drop the events before a bound, from the first on."""
+        """Drop the events before a bound."""
         if bound > EARLIEST:
             drop(self.arrays, bound)
 
     def oldest(self) -> int | None:
-        """The first event that is kept."""
+        """The oldest event."""
         mask = len(self.arrays.row) - 1
         return int(self.arrays.row[self.arrays.sizes[1] & mask]) if self.alive else None
 
@@ -262,7 +259,7 @@ class IndexedEvents:
 
 
 class _Index(IndexedEvents):
-    """The same, with what must hold for an event to forbid a sequence."""
+    """The index of a negation of sequences, with its residual filter."""
 
     def __init__(
         self, negation: NegativeComponent, window: BoundWindow | None, context: Context
@@ -274,7 +271,7 @@ class _Index(IndexedEvents):
 
     @property
     def rejected(self) -> dict[str, int]:
-        """By test and condition how many events it let off that stood in the gap of a sequence."""
+        """By test and condition how many events in the gap of a sequence did not forbid it."""
         return self._checking.rejected
 
     def forbid(self, sequences: Sequences, keep: NDArray[np.bool_]) -> None:
@@ -291,7 +288,7 @@ class _Index(IndexedEvents):
 
 
 def _gap(negation: NegativeComponent, window: BoundWindow | None, *, falls: bool) -> Gap:
-    """Where the component stands; `falls` if measures fall on the way back through a key's list."""
+    """The place of a component; `falls` if measures fall along a key's list."""
     levels = [NOTHING if n is None else n for n in (negation.after, negation.before)]
     if window is None:
         bounds = [ANY_SPAN, EARLIEST, 0, 0, 1]

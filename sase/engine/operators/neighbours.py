@@ -1,4 +1,4 @@
-"""Conditions on two neighbours in a match, tested for many pairs of events at once."""
+"""Conditions on two neighbours in a match, decided for many pairs of events at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sase.planning.paths import neighbours
 
 @dataclass(frozen=True)
 class _PairLayout(ProgramLayout):
-    """The earlier event of a pair is in row 0, the later one in row 1."""
+    """The earlier event of a pair in row 0, the later one in row 1."""
 
     earlier: int = 0
 
@@ -39,7 +39,7 @@ class _OfTwoLayout(_PairLayout):
 
 
 class Neighbours:
-    """The conditions by the levels of the pairs that they are on."""
+    """Conditions by the pair of levels that they are on."""
 
     def __init__(self, context: Context, conjuncts: Sequence[Conjunct]) -> None:
         self._context = context
@@ -60,7 +60,7 @@ class Neighbours:
         return bool(self._tests)
 
     def hold(self, earlier: Numbers, one: int, later: Numbers, other: int) -> NDArray[np.bool_]:
-        """Whether all conditions hold, for each pair of events by number."""
+        """Whether all conditions hold, for each pair of event numbers."""
         holds = np.ones(len(earlier), np.bool_)
         store = self._context.buffer
         columns = store.columns(self._context.dictionary.texts.tables())

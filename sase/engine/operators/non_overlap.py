@@ -1,4 +1,4 @@
-"""Output `non_overlap`: of the matches of a partition the first, and then the first behind it."""
+"""Output `non_overlap`: take the first match of a partition, and the first behind each taken."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Sequences
 
-# With more partitions than these it is time to see which of them are over.
+# Partitions from which on finished ones are dropped.
 MANY = 1 << 12
 
 
 class NonOverlapFilter:
-    """By the codes of a partition's tests the tie and the number of the event taken last."""
+    """Pass matches that do not overlap others of their partition that were taken before."""
 
     def __init__(self, tests: Sequence[EquivalenceTest], context: Context) -> None:
         self._store = context.buffer
@@ -31,7 +31,7 @@ class NonOverlapFilter:
         self._limit = MANY
 
     def passing(self, below: Iterator[Sequences | Bindings]) -> Iterator[Sequences | Bindings]:
-        """The matches that begin behind those taken before them."""
+        """Yield the matches that begin behind those taken before."""
         for found in below:
             keep = self._takes(found)
             if keep.any():
@@ -49,17 +49,17 @@ class NonOverlapFilter:
         return keep
 
     def _groups(self, found: Sequences | Bindings) -> Numbers:
-        """The place of the partition of each match."""
+        """The partition of each match, as a place."""
         count = found.shape[1]
         if not self._rows:
-            return self._known(np.zeros((1, 1), np.int64), np.zeros(count, np.int64))
+            return self._places_of(np.zeros((1, 1), np.int64), np.zeros(count, np.int64))
         codes = np.stack(
             [self._agreed(self._store.codes[row], found) for row in self._rows], axis=1
         )
         distinct, of_each = np.unique(codes, axis=0, return_inverse=True)
-        return self._known(distinct, of_each.reshape(-1))
+        return self._places_of(distinct, of_each.reshape(-1))
 
-    def _known(self, distinct: Numbers, of_each: Numbers) -> Numbers:
+    def _places_of(self, distinct: Numbers, of_each: Numbers) -> Numbers:
         self._forget()
         places = [self._places.setdefault(tuple(k), len(self._places)) for k in distinct.tolist()]
         more = len(self._places) - len(self._taken)
@@ -77,7 +77,7 @@ class NonOverlapFilter:
         return np.asarray(np.max(codes[found & mask], axis=0))
 
     def _forget(self) -> None:
-        """Give up the partitions in which no match can begin before the one taken last ends."""
+        """Drop the partitions in which no match to come can overlap the last one taken."""
         if len(self._places) < self._limit:
             return
         first = self._store.first
@@ -91,7 +91,7 @@ class NonOverlapFilter:
         self._limit = max(MANY, 2 * len(kept))
 
     def horizon(self) -> int | None:
-        """The first of the events taken last that may be simultaneous with the next event."""
+        """The first of the last events taken that may be simultaneous with the next event."""
         if not self._last or not self._rows:
             return None
         numbers = np.array(list(self._last.values()), np.int64)
@@ -104,7 +104,7 @@ class NonOverlapFilter:
         return int(still.min()) if len(still) else None
 
     def checkpoint(self) -> Checkpoint:
-        """The partitions with what was taken in each."""
+        """The partitions and what was taken in each."""
         keys = list(self._places)
         places = [self._places[key] for key in keys]
         return {
@@ -114,7 +114,7 @@ class NonOverlapFilter:
         }
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from them."""
+        """Continue from a checkpoint."""
         keys = [tuple(key) for key in np.asarray(saved["keys"]).tolist()]
         self._places = {key: place for place, key in enumerate(keys)}
         self._taken = np.append(saved["taken"], np.full(16, EARLIEST, np.int64)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Tests and conditions of an operator, as kernels decide them; for ANALYZE with what rejected."""
+"""Equivalence tests and conditions on several events, decided by kernels."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sase.engine.operators.contract import Context, Sequences
 
 
 class ResidualFilter:
-    """Tests and conditions, and the arrays that kernels read to decide them.
+    """Tests and conditions, as the arrays that kernels read.
 
-    The conditions of a level are one program, tried in their order. With a `tally` it says which
-    of them failed.
+    The conditions of a level are one program, tried in order; a `tally` counts for ANALYZE
+    which of them failed.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ResidualFilter:
         self.tally = _tally(len(tests), len(counted), rows) if counts else None
         self._names = [context.text_of_test(test) for test in tests]
         self._names += [context.text_of(condition) for condition in counted]
-        # The level at which each condition is decided.
+        # The level of each condition.
         self._levels = [level for level, each in enumerate(conditions) for _ in each]
         context.watch(dict(lowered.arithmetic), self._stack)
 
@@ -57,7 +57,7 @@ class ResidualFilter:
     def of_sequences(
         cls, context: Context, tests: Sequence[EquivalenceTest], conditions: list[Condition]
     ) -> ResidualFilter:
-        """All of it to be decided when the first level is reached, which is the last to be."""
+        """A filter of whole sequences, decided at the first level, which is reached last."""
         by_level = [conditions, *([] for _ in range(context.levels - 1))] if conditions else []
         return cls(context, tests, by_level, context.levels)
 
@@ -89,14 +89,14 @@ class ResidualFilter:
 
     @property
     def rejected(self) -> dict[str, int]:
-        """How many candidates each test and each condition turned away, in the order of trying."""
+        """Rejections by test and condition, in the order of trying."""
         assert self.tally is not None
         counts = [*self.tally.disagreed.sum(axis=1).tolist(), *self.tally.failed.tolist()]
         return by_text(zip(self._names, counts, strict=True))
 
     @property
     def rejected_at(self) -> list[int]:
-        """How many candidates were turned away at each level."""
+        """Rejections by level."""
         assert self.tally is not None
         found: list[int] = self.tally.disagreed.sum(axis=0).tolist()
         for level, count in zip(self._levels, self.tally.failed.tolist(), strict=True):
@@ -105,7 +105,7 @@ class ResidualFilter:
 
 
 def by_text(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Counts by text: what is written twice is counted together."""
+    """Counts by text; conditions written twice are counted together."""
     found: dict[str, int] = {}
     for text, count in counted:
         found[text] = found.get(text, 0) + count

@@ -1,4 +1,4 @@
-"""(NFAb) Run evaluation: the runs of a query with series or a strategy, and their matches."""
+"""(NFAb) Run evaluation: advance the runs of a query with series or a strategy."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RunEvaluationState(RunEvaluationBase):
         self._runs.state[of.USED], self._runs.state[of.FREE] = 1, NOTHING
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
-        """The matches that the events of a block complete."""
+        """Yield the matches that a block completes."""
         self._seen += len(block)
         if self.node.nothing is not None:
             return
@@ -72,7 +72,7 @@ class RunEvaluationState(RunEvaluationBase):
         yield from self._found(incoming)
 
     def _found(self, incoming: of.Incoming) -> Iterator[Bindings]:
-        """The matches that events complete."""
+        """Yield the matches that events complete."""
         machine, state = self._program.machine(), self._runs.state
         state[of.AT] = 0
         why = NOTHING
@@ -80,9 +80,9 @@ class RunEvaluationState(RunEvaluationBase):
             why = of.advance_runs(
                 machine, self._pattern, self._rules, self._runs, incoming, self._written
             )
-            yield from self._handed_on(why)
+            yield from self._flush(why)
             if why == of.CROWDED:
-                # All that the runs of a partition may become by an event.
+                # For all that the runs of a partition may become by an event.
                 runs_there = int(self._runs.counts[incoming.keys[state[of.AT]]])
                 self._make_room_for_nodes((runs_there + 1) * self._context.levels)
 
@@ -98,7 +98,7 @@ class RunEvaluationState(RunEvaluationBase):
             )
 
     def _make_room_for_nodes(self, needed: int) -> None:
-        """Room for so many nodes that an event may make, and one more to try."""
+        """Make room for the nodes that an event may make, and one more to try."""
         runs = self._runs
         size = len(runs.cells)
         while size - int(runs.state[of.USED]) + int(runs.state[of.SPARE]) <= needed:
@@ -120,13 +120,13 @@ class RunEvaluationState(RunEvaluationBase):
     # ------------------------------------------------------------ time and state
 
     def horizon(self) -> int | None:
-        """The first event of any run, once those that are over are gone."""
+        """The oldest event of any run, once expired ones are freed."""
         bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
         first = of.expire(self._runs, self._rules, bound, self._clock.position)
         return None if first == NOTHING else int(first)
 
     def counters(self) -> Counters:
-        """Events, runs made and alive, how often a run was shown an event, and matches."""
+        """Events, runs made and alive, steps of runs, and matches."""
         state = self._runs.state
         return {
             "events": self._seen,
@@ -143,7 +143,7 @@ class RunEvaluationState(RunEvaluationBase):
         """The runs."""
         runs = self._runs
         return {
-            **self._known(),
+            **super().checkpoint(),
             "cells": runs.cells[: int(runs.state[of.USED])],
             "heads": runs.heads,
             "counts": runs.counts,
@@ -151,8 +151,8 @@ class RunEvaluationState(RunEvaluationBase):
         }
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
-        self._know(saved)
+        """Continue from a checkpoint."""
+        super().restore(saved)
         kept = np.array(saved["cells"], np.int64)
         cells = self._program.cells(max(len(kept), len(self._runs.cells)))
         cells[: len(kept)] = kept

@@ -1,4 +1,4 @@
-"""Conditions on one event, which decide whether it is admitted at all."""
+"""Conditions on one event, pushed down to the scan: they decide whether it is admitted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sase.engine.operators.residual_filter import by_text
 
 
 class ScanFilter:
-    """Conditions by component, evaluated for the events of a block that the component admits."""
+    """Conditions by component, evaluated over the events of a block that the component admits."""
 
     def __init__(self, context: Context, conditions: Iterable[tuple[int, Condition]]) -> None:
         self._tests = [
@@ -33,27 +33,27 @@ class ScanFilter:
 
     @property
     def are_none(self) -> bool:
-        """Whether every event fulfils them."""
+        """Whether there is no condition."""
         return not self._tests
 
     @property
     def may_overflow(self) -> bool:
-        """Whether it matters which events they are evaluated for, since arithmetic is noted."""
+        """Whether overflows are counted, so that only admitted events may be evaluated."""
         return any(each is not None for each in self._overflows)
 
     def states(self, block: Block) -> Numbers:
-        """The states of the block's events, without the components whose conditions fail."""
+        """The states of a block's events without the components whose conditions fail."""
         return self.of(block, block.states)
 
     def of(self, block: Block, states: Numbers) -> Numbers:
-        """Of states of the block's events those that the conditions leave."""
+        """The given states of a block's events without the components whose conditions fail."""
         if not self._tests:
             return states
         states = states.copy()
         for number, (bit, test) in enumerate(self._tests):
             lanes, types = {need: block.vector(need[1]) for need in test.columns}, block.types
             if np.bitwise_and.reduce(states, initial=-1) >> bit & 1:
-                # Whole columns are faster than all their rows.
+                # A whole column is faster than all of its rows.
                 rejected = turn_away(states, bit, test.truth(lanes, types))
                 place_of: Callable[[int], int] = block.positions.item
             else:
@@ -71,7 +71,7 @@ class ScanFilter:
         return states
 
     def bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The same of states of all events of a block in bytes; nothing is counted."""
+        """The same of states in bytes; nothing is counted."""
         for bit, test in self._tests:
             lanes = {need: block.raw_vector(need[1]) for need in test.columns}
             given, states = states, np.empty_like(states)
@@ -80,7 +80,7 @@ class ScanFilter:
 
     @property
     def rejected(self) -> dict[str, int]:
-        """How many events each condition kept out of its component since the matcher was opened."""
+        """Rejections by condition since the operator was opened."""
         names = (self._text_of(test.condition) for _, test in self._tests)
         return by_text(zip(names, self._rejected, strict=True))
 
@@ -97,6 +97,6 @@ def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:
 
 
 def _taken(lane: Vector, rows: Numbers) -> Vector:
-    """The attribute of some of the events."""
+    """A vector of some of the events."""
     tag = lane.tag if isinstance(lane.tag, int) else lane.tag[rows]
     return Vector(lane.values[rows], tag, None if lane.valid is None else lane.valid[rows])

@@ -1,4 +1,4 @@
-"""(SC←) Sequence construction: walks back from each final event, and builds every sequence."""
+"""(SC←) Sequence construction: walk back from each final event, and build every sequence."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from sase.planning.nodes import SequenceConstruction
 
 
 class SequenceConstructionState:
-    """A running sequence construction, which writes chunk by chunk into the same memory."""
+    """A running sequence construction, which writes chunk by chunk into one buffer."""
 
     def __init__(
         self, node: SequenceConstruction, scan: SequenceScanState, context: Context
     ) -> None:
         self._scan, self._limit = scan, node.limit
-        # Where a test fixes the value, the scan checks it.
+        # Fixed values are checked by the scan.
         tests = [] if context.is_alone else [t for t in node.equivalences if t.value is None]
         self._checking = ResidualFilter(context, tests, _by_level(node, context), context.levels)
         room = context.options.chunk if self._limit is None else self._limit
@@ -30,14 +30,11 @@ class SequenceConstructionState:
         self._built = 0
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
-        """The sequences that the events of the block complete."""
+        """Yield the sequences that a block completes."""
         return self.construct()
 
     def construct(self, written: int | None = None) -> Iterator[Sequences]:
-        """The sequences that end in what the scan has remembered since the last time.
-
-        Some may have been `written` to `room` already.
-        """
+        """Yield the sequences of new final events; some may be `written` to `room` already."""
         tally = self._checking.tally
         checks = None if self._checking.is_empty else self._checking.now()
         while self._limit is None or self._built < self._limit:
@@ -53,31 +50,31 @@ class SequenceConstructionState:
             written = None
 
     def detach(self, written: int) -> Sequences:
-        """The sequences that were written to `room`, to which others may be written then."""
+        """Split off the sequences written to `room`."""
         self._built += written
         found, self.room = detach(self.room, written)
         return found
 
     @property
     def is_fusible(self) -> bool:
-        """Whether every sequence is built that the stacks hold."""
+        """Whether every sequence of the stacks is built unchecked."""
         return self._limit is None and self._checking.is_empty
 
     @property
     def tally(self) -> Tally | None:
-        """What is counted by level, for ANALYZE."""
+        """The counters of ANALYZE by level."""
         return self._checking.tally
 
-    def advance(self, clock: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
-        """Nothing becomes known by time alone."""
+    def advance(self, watermark: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """Yield nothing of its own: time completes no sequence."""
         return below
 
     def horizon(self) -> int | None:
-        """Nothing is kept from block to block."""
+        """None: nothing is kept between blocks."""
         return None
 
     def counters(self) -> Counters:
-        """Walks, instances looked at by level, and how many sequences were built."""
+        """Walks, instances visited by level, and sequences."""
         checking, stacks = self._checking, self._scan.stacks
         found = {**stacks.walked(), "sequences": self._built}
         if checking.tally is None:
@@ -91,12 +88,12 @@ class SequenceConstructionState:
         return {"built": self._built}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from it."""
+        """Continue from a checkpoint."""
         self._built = saved["built"]
 
 
 def _by_level(node: SequenceConstruction, context: Context) -> list[list[Condition]]:
-    """The conditions by the level at which the walk, which begins at the last, can decide them."""
+    """The conditions by the level at which the walk, which begins at the last, decides them."""
     found: list[list[Condition]] = [[] for _ in range(context.levels)]
     for conjunct in node.conditions:
         first = min(context.level_of(component) for component in conjunct.references)

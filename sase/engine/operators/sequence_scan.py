@@ -1,4 +1,4 @@
-"""(SS→) Sequence scan: which events may take part, remembered as the plan's stacks say."""
+"""(SS→) Sequence scan: admit events, and push them onto the stacks of the plan."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SequenceScanState:
 
     def __init__(self, node: SequenceScan, above: SequenceConstruction, context: Context) -> None:
         self.node, self._window = node, node.window
-        # What the stacks measure: either window, since they are the same one.
+        # Either window, since they are the same one.
         self.measured, self.span = node.window or above.window, span_of(node.window)
         self._conditions = ScanFilter(context, _simple(node, above, context))
         self.stacks: InstanceStacks = _stacks(node, above, context)
@@ -42,7 +42,7 @@ class SequenceScanState:
         self._analyzed = context if context.options.analyze else None
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
-        """Remember the events of a block; sequences are built from them above."""
+        """Push the admitted events of a block; the construction above builds sequences."""
         self._seen += len(block)
         if self.node.nothing is not None:
             return iter(())
@@ -52,7 +52,7 @@ class SequenceScanState:
 
     @property
     def fusible_key(self) -> Tests | None:
-        """The key of the only stacks, where nothing else is asked of an event but its type."""
+        """The key of active instance stacks, if the scan checks types alone and can be fused."""
         stacks = self.stacks if type(self.stacks) is ActiveStacks else None
         if stacks is None or self.node.nothing is not None or not self._conditions.are_none:
             return None
@@ -61,7 +61,7 @@ class SequenceScanState:
     def push_batch(
         self, batch: Batch, keys: int, after: Moment, room: Numbers, out: Sequences
     ) -> Swept:
-        """Remember the events of a batch, of which there is no more to ask; see the stacks."""
+        """Push a batch through a fused kernel: see `ActiveStacks.push_batch`."""
         assert isinstance(self.stacks, ActiveStacks)
         found = self.stacks.push_batch(batch, keys, after, self.span, room, out)
         self._seen += found.admitted
@@ -71,24 +71,24 @@ class SequenceScanState:
         self, reading: Reading, keys: int, sought: Span, counting: Counting | None, room: Numbers,
         out: Sequences,
     ) -> Swept:  # fmt: skip
-        """The same for events of which there may be many."""
+        """Push columns of events through a fused kernel: see `ActiveStacks.push_columns`."""
         assert isinstance(self.stacks, ActiveStacks)
         found = self.stacks.push_columns(reading, keys, sought, counting, room, out)
         self._seen += found.admitted
         return found
 
-    def advance(self, clock: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
-        """Drop the instances that no event to come can reach within the window."""
+    def advance(self, watermark: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
+        """Mark the instances as evictable that no event to come reaches within the window."""
         if self._window is not None:
-            self.stacks.evict(bound_of(clock, self._window))
+            self.stacks.evict(bound_of(watermark, self._window))
         return iter(())
 
     def horizon(self) -> int | None:
-        """The oldest instance."""
+        """Free evicted instances; return the oldest live event."""
         return self.stacks.forget()
 
     def counters(self) -> Counters:
-        """Events of an admitted type, and what became of them by level."""
+        """Events of an admitted type, and the counters of the stacks."""
         found = {"events": self._seen, **self.stacks.counters()}
         if self._analyzed is not None:
             found["rejected_events"] = self._conditions.rejected
@@ -100,7 +100,7 @@ class SequenceScanState:
         return {"seen": self._seen, "stacks": self.stacks.checkpoint()}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         self._seen = saved["seen"]
         self.stacks.restore(saved["stacks"])
 
@@ -108,7 +108,7 @@ class SequenceScanState:
 def _simple(
     node: SequenceScan, above: SequenceConstruction, context: Context
 ) -> Iterator[tuple[int, Condition]]:
-    """The conditions on one event: those pushed, and the values that tests fix."""
+    """The conditions on one event: those pushed down, and fixed values."""
     for conjunct in node.conditions:
         assert conjunct.component is not None
         yield conjunct.component, conjunct.condition
@@ -121,7 +121,7 @@ def _simple(
 
 
 def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> InstanceStacks:
-    """The stacks that the plan asks for."""
+    """Open the stacks of the plan."""
     partitions: tuple[Tests, ...] = node.partitions
     if context.is_alone:
         partitions = ()

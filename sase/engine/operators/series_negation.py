@@ -1,4 +1,4 @@
-"""HAVING, RETURN and negation where matches are of any number of events."""
+"""HAVING, RETURN and negation of bindings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sase.planning.nodes import Negation, NegativeComponent
 
 
 class _Asked:
-    """Terms that are asked of finished matches, and room to bind the longest of them."""
+    """Terms over finished matches, and nodes to bind the longest of them."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ def _arrays(found: Bindings) -> Matches:
 
 
 class SeriesHaving(SequenceFilter):
-    """HAVING."""
+    """HAVING of bindings."""
 
     def __init__(self, having: Condition, context: Context) -> None:
         super().__init__()
@@ -65,12 +65,12 @@ class SeriesHaving(SequenceFilter):
         return keep
 
     def analysis(self) -> Counters:
-        """Matches turned away."""
+        """Rejections."""
         return {"rejected": {"HAVING": self._seen - self._passed}}
 
 
 class SeriesValues:
-    """The columns of RETURN."""
+    """The columns of RETURN of bindings."""
 
     def __init__(self, columns: Sequence[Column], context: Context) -> None:
         terms = [Term(column.value, moment) for moment, column in enumerate(columns)]
@@ -93,7 +93,7 @@ class SeriesValues:
 
 
 class _Absence(IndexedEvents):
-    """The events of a negative component, and what must hold for one to forbid a match."""
+    """The index of a negation of bindings, with its conditions."""
 
     def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
         super().__init__(negation, node.window, context)
@@ -118,29 +118,26 @@ class _Absence(IndexedEvents):
         self.hit += asked - int(np.count_nonzero(keep))
 
     def is_at_end(self, found: Bindings) -> NDArray[np.bool_]:
-        """Of each match whether nothing is bound behind the component."""
+        """Whether nothing is bound behind the component, for each match."""
         return np.asarray(found.lengths[self.gap.levels[0] + 1 :].sum(axis=0) == 0)
 
 
 class SeriesNegationState(NegationBase):
-    """A running negation (NG): the gap of a component depends on what a match has bound."""
+    """A running negation of bindings: the gap of a component depends on what a match binds."""
 
     def __init__(self, node: Negation, context: Context) -> None:
         self._absences = [_Absence(negation, node, context) for negation in node.negations]
         super().__init__(node, context, self._absences, of_series=True)
 
-    def _allowed(self, found: Bindings, *, at_end: bool) -> Bindings:
-        """The matches that no component forbids that stands at their end, or does not."""
+    def _pass(self, found: Bindings, *, at_end: bool) -> Bindings:
+        """Drop the matches that a component forbids, at their end or elsewhere."""
         keep = np.ones(found.size, np.bool_)
         for absence in self._absences:
             absence.forbid(found, keep, at_end=at_end)
         return found if keep.all() else found[:, keep]
 
     def _due(self, found: Bindings) -> Numbers:
-        """Those without an absence at their end wait for the others.
-
-        Results are in the order of detection.
-        """
+        """The time of detection; matches without a negated end wait too, for the order."""
         assert self._window is not None
         times, mask = self._store.numbers("ts"), self._store.mask
         known = detected(times[found.first & mask], self._window)

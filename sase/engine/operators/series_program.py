@@ -1,4 +1,4 @@
-"""Conditions and values over series as kernels read them."""
+"""Conditions and values over series, as kernels read them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from sase.engine.operators.contract import Context
 
 
 class Machinery:
-    """What machines are made of that stays, and the place of what kernels are told by address."""
+    """The constant parts of machines, and the place of the tuple that kernels read by address."""
 
     def __init__(
         self,
@@ -91,11 +91,11 @@ class Machinery:
 
 @dataclass(frozen=True, eq=False)
 class SeriesCode:
-    """What terms by moment become, the same whenever a plan is opened.
+    """The code of terms by moment, the same for all runs of a plan.
 
-    `ranges` says whether any condition ranges over the events of a series, `asks` whether any needs
-    a program, `moments` are those of all conditions. `gates` are the rows of direct comparisons
-    with their moments, `reads` what fills the programs with theirs.
+    `ranges` says whether a condition ranges over the events of a series, `asks` whether one
+    needs a program. `gates` are the rows of direct comparisons with their moments, `reads` the
+    fills of programs with theirs.
     """
 
     tests: tuple[EquivalenceTest, ...]
@@ -121,7 +121,7 @@ class SeriesCode:
         *,
         of_runs: bool,
     ) -> SeriesCode:
-        """The code of terms; the store keeps what it reads."""
+        """Lower terms; have the event buffer keep what they read."""
         ordered = sorted(terms, key=lambda term: term.moment)
         levels = {each.index: context.level_of(each.index) for each in context.components}
         base = context.layout([term.term for term in ordered])
@@ -155,31 +155,31 @@ class SeriesCode:
         )
 
     def keep(self, context: Context) -> None:
-        """Have the store keep what the code reads, where the code expects it."""
+        """Have the event buffer keep what the code reads, in the rows that it expects."""
         for attribute in self.attributes:
             context.buffer.keep_attribute(attribute)
         for test in self.tests:
             context.keep_test(test)
 
     def gate(self, level: int) -> int:
-        """The first direct comparison that a further event of a level has to pass, as a row."""
+        """The row of the first direct comparison at a further event of a level."""
         return next(
             (row for moment, row in self.gates if moment == MOMENTS * level + TAKE), NOTHING
         )
 
     def asked(self, row: int) -> tuple[int, str]:
-        """The orders that a direct comparison accepts, and the attribute of the new event."""
+        """The accepted orders of a direct comparison, and the attribute of the new event."""
         accepted, column = self.tables[row, PLAIN : PLAIN + 2].tolist()
         return accepted, self.attributes[column]
 
     def meets(self, row: int) -> Part | None:
-        """Of which event of its series a further one is compared by the same attribute, if so."""
+        """What a further event is compared with in its series, if by the same attribute."""
         _, column, source, _, other, _ = self.tables[row, PLAIN:].tolist()
         parts = {EVENT_BEFORE: Part.PREVIOUS, KNOWN_EVENT: Part.FIRST}
         return parts.get(source) if column == other else None
 
     def still_read(self, moments: Container[int]) -> list[int]:
-        """The columns of nodes that the tests read, and the conditions of some moments."""
+        """The columns of nodes that the tests and the conditions of some moments read."""
         found = set(range(len(self.tests)))
         for moment, fill in self.reads:
             if moment in moments:
@@ -189,7 +189,7 @@ class SeriesCode:
 
 
 class SeriesProgram:
-    """Terms by moment, the tests decided event by event, and what nodes know for both."""
+    """Terms by moment, equivalence tests decided event by event, and the node layout of both."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class SeriesProgram:
         of_runs: bool = False,
     ) -> None:
         self._context = context
-        # What is kept so far says where the rest is kept.
+        # The columns kept so far determine those of the rest.
         kept = tuple(context.buffer.attributes), tuple(key.tests for key in context.buffer.keys)
         self.code = context.cached(
             (tuple(tests), tuple(terms), moments, of_runs, kept),
@@ -218,7 +218,7 @@ class SeriesProgram:
 
     @cached_property
     def _machinery(self) -> Machinery:
-        """What machines are made of."""
+        """The constant parts of machines."""
         code, fills = self.code, [fill for _, fill in self.code.reads]
         return Machinery(
             decide if code.asks else None,
@@ -232,14 +232,14 @@ class SeriesProgram:
         )
 
     def cells(self, nodes: int) -> Numbers:
-        """Room for nodes, of which the first is the root."""
+        """Nodes, of which the first is the root."""
         cells = np.zeros((nodes, self.width), np.int64)
         cells[ROOT] = self.code.root
         return cells
 
 
 def _initial(words: NodeWords, tests: int) -> Numbers:
-    """What the root knows."""
+    """The words of the root."""
     root = np.zeros(HEAD + words.width, np.int64)
     root[LEVEL] = NOTHING
     root[HEAD : HEAD + tests] = UNDECLARED
@@ -250,7 +250,7 @@ def _initial(words: NodeWords, tests: int) -> Numbers:
 
 
 def _sets(words: NodeWords, types: int) -> NDArray[np.uint8]:
-    """Of each attribute that may be lacking the types that lack it."""
+    """By attribute that may be undeclared the types that lack it."""
     found = np.zeros((len(words.lacking), types), np.uint8)
     for row, (_, _, codes) in enumerate(words.lacking):
         found[row, sorted(codes)] = 1
@@ -272,7 +272,7 @@ def pattern_of(context: Context) -> Pattern:
 
 
 def packed(*tables: NDArray[Any]) -> Numbers:
-    """Tables one below the other, and above all in one row where each begins."""
+    """Tables one below the other, under a row of their begins."""
     rows = [np.asarray(table, np.int64) for table in tables]
     rows = [table.reshape(-1, 1) if table.ndim == 1 else table for table in rows]
     found = np.zeros((1 + sum(map(len, rows)), TABLE_WIDTH), np.int64)
@@ -285,16 +285,16 @@ def packed(*tables: NDArray[Any]) -> Numbers:
 
 
 def _asks(term: Term, compared: DirectComparison) -> bool:
-    """Whether more than a direct comparison decides a term, as at the end of a component."""
+    """Whether a term needs a program, as all do at the end of a component."""
     return compared == NOT_DIRECT or term.moment % MOMENTS == FINISH
 
 
 class _Program(Protocol):
-    """Where the rows of a program come from, and what it ranges over."""
+    """The fills and loops of a program."""
 
     @property
     def rows(self) -> Sequence[tuple[int, ...]]:
-        """Rows of where from and where to."""
+        """Rows of source and target."""
 
     @property
     def loops(self) -> Sequence[tuple[int, ...]]:
@@ -304,7 +304,7 @@ class _Program(Protocol):
 def conditions_of(
     starts: Sequence[int], programs: Sequence[_Program], compared: Sequence[DirectComparison] = ()
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Where each program begins, its loops, what fills its rows, and what is compared plainly."""
+    """For each program its begin, its loops, its fills, and its direct comparison."""
     checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
     compared = compared or [NOT_DIRECT] * len(programs)
     for start, each, other in zip(starts, programs, compared, strict=True):
@@ -322,7 +322,7 @@ def conditions_of(
 def _changes(words: NodeWords, levels: int, *, mixes: bool) -> tuple[Numbers, Numbers]:
     """Where the changes of each level begin, and what binding changes.
 
-    What they call where values have a scale is compiled only if some may have.
+    Kernels for values with a scale are compiled only if there may be some.
     """
     called = {SUM: rounded, SPREAD: rounded, LEAST: ordered, MOST: ordered} if mixes else {}
     changes = sorted(words.changes, key=lambda change: change[0])

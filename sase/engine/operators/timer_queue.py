@@ -1,4 +1,4 @@
-"""Sequences that wait until a time: those of a negated end, whose absence only time can show."""
+"""A queue of sequences by time: those of a negated end, whose absence only time can show."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sase.engine.blocks.block import Watermark
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Sequences
 
-# With more runs than this they are made one: so each sequence is moved a few times at most.
+# Runs from which on they are joined into one, so that each sequence is moved a few times at most.
 MOST_RUNS = 32
 
 
 @dataclass
 class _TimerRun:
-    """Sequences in the order in which they are due; those before `start` are gone."""
+    """Sequences in the order of their timers, of which those before `start` are released."""
 
     due: NDArray[np.int64]
     sequences: Any
@@ -27,11 +27,11 @@ class _TimerRun:
 
 
 class TimerQueue:
-    """Waiting sequences. What is due at one time comes out in the order in which it went in."""
+    """Sequences by time; those of the same time leave in the order in which they came."""
 
     def __init__(self, levels: int, *, of_series: bool = False) -> None:
         self._levels, self._of_series = levels, of_series
-        # The bytes of a sequence and the time at which it is due.
+        # The bytes of a sequence and its timer.
         self.width = 8 * (levels + 1)
         self._runs: list[_TimerRun] = []
 
@@ -39,7 +39,7 @@ class TimerQueue:
         return sum(len(run.due) - run.start for run in self._runs)
 
     def add(self, sequences: Sequences | Bindings, due: NDArray[np.int64]) -> None:
-        """Let sequences wait."""
+        """Queue sequences."""
         self._runs.append(_run(sequences, due))
         if len(self._runs) > MOST_RUNS:
             self._runs = [
@@ -49,14 +49,14 @@ class TimerQueue:
                 )
             ]
 
-    def released(self, clock: Watermark, *, inclusive: bool) -> Any:
-        """Those whose time has come; where the window is inclusive, has passed."""
+    def released(self, watermark: Watermark, *, inclusive: bool) -> Any:
+        """Pop the sequences whose time has come; if `inclusive`, has passed."""
         found, due = [], []
         side = "left" if inclusive else "right"
         for run in self._runs:
             end = len(run.due)
-            if not clock.is_final:
-                end = int(np.searchsorted(run.due, clock.ts, side=side))  # type: ignore[call-overload]
+            if not watermark.is_final:
+                end = int(np.searchsorted(run.due, watermark.ts, side=side))  # type: ignore[call-overload]
             if end > run.start:
                 found.append(run.sequences[:, run.start : end])
                 due.append(run.due[run.start : end])
@@ -75,16 +75,16 @@ class TimerQueue:
         return np.concatenate([empty, *parts], axis=1)
 
     def next_timer(self, *, inclusive: bool) -> int | None:
-        """The time at which the next ones are released."""
+        """The time of the first timer."""
         first = min((int(run.due[run.start]) for run in self._runs), default=None)
         return first if first is None or not inclusive else first + 1
 
     def oldest(self) -> int | None:
-        """An event that is not after any of those that wait."""
+        """The oldest event of the queued sequences."""
         return min((run.oldest for run in self._runs), default=None)
 
     def checkpoint(self) -> Checkpoint:
-        """All that waits, as one run."""
+        """The queue, as one run."""
         waiting = self._joined([run.sequences[:, run.start :] for run in self._runs])
         return {
             "sequences": waiting.checkpoint() if self._of_series else waiting,
@@ -94,7 +94,7 @@ class TimerQueue:
         }
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         self._runs = []
         if len(saved["due"]):
             found = saved["sequences"]

@@ -1,4 +1,4 @@
-"""(TF) Transformation: turns each sequence into a result: which ones, how many, their columns."""
+"""(TF) Transformation: make results of sequences: HAVING, RETURN, non-overlap and LIMIT."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ from sase.planning.nodes import Transformation
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The positions of the results' events, and tags and bits of the columns of RETURN.
-
-    Positions are by level, or where components bind any number of events `Bindings`.
-    """
+    """The positions of the events of results, and tags and bits of the columns of RETURN."""
 
     positions: Numbers | Bindings
     values: tuple[NDArray[np.int64], ...] = ()
@@ -45,23 +42,23 @@ class Results:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that they take."""
+        """The bytes of the arrays."""
         return int(self.positions.nbytes) + sum(value.nbytes for value in self.values)
 
     @property
     def matrix(self) -> Numbers:
-        """The positions by level, where each component binds one event."""
+        """The positions by level, of components that bind one event each."""
         assert not isinstance(self.positions, Bindings)
         return self.positions
 
     @property
     def bindings(self) -> Bindings:
-        """The positions match by match, where components bind any number of events."""
+        """The positions match by match, of components that bind any number of events."""
         assert isinstance(self.positions, Bindings)
         return self.positions
 
     def moved(self, change: Callable[[Numbers], Numbers]) -> Results:
-        """The same at other positions."""
+        """Map the positions."""
         positions = self.positions
         if isinstance(positions, Bindings):
             return replace(self, positions=positions.mapped(change))
@@ -69,7 +66,7 @@ class Results:
 
     @classmethod
     def merged(cls, parts: Sequence[Results], order: Numbers) -> Results:
-        """Several as one, in an order of all."""
+        """Concatenate in an order."""
         first = parts[0].positions
         whole: Numbers | Bindings
         if isinstance(first, Bindings):
@@ -95,7 +92,7 @@ class Results:
 
 
 class _Having(SequenceFilter):
-    """HAVING."""
+    """HAVING of sequences."""
 
     def __init__(self, node: Transformation, context: Context) -> None:
         super().__init__()
@@ -111,7 +108,7 @@ class _Having(SequenceFilter):
         return self._checking.selected(sequences)
 
     def analysis(self) -> Counters:
-        """Sequences turned away by each condition."""
+        """Rejections by condition."""
         return {"rejected": self._checking.rejected}
 
 
@@ -143,32 +140,32 @@ class TransformationState:
         return self._left == 0
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Results]:
-        """The results of a block."""
+        """Yield the results of a block."""
         return self.results(self._having.push(block, below) if self._having else below)
 
-    def advance(self, clock: Watermark, below: Iterator[Sequences]) -> Iterator[Results]:
-        """The results that time shows."""
-        return self.results(self._having.advance(clock, below) if self._having else below)
+    def advance(self, watermark: Watermark, below: Iterator[Sequences]) -> Iterator[Results]:
+        """Yield the results that time completes."""
+        return self.results(self._having.advance(watermark, below) if self._having else below)
 
     @property
     def is_fusible(self) -> bool:
-        """Whether sequences are results as they are, all of them."""
+        """Whether every sequence is a result as it is."""
         return self._left is None and not (
             self._having or self._columns or self._values or self._apart
         )
 
     @property
     def filters(self) -> bool:
-        """Whether HAVING leaves some sequences out."""
+        """Whether there is a HAVING."""
         return self._having is not None
 
     def accepted(self, bindings: Bindings) -> NDArray[np.bool_]:
-        """Which of some matches HAVING accepts, where there is one."""
+        """Which matches HAVING accepts."""
         assert isinstance(self._having, SeriesHaving)
         return self._having.passes(bindings)
 
     def results(self, below: Iterator[Any]) -> Iterator[Results]:
-        """What sequences that are not to be left out are shown as."""
+        """Apply non-overlap and LIMIT, and make results."""
         if self._apart is not None:
             below = self._apart.passing(below)
         for sequences in below:
@@ -183,7 +180,7 @@ class TransformationState:
                 return
 
     def result(self, sequences: Sequences | Bindings) -> Results:
-        """What sequences are shown as."""
+        """The results that sequences are."""
         if isinstance(sequences, Bindings):
             assert self._values is not None
             return Results(sequences.mapped(self._positions), self._values.of(sequences))
@@ -200,11 +197,11 @@ class TransformationState:
         return np.asarray(self._store.numbers("position")[numbers & self._store.mask])
 
     def horizon(self) -> int | None:
-        """The events of the last time that results ended at, if they are to be apart."""
+        """The oldest event that non-overlap needs."""
         return None if self._apart is None else self._apart.horizon()
 
     def counters(self) -> Counters:
-        """Results."""
+        """Results, and for ANALYZE what was rejected."""
         if not self._is_analyzed:
             return {"out": self._out}
         whole = {"in": self._out + self._beyond, "rejected": {}}
@@ -222,7 +219,7 @@ class TransformationState:
         return {"out": self._out, "left": self._left, "apart": apart}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from them."""
+        """Continue from a checkpoint."""
         self._out, self._left = saved["out"], saved["left"]
         if self._apart is not None:
             self._apart.restore(saved["apart"])
@@ -238,7 +235,7 @@ class _Value:
         context.watch(dict(self._lowered.arithmetic), self._stack)
 
     def of(self, places: Numbers) -> NDArray[np.int64]:
-        """Tag and bits of the value for each sequence of places in the store."""
+        """Tag and bits of the value for each sequence of places in the event buffer."""
         out = np.empty((places.shape[1], 2), np.int64)
         columns = self._context.buffer.columns(self._context.dictionary.texts.tables())
         rows = np.ascontiguousarray(places.T)

@@ -1,4 +1,4 @@
-"""(SASE++) Postponed evaluation: events are remembered, and matches walked back from the last."""
+"""(SASE++) Postponed evaluation: collect events, and walk back from the last one of a match."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sase.planning.nodes import RunEvaluation
 
 
 class WalkBackEvaluationState(RunEvaluationBase):
-    """A running evaluation under skip till any match: what it holds are events, and no runs."""
+    """A running evaluation under skip till any match that holds events instead of runs."""
 
     kernel = staticmethod(advance_collapsed)
 
@@ -30,7 +30,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
         levels = context.levels
         self._bounds = of.Bounds(
             span_of(node.window),
-            # Ranks of another partition say nothing.
+            # Ranks of another partition do not compare.
             int(self._prunes() and not node.counts_in_partitions),
             sum(1 << level for level in beginnings(context)),
             _ends(context),
@@ -49,7 +49,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
         )
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
-        """The matches that the events of a block complete."""
+        """Yield the matches that a block completes."""
         self._seen += len(block)
         if self.node.nothing is not None:
             return
@@ -63,7 +63,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
                 machine, early, self._pattern, self._bounds, self._collapsed, incoming,
                 self._written,
             )  # fmt: skip
-            yield from self._handed_on(why)
+            yield from self._flush(why)
             if why == CROWDED:
                 self._make_room()
 
@@ -75,7 +75,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             self._collapsed = self._collapsed._replace(known=known)
 
     def _make_room(self) -> None:
-        """Twice as much of what is full."""
+        """Double what is full."""
         found = self._collapsed
         state, size = found.state, len(found.cells)
         cells, steps, ways, nodes = found.cells, found.steps, found.ways, found.nodes
@@ -103,7 +103,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
         return int(found.cells[state[of.TAIL] & (len(found.cells) - 1), of.ROW])
 
     def counters(self) -> Counters:
-        """Events, instances and live ones; walks, instances they looked at, and matches bound."""
+        """Events, instances and live ones; walks, visits, and matches bound."""
         state = self._collapsed.state
         return {
             "events": self._seen,
@@ -118,19 +118,19 @@ class WalkBackEvaluationState(RunEvaluationBase):
         }
 
     def checkpoint(self) -> Checkpoint:
-        """The instances and what is known of partitions; between pushes there is no walk."""
+        """The instances and the state of partitions; between pushes there is no walk."""
         found = self._collapsed
         numbers = np.arange(found.state[of.TAIL], found.state[of.COUNT])
         return {
-            **self._known(),
+            **super().checkpoint(),
             "cells": found.cells[numbers & (len(found.cells) - 1)],
             "known": found.known,
             "state": found.state,
         }
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
-        self._know(saved)
+        """Continue from a checkpoint."""
+        super().restore(saved)
         kept, state = np.array(saved["cells"], np.int64), np.array(saved["state"], np.int64)
         size = len(self._collapsed.cells)
         while size < len(kept):
@@ -142,12 +142,12 @@ class WalkBackEvaluationState(RunEvaluationBase):
 
 
 def _unknown(rows: int) -> np.typing.NDArray[np.int64]:
-    """Of so many levels of partitions nothing is known."""
+    """The initial state of levels of partitions."""
     return np.tile(np.array([NOTHING, EARLIEST, EARLIEST, NOTHING], np.int64), (rows, 1))
 
 
 def _before(context: Context, level: int) -> int:
-    """The levels that may come right before one, as bits: those between may stay empty."""
+    """The levels that may come right before one, as bits."""
     found = 0
     for earlier in range(level - 1, -1, -1):
         found |= 1 << earlier

@@ -1,1 +1,1 @@
-"""Operators that recipes and papers compare with, and no optimizer chooses."""
+"""Operators that recipes and papers compare with; no optimizer chooses them."""

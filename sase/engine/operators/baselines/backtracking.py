@@ -1,4 +1,4 @@
-"""(NFAb) Backtracking evaluation: the runs of a block one at a time, and its matches sorted."""
+"""(NFAb) Backtracking evaluation: advance the runs of a block one by one, and sort its matches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class BacktrackingState(RunEvaluationState):
         self._backtracked = 0
 
     def _found(self, incoming: Incoming) -> Iterator[Bindings]:
-        """The matches that events complete, once all runs have met all of them."""
+        """Yield the matches that events complete, once all runs have met all of them."""
         search = self._search(incoming)
         machine, state = self._program.machine(), search.state
         while (
@@ -44,7 +44,7 @@ class BacktrackingState(RunEvaluationState):
         why = NOTHING
         while why != DONE:
             why = of.write_found(self._runs, search, self._written)
-            yield from self._handed_on(why)
+            yield from self._flush(why)
 
     def _search(self, incoming: Incoming) -> of.Search:
         """The events by partition, each in order."""
@@ -59,7 +59,7 @@ class BacktrackingState(RunEvaluationState):
         return of.Search(order, stops, self._waiting, self._matches, spare, state)
 
     def _make_room(self, incoming: Incoming, search: of.Search) -> of.Search:
-        """Room for what an event may make, and twice as much of what is full."""
+        """Make room for what an event may make, and double what is full."""
         state, levels = search.state, self._context.levels
         key, most = NOTHING, 0
         if state[of.AT] < len(search.order):
@@ -75,20 +75,20 @@ class BacktrackingState(RunEvaluationState):
         )
 
     def counters(self) -> Counters:
-        """Those of runs, and how often one was taken up again where it had moved."""
+        """The counters of runs, and how often one was resumed."""
         return {**super().counters(), "backtracked": self._backtracked}
 
     def checkpoint(self) -> dict[str, Any]:
-        """The runs; between pushes none waits."""
+        """The runs; between pushes none is suspended."""
         return {**super().checkpoint(), "backtracked": self._backtracked}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         super().restore(saved)
         self._backtracked = saved["backtracked"]
 
 
 def _longer(array: np.typing.NDArray[np.int64], needed: int) -> np.typing.NDArray[np.int64]:
-    """At least twice as long, and longer than needed."""
+    """An array of at least twice the length."""
     size = max(2 * len(array), 1 << (needed + 1).bit_length())
     return np.concatenate([array, np.zeros((size - len(array), *array.shape[1:]), np.int64)])

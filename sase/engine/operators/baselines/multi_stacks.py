@@ -49,7 +49,7 @@ class MultiStacks(ActiveStacks):
         self._others = others
 
     def _moved(self, array: Numbers, room: int) -> Numbers:
-        """An array by place with more room, as that of the first key got it."""
+        """An array by place, enlarged as the stacks of the first key are."""
         larger = np.zeros((*array.shape[:2], room), np.int64)
         ends = self.stacks.ends
         for level in range(array.shape[1]):
@@ -68,6 +68,6 @@ class MultiStacks(ActiveStacks):
         return {**super().checkpoint(), "others": self._others._asdict()}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         super().restore(saved)
         self._others = OtherStacks(**saved["others"])

@@ -39,13 +39,13 @@ class NfaStack:
         )
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
-        """Make a cell for each event of the block, and of all that no component admits."""
+        """Push a cell for each event of the block, admitted or not."""
         self._make_room(block.end)
         arrivals = block.arrivals(states, np.zeros(len(block), np.int64), measures)
         advance(arrivals, frozen(block.positions), block.end, self._levels, self.stack)
 
     def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
-        """Write sequences that end in the final states."""
+        """Write the sequences that end in final states; return how many."""
         if tally is None:
             searches = search if checks is None else search_checked
         else:
@@ -53,14 +53,14 @@ class NfaStack:
         return searches(self.stack, self._search, checks, tally, out)
 
     def evict(self, bound: int) -> None:
-        """Nothing is given up: only active instance stacks take a window."""
+        """Evict nothing: only active instance stacks take a window."""
 
     def forget(self) -> int | None:
         """The first event of all."""
         return 0
 
     def _make_room(self, cells: int) -> None:
-        """Let there be some cells; a cell's place is its number."""
+        """Make room for some cells; the place of a cell is its number."""
         room = len(self.stack.active)
         if cells > room:
             more = np.zeros((1 << (cells - 1).bit_length()) - room, np.int64)
@@ -68,28 +68,28 @@ class NfaStack:
             self.stack = RuntimeStack._make([*(np.append(array, more) for array in arrays), sizes])
 
     def counters(self) -> Counters:
-        """How many cells there are."""
+        """Cells."""
         cells = int(self.stack.sizes[0])
         if not self._is_analyzed:
             return {"cells": cells}
         return {"cells": cells, "most_bytes": sum(array.nbytes for array in self.stack)}
 
     def walked(self) -> Counters:
-        """Walks, and cells looked at by level: the last one of a walk begins it."""
+        """Walks, and cells visited by level; the last one of a walk begins it."""
         visited = self._search.visited.tolist()
         return {"walks": visited[-1], "visited": visited}
 
     def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
-        """What is neither passed nor rejected was passed over, and each choice ended."""
+        """By level the cells that passed, were passed over, or ended a choice."""
         passed = tally.levels.tolist()
         known = zip(self._search.visited.tolist(), passed, rejected, strict=True)
         unfit = [seen - through - turned for seen, through, turned in known]
         return {"passed": passed, "unfit": unfit, "ended": [*passed[1:], 0]}
 
     def checkpoint(self) -> Checkpoint:
-        """All arrays."""
+        """The arrays."""
         return {"stack": self.stack._asdict(), "search": self._search._asdict()}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         self.stack, self._search = RuntimeStack(**saved["stack"]), Search(**saved["search"])
