@@ -51,7 +51,7 @@ class Matcher:
     def push(self, batch: object) -> Matches:
         """The matches that some more rows complete: known as soon as nothing can come before them.
 
-        Rows that are late go to `late` (docs/semantics.md, Streams).
+        Rows that are late go to `late` (docs/semantics.md, Late rows).
         """
         pipeline = self.pipeline
         pipeline.check_open()
