@@ -1,4 +1,4 @@
-"""Small batches as kernels read them: where they lie in memory, without an object for each column.
+"""Export small batches to kernels by Arrow's C data interface.
 
 To make pyarrow's objects of the columns of a batch takes longer than all that is done with a few
 hundred rows.
@@ -23,7 +23,7 @@ FEW = 12
 
 
 class Described:
-    """The place where Arrow describes a batch for kernels, as long as they look at it."""
+    """The C struct in which Arrow describes a batch while a kernel reads it."""
 
     def __init__(self) -> None:
         self._array = np.zeros(FIELDS, np.int64)
@@ -31,11 +31,11 @@ class Described:
         self._release: tuple[int, Callable[[int], None]] | None = None
 
     def hold(self, batch: pa.RecordBatch) -> None:
-        """Describe a batch, of which nothing is copied."""
+        """Describe a batch without copying anything."""
         batch._export_to_c(self.address)
 
     def let_go(self) -> None:
-        """Give back what the description holds."""
+        """Release what the description holds."""
         address = int(self._array[RELEASE])
         if self._release is None or self._release[0] != address:
             self._release = (address, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address))
@@ -43,7 +43,7 @@ class Described:
 
 
 class Exported(Described):
-    """Batches of a schema, of which one at a time is described."""
+    """Describes batches of a schema, one at a time."""
 
     def __init__(self, quick: BatchDecoder, keys: tuple[SourceColumn, ...]) -> None:
         super().__init__()
@@ -57,12 +57,12 @@ class Exported(Described):
         self.columns[:, FORM], self.columns[:, AT] = forms, places
 
     def hold(self, batch: pa.RecordBatch) -> None:
-        """Describe the columns of a batch that are needed, or all if they are few."""
+        """Describe the columns that are needed, or all if they are few."""
         super().hold(batch if self._selected is None else batch.select(self._selected))
 
 
 def _form(kind: pa.DataType) -> int:
-    """How the numbers of a column are stored, or the indexes into its dictionary."""
+    """Return how the numbers of a column are stored, or the indices into its dictionary."""
     kind = kind.index_type if pa.types.is_dictionary(kind) else kind
     stored = INTEGERS.get(kind.id, np.dtype(np.int64))
     return form_of(8 * stored.itemsize, is_signed=stored.kind == "i")

@@ -1,4 +1,4 @@
-"""The chunks of a column as NumPy arrays over their own buffers, whatever their layout."""
+"""View chunks of a column as NumPy arrays over their own buffers, whatever their layout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Chunk(NamedTuple):
 
 
 def located(chunks: Sequence[pa.Array], row: int) -> list[Chunk]:
-    """Chunks that follow each other, from an input row on; without runs, and without empty ones."""
+    """Number the rows of chunks from `row` on; decode run ends, and drop empty chunks."""
     found = []
     for chunk in chunks:
         if len(chunk):
@@ -34,7 +34,7 @@ def located(chunks: Sequence[pa.Array], row: int) -> list[Chunk]:
 
 
 def storage(array: pa.Array, dtype: DTypeLike) -> NDArray[Any]:
-    """The numbers of an array as they lie in its buffer, those under NULLs included."""
+    """Return the numbers in the buffer of an array, those under NULLs included."""
     width = np.dtype(dtype).itemsize
     found: NDArray[Any] = np.frombuffer(
         array.buffers()[1], dtype, count=len(array), offset=array.offset * width
@@ -43,14 +43,14 @@ def storage(array: pa.Array, dtype: DTypeLike) -> NDArray[Any]:
 
 
 def bits(buffer: pa.Buffer, offset: int, length: int) -> Mask:
-    """A range of a bitmap."""
+    """Unpack a range of a bitmap."""
     begin, end = offset // 8, (offset + length + 7) // 8
     unpacked = np.unpackbits(np.frombuffer(buffer, np.uint8)[begin:end], bitorder="little")
     return unpacked[offset % 8 : offset % 8 + length].view(np.bool_)
 
 
 def valid(array: pa.Array) -> Mask | None:
-    """Where an array has values; None if everywhere."""
+    """Return the validity mask of an array, None if all is valid."""
     if array.null_count == 0:
         return None
     if pa.types.is_null(array.type):
@@ -59,7 +59,7 @@ def valid(array: pa.Array) -> Mask | None:
 
 
 def all_valid(column: Sequence[Chunk]) -> Mask | None:
-    """Where a column has values; None if everywhere."""
+    """Return the validity mask of a column, None if all is valid."""
     parts = [valid(piece.array) for piece in column]
     if all(part is None for part in parts):
         return None
@@ -71,7 +71,7 @@ def all_valid(column: Sequence[Chunk]) -> Mask | None:
 
 
 def joined(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
-    """Arrays one after the other, converted while they are copied; one that fits is not copied."""
+    """Concatenate arrays and convert them; a single one of the type is not copied."""
     if len(parts) == 1:
         return parts[0].astype(dtype, copy=False)
     whole = np.empty(sum(map(len, parts)), dtype)

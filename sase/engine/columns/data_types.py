@@ -1,4 +1,4 @@
-"""Arrow types as the language sees them."""
+"""Map Arrow types to those of the language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESOLUTIONS = ("d", "s", "ms", "us", "ns")  # from the coarsest
 
 
 def data_type(arrow: pa.DataType) -> DataType:
-    """The type of an Arrow column as the language sees it."""
+    """Return the type of an Arrow column as the language sees it."""
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
         return data_type(arrow.value_type)
     if pa.types.is_timestamp(arrow):
@@ -46,12 +46,12 @@ _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20, 128: 38}
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
-    """The type of the values of a column, which may be in a dictionary."""
+    """Return the type of values that may be dictionary-encoded."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
-    """The type that has the values of all these, if there is one."""
+    """Return the type that has the values of all these, if there is one."""
     known = [value_type(kind) for kind in kinds]
     fields = [pa.schema([pa.field("", kind)]) for kind in known]
     try:
@@ -70,7 +70,7 @@ def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
 
 
 def finest(types: Iterable[DataType]) -> DataType:
-    """The type that holds all values of several of its kind: finest unit, largest scale."""
+    """Return the type of one kind that holds the values of all: finest unit, largest scale."""
     found = list(dict.fromkeys(types))
     if len(found) == 1:
         return found[0]
@@ -82,7 +82,7 @@ def finest(types: Iterable[DataType]) -> DataType:
 
 
 def factor(coarse: DataType, fine: DataType) -> int:
-    """How many units of the finer type one unit of the coarser is."""
+    """Return how many units of the finer type a unit of the coarser is."""
     if coarse.resolution and fine.resolution:
         return int(Fraction(nanoseconds(coarse.resolution), nanoseconds(fine.resolution)))
     if coarse.scale is not None and fine.scale is not None:
@@ -91,5 +91,5 @@ def factor(coarse: DataType, fine: DataType) -> int:
 
 
 def nanoseconds(unit: str) -> int:
-    """How long a unit of time is."""
+    """Return the nanoseconds of a unit of time."""
     return NANOSECONDS[UNITS[unit.lower()]]

@@ -1,4 +1,4 @@
-"""What the caller says of types: names, their attributes, or the conditions that define them."""
+"""Event types as callers declare them: names, attributes, or conditions that define them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Types = str | Sequence[str] | Mapping[str, Sequence[str] | str | None] | None
 
 @dataclass(frozen=True)
 class Declaration:
-    """The type column if there is one, and each type with its attributes, or its condition."""
+    """The type column if there is one, and each type's attributes or condition."""
 
     type: str | None
     attributes: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Declaration:
 
 
 def declaration(types: Types, type: str | None) -> Declaration:
-    """The arguments `types` and `type` put together."""
+    """Combine the arguments `types` and `type`."""
     if isinstance(types, Mapping):
         texts = {name: text for name, text in types.items() if isinstance(text, str)}
         if texts and len(texts) == len(types):

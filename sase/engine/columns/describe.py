@@ -1,4 +1,4 @@
-"""What is known of events before any is read, for the binding of a query."""
+"""Describe events before any is read: the schema to which a query is bound."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def describe(
     time_unit: str | None = None,
     mends: bool = False,
 ) -> Schema:
-    """The schema of events: their types, the columns, and what time counts.
+    """Return the schema of events: their types, the columns, and what time counts.
 
     Columns of dicts that hold values of several types have none, or if `mends` that which counts
     where the rows of the others go into quarantine.
@@ -61,7 +61,7 @@ def describe(
 
 
 def _clock(inputs: Inputs, time: str, time_unit: str | None) -> DataType:
-    """The type of the timestamps, for which the unit makes sense."""
+    """Return the type of the timestamps; refuse a unit that they have themselves."""
     found = time_type(inputs, time)
     if time_unit is not None and found.kind in (Kind.FLOAT, Kind.TIMESTAMP):
         counts = "seconds" if found.kind is Kind.FLOAT else "their own unit"
@@ -73,7 +73,7 @@ def _clock(inputs: Inputs, time: str, time_unit: str | None) -> DataType:
 
 
 def _attributes(inputs: Inputs, table: Input, known: Mapping[str, DataType]) -> Attributes | None:
-    """The columns of a table, each as fine as that of its name and kind in any table."""
+    """Return the columns of a table, as fine as the finest of the name and kind in any table."""
     if table.is_open:
         return None
     own = {name: table.type_of(name) or UNKNOWN for name in table.names}
@@ -88,7 +88,7 @@ def _finest(inputs: Inputs, name: str, own: DataType) -> DataType:
 def _event_types(
     table: Input, declared: Declaration, known: Mapping[str, DataType]
 ) -> tuple[EventType, ...] | None:
-    """The types as far as they are known, those that a dictionary holds among them."""
+    """Return the types as far as they are declared, or a dictionary names them."""
     if declared.definitions:
         return None
     if declared.attributes:
@@ -103,7 +103,7 @@ def _event_types(
 def _listed(
     table: Input, type_name: str, names: Sequence[str], known: Mapping[str, DataType]
 ) -> Attributes:
-    """The attributes that a type declares, of the columns that there are."""
+    """Return the attributes that a type declares, which must be columns."""
     found = dict(known)
     for name in names:
         data_type = table.type_of(name)

@@ -1,4 +1,4 @@
-"""Single values of columns, taken out of chunks of any layout and brought to one type."""
+"""Gather single values from chunks of any layout, and cast chunks to one type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sase.engine.columns.data_types import common_type
 
 
 def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
-    """The values at some places; chunk by chunk, since Arrow would first make all chunks one."""
+    """Gather values chunk by chunk, since Arrow would first concatenate all chunks."""
     if len(chunks) == 1 or not len(places):
         return pa.chunked_array([chunks[0].take(pa.array(places))])
     ends = np.cumsum([len(chunk) for chunk in chunks])
@@ -30,7 +30,7 @@ def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
 
 
 def unifiable(parts: list[pa.Array]) -> list[pa.Array]:
-    """The same with no NULL among the values of a dictionary, which Arrow does not unify."""
+    """Drop NULL from the values of dictionaries, which Arrow does not unify."""
     if not any(pa.types.is_dictionary(part.type) and part.dictionary.null_count for part in parts):
         return parts
     again = [part.dictionary_decode().dictionary_encode() for part in parts]
@@ -38,13 +38,13 @@ def unifiable(parts: list[pa.Array]) -> list[pa.Array]:
 
 
 def indexed(coded: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.DictionaryArray:
-    """A dictionary with indexes of another type, and ordered if that is."""
+    """Cast a dictionary to the index type and order of another."""
     indexes = coded.indices.cast(kind.index_type)
     return pa.DictionaryArray.from_arrays(indexes, coded.dictionary, ordered=kind.ordered)
 
 
 def alike(chunks: list[pa.Array]) -> list[pa.Array]:
-    """The chunks with one type: of integers and floats floats, the nearest; else of strings."""
+    """Cast chunks to one type: integers beside floats to the nearest floats; else to strings."""
     kinds = list(dict.fromkeys(chunk.type for chunk in chunks))
     known = [kind for kind in kinds if not pa.types.is_null(kind)]
     if len(kinds) == 1 or not known:
@@ -56,7 +56,7 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
 
 
 def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
-    """A chunk of another type, each value the nearest one."""
+    """Cast each value of a chunk to the nearest one."""
     if pa.types.is_decimal(chunk.type) and pa.types.is_floating(target):
         return chunk.cast(pa.string()).cast(target)  # directly it is often the one beside
     if pa.types.is_timestamp(chunk.type) and chunk.type.tz and pa.types.is_string(target):
@@ -72,7 +72,7 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def takeable(chunk: pa.Array) -> pa.Array:
-    """A chunk of which Arrow can take single values: it cannot of runs, nor of views."""
+    """Cast a chunk so that Arrow can take single values: it cannot from run ends, nor views."""
     chunk = unrolled(chunk)
     kind = _without_views(chunk.type)
     if kind == chunk.type:
@@ -83,7 +83,7 @@ def takeable(chunk: pa.Array) -> pa.Array:
 
 
 def unrolled(array: pa.Array) -> pa.Array:
-    """A chunk without runs; Arrow's own way does not know every type of value."""
+    """Decode run ends, also of types of value for which Arrow does not."""
     if array.type.id != _RUNS:
         return array
     rows = np.arange(array.offset, array.offset + len(array))

@@ -1,4 +1,4 @@
-"""What a caller may give as events, brought to tables that Arrow reads."""
+"""Open what a caller gives as events: tables that Arrow reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Misfits = tuple[tuple[str, NDArray[np.int64]], ...]
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """One table of events, or a reader of one; `type_name` is set where it holds one type only."""
+    """One table of events, or a reader of one; `type_name` is set where all are of one type."""
 
     source: Any  # a pyarrow Table, RecordBatch or RecordBatchReader
     type_name: str | None = None
@@ -52,16 +52,16 @@ class Input:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is nothing that could say which columns there are: an empty list."""
+        """Whether nothing says which columns there are: an empty list."""
         return not (self.source.schema.names or self.is_lazy or self.source.num_rows)
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the rows are still to be read, and can be read once only."""
+        """Whether it is a reader, whose rows can be read once only."""
         return isinstance(self.source, pa.RecordBatchReader)
 
     def index(self, name: str) -> int | None:
-        """The place of a column, if there is such a one."""
+        """Return the index of a column, None if there is none."""
         index: int = self.source.schema.get_field_index(name)
         if index >= 0:
             return index
@@ -70,7 +70,7 @@ class Input:
         return None
 
     def type_of(self, name: str) -> DataType | None:
-        """The type of a column, None if there is no such one."""
+        """Return the type of a column, None if there is none."""
         index = self.index(name)
         if index is not None:
             return data_type(self.source.schema.field(index).type)
@@ -79,11 +79,11 @@ class Input:
         return UNKNOWN if self.is_open else None
 
     def arrow_type(self, name: str) -> str:
-        """The type of a column in Arrow's words."""
+        """Return the type of a column in Arrow's words."""
         return str(self.source.schema.field(self.index(name)).type)
 
     def dictionary_of(self, name: str) -> list[str] | None:
-        """The values that a column can have, where a dictionary says so without reading it."""
+        """Return the values of a dictionary-encoded column, None of others."""
         index = self.index(name)
         if index is None or self.is_lazy:
             return None
@@ -95,7 +95,7 @@ class Input:
         return [value for value in dict.fromkeys(values) if value is not None]
 
     def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
-        """The number of rows, and the chunks of the columns at these places, by their names."""
+        """Return the number of rows, and by name the chunks of the columns at these indexes."""
         source = self.source
         if isinstance(source, pa.RecordBatch):
             return source.num_rows, {name: [source.column(i)] for name, i in indexes.items()}
@@ -124,24 +124,24 @@ class Input:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All tables of events; `typed` if each holds one type, given by its name."""
+    """All tables of events; `typed` if each has the events of one type."""
 
     tables: tuple[Input, ...]
     typed: bool = False
 
     def drained(self) -> Inputs:
-        """The same with everything in memory: a reader can be read once only."""
+        """Read readers into memory, since they can be read once only."""
         if not any(table.is_lazy for table in self.tables):
             return self
         return replace(self, tables=tuple(map(_in_memory, self.tables)))
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are; a reader must have been drained."""
+        """The number of rows; readers must have been drained."""
         return sum(table.source.num_rows for table in self.tables)
 
     def emptied(self) -> Inputs:
-        """The columns without any row."""
+        """Return the columns without any row."""
         return Inputs(
             tuple(
                 Input(table.source.slice(0, 0), table.type_name, is_sparse=table.is_sparse)
@@ -152,7 +152,7 @@ class Inputs:
 
     @property
     def numbers(self) -> NDArray[np.int64] | None:
-        """The numbers of the rows, where files were read in part; None if they are counted."""
+        """The numbers of the rows where files were pruned, None if they are counted from 0."""
         files = self.tables[0].files if len(self.tables) == 1 else ()
         ends = accumulate((part.rows for part in files), initial=0)
         if all(part.number == end for part, end in zip(files, ends, strict=False)):
@@ -162,7 +162,7 @@ class Inputs:
 
     @property
     def columns(self) -> list[object]:
-        """What inputs have in common whose columns are the same; comparable, not hashable."""
+        """What inputs of equal columns have in common; comparable, not hashable."""
         return [
             (t.type_name, t.source.schema, t.is_open, t.is_sparse, t.unreadable)
             for t in self.tables
@@ -179,9 +179,9 @@ def _in_memory(table: Input) -> Input:
 
 
 def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
-    """Events of any kind; opened ones come back as they are.
+    """Open events of any kind; opened ones come back as they are.
 
-    Columns of dicts can be mended later if the dicts are kept.
+    Columns of dicts can be coerced later if it `keeps_rows`.
     """
     if isinstance(events, Inputs):
         return events
@@ -195,7 +195,7 @@ def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
 
 
 def as_batch(events: Any) -> Any:
-    """A small table of one chunk as the batch that it is: there is a short way for those."""
+    """Return a small table of one chunk as a batch, for `BatchDecoder`."""
     if isinstance(events, pa.Table) and 0 < events.num_rows <= SMALL:
         batches = events.to_batches()
         return batches[0] if len(batches) == 1 else events

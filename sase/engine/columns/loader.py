@@ -1,4 +1,4 @@
-"""From an input to Events: only the columns that a query names, in stream order."""
+"""Load an input into `Events`: the columns that a query names, in stream order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def load(
     classify: Classify | None = None,
     on_bad_row: str = "error",
 ) -> Events:
-    """The events of an input with the columns named, sorted where they are not.
+    """Load the events of an input with the columns named, sorted where they are not.
 
     `classify` gives the types where conditions define them. A reader is read to its end. A bad row
     is an error, or with "quarantine" left out and named in `refused`.
@@ -52,7 +52,7 @@ def load(
 
 
 class Loader:
-    """Loads one input after the other, and finds out about equal columns and dictionaries once.
+    """Loads one input after the other; resolves equal columns and unifies dictionaries once.
 
     What is `made` of columns is also there for others that load for the same plan.
     """
@@ -85,13 +85,13 @@ class Loader:
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
     def opened(self, events: object) -> Inputs:
-        """The tables of events, the columns of dicts mended if bad rows are to be left out."""
+        """Open events; coerce columns of dicts if bad rows go into quarantine."""
         if not self.quarantines:
             return opened(events)
         return coerced_to_load(opened(events, keeps_rows=True), self.schema, self.names)
 
     def saved(self) -> list[Any]:
-        """What the columns held, and what time is, as plain values."""
+        """Return the types that columns and time had, as plain values."""
         found = [*self.known.items(), ((None, self.schema.time), self.time)]
         return [
             [type_name, name, each.kind.value, each.resolution, each.scale]
@@ -99,7 +99,7 @@ class Loader:
         ]
 
     def restore(self, saved: list[Any]) -> None:
-        """Go on from what was saved."""
+        """Restore what was saved."""
         *found, (_, self.time) = [
             ((type_name, name), DataType(Kind(kind), resolution, scale))
             for type_name, name, kind, resolution, scale in saved
@@ -107,7 +107,7 @@ class Loader:
         self.known = dict(found)
 
     def load(self, events: object, threads: int = 1) -> Events:
-        """The events of an input."""
+        """Load the events of an input, by the decoder of its schema if it has one."""
         inputs = self.opened(events)
         table = inputs.tables[0] if len(inputs.tables) == 1 and not inputs.typed else None
         if table is not None and self.decoder is not None and self.decoder.fits(table):
@@ -118,7 +118,7 @@ class Loader:
         return loaded
 
     def _decoder_for(self, table: Input) -> BatchDecoder | None:
-        """How to load more batches like this one."""
+        """Return a decoder of more batches like this one, if one can be had."""
         schema = self.schema
         if schema.definitions or schema.seq or schema.type is None or table.is_open:
             return None
@@ -134,7 +134,7 @@ class Loader:
         )
 
     def _load(self, inputs: Inputs, threads: int) -> Events:
-        """The events of an input, by the long way."""
+        """Load the events of an input from scratch."""
         resolved = self._resolve(inputs)
         reading = project(inputs, resolved.indexes)
         reading.note_misfits()
@@ -163,7 +163,7 @@ class Loader:
         return loaded
 
     def _resolve(self, inputs: Inputs) -> Resolved:
-        """The columns of the input, found before if the last one had the same."""
+        """Resolve the columns of an input, once for those of equal columns."""
         key = inputs.columns
         if self._resolved is None or self._resolved[0] != key:
             before = self._made.get((Loader, self.names))
@@ -175,7 +175,7 @@ class Loader:
         return self._resolved[1]
 
     def _check_types(self, found: ColumnTypes) -> None:
-        """Refuse columns that hold what is in no order with what came before under their name."""
+        """Refuse columns whose type does not compare with that of earlier inputs."""
         for (type_name, name), data_type in found.items():
             for (other, same), before in self.known.items():
                 is_same = same == name and (None in (type_name, other) or type_name == other)
@@ -187,17 +187,17 @@ class Loader:
         self._check(self.known | found)
 
     def _know(self, found: ColumnTypes) -> None:
-        """Remember what columns held: numbers of several kinds are what holds them all."""
+        """Remember the types of columns, of several kinds of numbers the one that holds all."""
         both = {key: merged([self.known.get(key, each), each]) for key, each in found.items()}
         if not both.items() <= self.known.items():
             self.known = self.known | both
 
     def _found(self, resolved: Resolved) -> ColumnTypes:
-        """What the columns of an input hold."""
-        return {(None, self.schema.time): _told(resolved.time)} | resolved.known
+        """Return the types of the columns of an input."""
+        return {(None, self.schema.time): _condition_type(resolved.time)} | resolved.known
 
     def _judged(self, reading: Projection) -> Refused:
-        """The bad rows, if they may be left out."""
+        """Return the bad rows, or raise the first unless they go into quarantine."""
         schema = self.schema
         keys = [name for name in (schema.time, schema.type, schema.seq) if name is not None]
         columns = list(dict.fromkeys([*keys, *self.names]))
@@ -206,7 +206,7 @@ class Loader:
         return reading.faults.refused(columns, sum(reading.counts))
 
     def _types(self, reading: Projection) -> Typed:
-        """The type of each row, by whichever of the ways there are."""
+        """Return the type codes of all rows, by column, table, or definition."""
         schema = self.schema
         if schema.definitions:
             return no_types(sum(reading.counts))
@@ -222,7 +222,7 @@ class Loader:
         )
 
     def _sequence(self, reading: Projection) -> Numbers | None:
-        """The sequence numbers of all rows."""
+        """Return the sequence numbers of all rows."""
         name = self.schema.seq
         if name is None:
             return None
@@ -234,7 +234,7 @@ class Loader:
     def _columns(
         self, reading: Projection, resolved: Resolved, ts: Numbers
     ) -> tuple[dict[str, Column], dict[tuple[str, str], Column]]:
-        """The columns by name, and those whose tables have several kinds of them by type, too."""
+        """Decode the columns, by name, and by type those of which tables have several kinds."""
         columns: dict[str, Column] = {}
         by_type: dict[tuple[str, str], Column] = {}
         for wanted in resolved.columns:
@@ -250,10 +250,10 @@ class Loader:
             else:
                 columns[wanted.name] = column
         if self.schema.time in self.names:
-            columns[self.schema.time] = Column(_told(resolved.time), ts)
+            columns[self.schema.time] = Column(_condition_type(resolved.time), ts)
         return columns, by_type
 
 
-def _told(time: DataType) -> DataType:
-    """The type of times as conditions see it: seconds as floats are whole microseconds."""
+def _condition_type(time: DataType) -> DataType:
+    """Return the type of times in conditions: float seconds are integer microseconds."""
     return INTEGER if time.kind is Kind.FLOAT else time

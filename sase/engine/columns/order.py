@@ -1,4 +1,4 @@
-"""The order of the stream: a stable sort where it is needed, and who is simultaneous."""
+"""Sort events into stream order, stably and only where needed, and rank their order keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIECE, MANY, ENOUGH, SHARES = 1 << 15, 1 << 18, 1 << 22, 4
 
 
 class Order(NamedTuple):
-    """The input row of each position, and the rank of its order key; None as in Events."""
+    """The input row of each position, and the rank of its order key; None as in `Events`."""
 
     rows: Numbers | None
     tie: Numbers | None
@@ -29,7 +29,7 @@ class Order(NamedTuple):
 def stream_order(
     ts: Numbers, seq: Numbers | None, is_rising: Callable[[], bool] | None = None
 ) -> Order:
-    """The order of events by (ts), or (ts, seq); whether times rise may have been looked at."""
+    """Order events by ts, or (ts, seq); `is_rising` tells if somebody has compared times before."""
     # Most inputs: sorted, and no two alike.
     if _is_rising(ts, PIECE) if is_rising is None else is_rising():
         return Order(None, None)
@@ -44,7 +44,7 @@ def stream_order(
 
 @contextmanager
 def looked_at(ts: Numbers, threads: int) -> Iterator[Callable[[], bool]]:
-    """Whether each time is after the one before it, which threads find out meanwhile."""
+    """Find out by threads, meanwhile, whether times rise strictly."""
     if threads == 1 or len(ts) < ENOUGH:
         yield partial(_is_rising, ts, PIECE)
         return
@@ -56,7 +56,7 @@ def looked_at(ts: Numbers, threads: int) -> Iterator[Callable[[], bool]]:
 
 
 def _is_rising(ts: Numbers, size: int) -> bool:
-    """Whether each time is after the one before it, so many at once."""
+    """Whether times rise strictly; `size` are compared at once."""
     from sase.engine.kernels.scan.admission import is_rising  # Numba, which takes long
 
     ts = np.ascontiguousarray(ts)
@@ -64,7 +64,7 @@ def _is_rising(ts: Numbers, size: int) -> bool:
 
 
 def _later(ts: Numbers, seq: Numbers | None) -> Mask:
-    """Whether each event but the first is strictly after the one before it."""
+    """Mark events, but the first, whose order key is above that of the one before."""
     later: Mask = ts[1:] > ts[:-1]
     if seq is not None and not later.all():
         later |= (ts[1:] == ts[:-1]) & (seq[1:] > seq[:-1])
@@ -72,7 +72,7 @@ def _later(ts: Numbers, seq: Numbers | None) -> Mask:
 
 
 def _steps_back(ts: Numbers, seq: Numbers | None) -> int:
-    """How many events are before the one in the row above."""
+    """Count the events whose order key is below that of the one before."""
     back = ts[1:] < ts[:-1]
     if seq is not None:
         back |= (ts[1:] == ts[:-1]) & (seq[1:] < seq[:-1])
@@ -80,7 +80,7 @@ def _steps_back(ts: Numbers, seq: Numbers | None) -> int:
 
 
 def sorted_rows(ts: Numbers, back: int) -> Numbers:
-    """The rows stably sorted by time.
+    """Sort rows stably by time.
 
     Few sorted runs are merged. Otherwise it is several times faster to sort numbers than rows by
     them, so time and row are packed into one, if both fit.

@@ -1,4 +1,4 @@
-"""Where a row comes from, for the errors that name it."""
+"""The provenance of rows, for the errors that name them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sase.errors import DataError
 
 
 class FilePart(NamedTuple):
-    """Rows of a file, from one of its rows on, which has a number among the rows of all files."""
+    """`rows` of a file from its row `first` on, which is row `number` of all files."""
 
     path: str
     rows: int
@@ -20,14 +20,14 @@ class FilePart(NamedTuple):
 
 @dataclass(frozen=True)
 class Origin:
-    """The inputs by their type names, those of files file by file, and where each begins."""
+    """The type names of tables, and the parts of files that they are of, with their first rows."""
 
     names: tuple[str | None, ...]
     starts: tuple[int, ...]
     files: tuple[FilePart | None, ...]
 
     def error(self, row: int, column: str, value: object, why: str) -> DataError:
-        """The error for a bad row: which it is, what is wrong, and what would be right."""
+        """Return the error for a bad row: which it is, what is wrong, and what would be right."""
         written = "NULL" if value is None else str(value)
         return DataError(f"{self._place(row)}: `{column}` is {written}: {why}", row, column, value)
 

@@ -1,4 +1,4 @@
-"""A frame of pandas that Arrow does not read as it is: why, or column by column."""
+"""Read a frame of pandas column by column that Arrow does not read as a whole."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sase.errors import DataError, SchemaError
 
 
 def is_of_pandas(given: object) -> bool:
-    """Whether it is a frame of pandas, which need not be there."""
+    """Whether it is a frame of pandas, which need not be installed."""
     return type(given).__module__.partition(".")[0] == "pandas" and hasattr(given, "columns")
 
 
 def table_of_frame(
     frame: Any, where: str, type_name: str | None
 ) -> tuple[pa.RecordBatch, dict[str, DataError], list[Row]]:
-    """The columns that can be read, why others cannot, and of these the values by row.
+    """Return the columns that can be read, why others cannot, and by row the values of these.
 
     Objects are read as the values of dicts are; what pandas has for missing ones is NULL.
     """

@@ -1,4 +1,4 @@
-"""The columns that are asked for, read from all tables one after the other."""
+"""Read the columns that are asked for from all tables, one after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sase.engine.columns.quarantine import Faults
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """How many rows each table has, and the chunks of its columns by name."""
+    """The number of rows of each table, and by name the chunks of its columns."""
 
     inputs: Inputs
     counts: tuple[int, ...]
@@ -25,7 +25,7 @@ class Projection:
 
     @cached_property
     def origin(self) -> Origin:
-        """Where each table begins, and each file of it."""
+        """The first row of each table, and of each file of it."""
         parts = [
             (table.type_name, file, count if file is None else file.rows)
             for table, count in zip(self.inputs.tables, self.counts, strict=True)
@@ -37,11 +37,11 @@ class Projection:
 
     @cached_property
     def faults(self) -> Faults:
-        """What is found to be wrong with the rows while their columns are read."""
+        """The log of bad rows that are found while columns are decoded."""
         return Faults(self.origin)
 
     def note_misfits(self) -> None:
-        """Note the rows whose values are none of their columns."""
+        """Log the rows whose values were rejected by coercion."""
         if not any(table.misfits for table in self.inputs.tables):
             return
         for start, table in zip(self.origin.starts, self.inputs.tables, strict=True):
@@ -51,7 +51,7 @@ class Projection:
                     self.faults.refuse(name, rows + start, why, value)
 
     def column(self, name: str, within: Collection[int] | None = None) -> list[Chunk]:
-        """A column through all tables; NULLs for those without it, and those not in `within`."""
+        """Return a column of all tables, NULL in those without it or not `within`."""
         found: list[Chunk] = []
         row = 0
         for number, (rows, chunks) in enumerate(zip(self.counts, self.chunks, strict=True)):
@@ -62,7 +62,7 @@ class Projection:
 
 
 def project(inputs: Inputs, indexes: Sequence[Mapping[str, int]]) -> Projection:
-    """Read the columns at these places, each table once."""
+    """Read the columns at these indexes, each table once."""
     found = [table.read(where) for table, where in zip(inputs.tables, indexes, strict=True)]
     return Projection(
         inputs, tuple(rows for rows, _ in found), tuple(chunks for _, chunks in found)

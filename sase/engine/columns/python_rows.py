@@ -1,4 +1,4 @@
-"""A list of dicts as a table of Arrow."""
+"""Make a list of dicts a table of Arrow."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
 
 @dataclass(frozen=True, repr=False)
 class Unreadable:
-    """What stands in a file where there should be a value, or if it `is_line` a row; and why not.
+    """Text in place of a value, or if it `is_line` of a row, and why it is none.
 
-    No column has such values, so they are in bad rows.
+    It fits no column, so its row is bad.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Unreadable:
 def table_of_rows(
     rows: Sequence[Row], type_name: str | None
 ) -> tuple[pa.RecordBatch, dict[str, DataError]]:
-    """The columns that any row has, and why some could not be made; what a row lacks is NULL."""
+    """Return the columns that any row has, NULL in others, and errors for those without a type."""
     columns: dict[str, pa.Array] = {}
     problems: dict[str, DataError] = {}
     names = dict.fromkeys(name for row in rows for name in row)
@@ -77,23 +77,23 @@ _FAMILIES: tuple[tuple[type, ...], ...] = (
 
 
 def family(kind: type) -> int | None:
-    """Which of the families a type is of; None for what Arrow may judge."""
+    """Return the family of a type, None for what Arrow may judge."""
     return next((n for n, members in enumerate(_FAMILIES) if issubclass(kind, members)), None)
 
 
 class MixedZonesError(pa.ArrowTypeError):  # type: ignore[misc, unused-ignore]
-    """Moments with and without a time zone: in which order they are cannot be said."""
+    """Moments with and without a time zone, which have no order."""
 
 
 def is_zoned(value: object) -> bool | None:
-    """Whether a moment has a time zone; None of what is none, as the NaT of pandas is."""
+    """Whether a moment has a time zone; None of what is no moment, such as NaT."""
     if not isinstance(value, datetime) or value != value:  # noqa: PLR0124
         return None
     return value.tzinfo is not None
 
 
 def array_of(values: list[Any]) -> pa.Array:
-    """The values as Arrow takes them, and dates beside moments as the moments they begin with."""
+    """Make an array of values; dates beside moments are the moments they begin with."""
     types = set(map(type, values)) - {type(None)}
     if len({family(each) for each in types} - {None}) > 1:
         raise pa.ArrowTypeError("there are values of several kinds")
@@ -111,7 +111,7 @@ def array_of(values: list[Any]) -> pa.Array:
 
 
 def _no_name(key: object, rows: Sequence[Row], type_name: str | None) -> DataError:
-    """The error that names the first row with a key that names no column."""
+    """Return the error that names the first row with a key that is no name."""
     row = next(number for number, each in enumerate(rows) if key in each)
     of = "" if type_name is None else f" of `{type_name}`"
     return DataError(
@@ -124,7 +124,7 @@ def _no_name(key: object, rows: Sequence[Row], type_name: str | None) -> DataErr
 def unreadable(
     name: str, values: list[Any], type_name: str | None, problem: Exception
 ) -> DataError:
-    """The error that names the first row with which the values have no type in common."""
+    """Return the error that names the first row with which values have no type in common."""
     row = first_misfit(values)
     of = "" if type_name is None else f" of `{type_name}`"
     if isinstance(problem, OverflowError):
@@ -140,7 +140,7 @@ def unreadable(
 
 
 def first_misfit(values: list[Any]) -> int:
-    """The first row with which the values have no type in common."""
+    """Return the first row with which the values have no type in common."""
     return bisect_left(range(len(values)), True, key=lambda last: not fits(values[: last + 1]))
 
 

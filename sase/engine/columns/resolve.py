@@ -1,4 +1,4 @@
-"""Names and types against the tables, once for all that have the same columns."""
+"""Resolve the names and types of a schema against tables, once for those of equal columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ResolvedColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class Resolved:
-    """Where each table has the columns that are read, and what they become."""
+    """The index of each column that is read in each table, and the type it is decoded into."""
 
     indexes: tuple[Mapping[str, int], ...]
     time: DataType
@@ -43,7 +43,7 @@ class Resolved:
 
 
 def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
-    """Find the columns, or say what is wrong with them."""
+    """Find the columns, or raise what is wrong with them."""
     time = compiled_time(inputs, schema)
     if schema.seq is not None:
         require(inputs, schema.seq, "seq")
@@ -69,7 +69,7 @@ def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
 
 
 def _wanted(inputs: Inputs, name: str, targets: Targets) -> list[ResolvedColumn]:
-    """A column of a name for each kind of values that the tables have under it."""
+    """Return a column for each kind of values that tables have under a name."""
     groups = _by_kind(targets)
     if len(groups) == 1:
         within = None if len(targets) == len(inputs.tables) else frozenset(targets)
@@ -86,7 +86,7 @@ def _wanted(inputs: Inputs, name: str, targets: Targets) -> list[ResolvedColumn]
 
 
 def _by_kind(targets: Targets) -> list[Targets]:
-    """The tables whose columns make one: those of several types may be of several kinds."""
+    """Group tables by the kind of a column, which may differ between those of several types."""
     kinds = list(dict.fromkeys(t.kind for t in targets.values() if t != UNKNOWN))
     if len(kinds) <= 1:
         return [targets]
@@ -96,7 +96,7 @@ def _by_kind(targets: Targets) -> list[Targets]:
 
 
 def _targets(inputs: Inputs, name: str, schema: Schema) -> Targets:
-    """What the column becomes in each table that has it."""
+    """Return the type of a column in each table that has it."""
     found = {number: table.type_of(name) for number, table in enumerate(inputs.tables)}
     if found and all(data_type is None for data_type in found.values()):
         absent = {number: type_expected(schema, inputs.tables[number], name) for number in found}
@@ -112,7 +112,7 @@ def _targets(inputs: Inputs, name: str, schema: Schema) -> Targets:
 
 
 def _may_lack(inputs: Inputs, name: str, schema: Schema, expected: Targets) -> bool:
-    """Whether NULL is meant: dicts leave out what they do not have, and some no type declares."""
+    """Whether a column may lack: dicts leave out NULL, and no type need declare it."""
     tables = [schema.attributes(type_name) for type_name in schema.type_names or ()]
     if tables and all(table is not None and name not in table for table in tables):
         return True
@@ -121,7 +121,7 @@ def _may_lack(inputs: Inputs, name: str, schema: Schema, expected: Targets) -> b
 
 
 def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataType:
-    """The type in which a column is read: that of the schema, if it holds every value."""
+    """Return the type in which a column is read: that of the schema, if it holds every value."""
     if name in table.unreadable:
         raise table.unreadable[name]
     if found.kind is Kind.OTHER:
@@ -144,7 +144,7 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
 
 
 def type_expected(schema: Schema, table: Input, name: str) -> DataType:
-    """The type of a column for which the query was compiled."""
+    """Return the type of a column for which the query was compiled."""
     everywhere: Iterable[str] = schema.type_names or ("",)
     types = everywhere if table.type_name is None else (table.type_name,)
     known = (schema.attributes(type_name) or {} for type_name in types)

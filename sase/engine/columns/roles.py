@@ -1,4 +1,4 @@
-"""What the time, type and sequence columns must be, and the errors for columns that are not."""
+"""Check the columns of time, type and sequence, and word the errors for missing columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OTHERWISE = {
 
 
 def require(inputs: Inputs, column: str, role: Role) -> tuple[DataType, ...]:
-    """The types of a column that every input must have, and that must suit its role."""
+    """Return the types of a column that every table must have, and that must suit its role."""
     return tuple(_required(table, column, role) for table in inputs.tables)
 
 
@@ -53,6 +53,6 @@ def _required(table: Input, column: str, role: Role) -> DataType:
 
 
 def missing(table: Input, column: str, what: str, remedy: str = "") -> NoReturn:
-    """The error for a column that is not there."""
+    """Raise the error for a column that is not there."""
     hints = did_you_mean(column, table.names) or (f"there are {', '.join(table.names)}",)
     raise SchemaError(f"{table.where}there is no {what}: {hints[0]}{remedy}")

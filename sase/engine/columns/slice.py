@@ -1,4 +1,4 @@
-"""Some rows of an input, several inputs as one, and inputs as bytes: all as they were given."""
+"""Take rows of inputs, concatenate inputs, and save them, all as they were given."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sase.engine.columns.input import Input, Inputs
 
 
 def taken(inputs: Inputs, rows: Numbers) -> Inputs:
-    """Some rows, which are counted through all tables, and stay in their order."""
+    """Take some rows, counted through all tables, in their order."""
     tables = tuple(
         Input(
             _rows(_table(table), local),
@@ -30,7 +30,7 @@ def taken(inputs: Inputs, rows: Numbers) -> Inputs:
 
 
 def by_table(inputs: Inputs, rows: Numbers) -> Iterator[tuple[Input, Numbers]]:
-    """Every table with its own numbers of the rows, ascending, that are in it."""
+    """Split ascending rows by table; yield each with its own numbers of them."""
     begin = 0
     for table in inputs.tables:
         end = begin + table.source.num_rows
@@ -40,7 +40,7 @@ def by_table(inputs: Inputs, rows: Numbers) -> Iterator[tuple[Input, Numbers]]:
 
 
 def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
-    """Inputs of one table each, which have the same columns, as one; `tidy` copies what is used."""
+    """Concatenate inputs of one table of equal columns each; `tidy` copies what is used."""
     if len(parts) == 1 and not tidy:
         return parts[0]
     whole = pa.concat_tables([_table(part.tables[0]) for part in parts])
@@ -49,7 +49,7 @@ def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
 
 
 def united(parts: Sequence[Inputs]) -> Inputs | None:
-    """Inputs of one table each as one, if their columns agree.
+    """Concatenate inputs of one table each, if their columns agree.
 
     A column may be without any value in some, or not be there.
     """
@@ -64,7 +64,7 @@ def united(parts: Sequence[Inputs]) -> Inputs | None:
 
 
 def tidied(table: pa.Table) -> pa.Table:
-    """The rows in memory of their own, with no values in dictionaries but those that they have."""
+    """Copy rows, with no values in dictionaries but those that occur."""
     columns = [_own(column) for column in table.columns]
     if not columns:
         return table
@@ -72,7 +72,7 @@ def tidied(table: pa.Table) -> pa.Table:
 
 
 def to_bytes(table: pa.Table) -> NDArray[np.uint8]:
-    """A table in the format of Arrow streams."""
+    """Write a table in the format of Arrow streams."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -80,13 +80,13 @@ def to_bytes(table: pa.Table) -> NDArray[np.uint8]:
 
 
 def from_bytes(data: NDArray[np.uint8]) -> pa.Table:
-    """The table that `to_bytes` wrote."""
+    """Read the table that `to_bytes` wrote."""
     with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
         return reader.read_all()
 
 
 def saved(inputs: Inputs) -> dict[str, Any]:
-    """An input as plain values, without the columns that nobody could read."""
+    """Return an input as plain values, without unreadable columns."""
     return {
         "typed": inputs.typed,
         "tables": [
@@ -97,7 +97,7 @@ def saved(inputs: Inputs) -> dict[str, Any]:
 
 
 def restored(state: dict[str, Any]) -> Inputs:
-    """The input that was saved."""
+    """Restore an input that was saved."""
     tables = tuple(
         Input(from_bytes(data), type_name, is_sparse=is_sparse)
         for type_name, is_sparse, data in state["tables"]
@@ -111,7 +111,7 @@ def _table(table: Input) -> pa.Table:
 
 
 def _rows(table: pa.Table, rows: Numbers) -> pa.Table:
-    """Some rows of a table, each in the chunk in which it was, with the dictionary of that."""
+    """Take rows of a table chunk by chunk, with the dictionary of each."""
     if not len(rows):
         return table.slice(0, 0)
     if rows[-1] - rows[0] == len(rows) - 1:
@@ -138,7 +138,7 @@ def _rows_of_batch(batch: pa.RecordBatch, rows: Numbers) -> pa.Table:
 
 
 def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column in one chunk, of which a dictionary holds no more than is used."""
+    """Copy a column into one chunk, whose dictionary holds no more than occurs."""
     kind = column.type
     if not pa.types.is_dictionary(kind):
         return _one(column)

@@ -1,4 +1,4 @@
-"""A point in time as a caller gives it, in raw units of the time column."""
+"""Convert a point in time that a caller gives to raw units of the time column, and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOMENTS = (
 
 
 def raw_moment(given: object, time: DataType, column: str) -> int:
-    """A moment in raw units; beyond 64 bits the last one, and finer than a unit rounded down.
+    """Return a moment in raw units: clipped to 64 bits, and rounded down to a unit.
 
     An integer is in raw units; a float is seconds, where the column holds these as floats.
     """
@@ -46,7 +46,7 @@ def raw_moment(given: object, time: DataType, column: str) -> int:
 
 
 def shown_moment(raw: int, time: DataType) -> str:
-    """A time of the column in words, without a zone."""
+    """Show a time of the column, without a zone."""
     if time.kind is Kind.FLOAT:
         return f"{raw / 10**6} s"
     if time.resolution is None:
@@ -56,7 +56,7 @@ def shown_moment(raw: int, time: DataType) -> str:
 
 
 def _microseconds(seconds: float) -> int | None:
-    """Seconds as the times of events are read: rounded half-even, of the exact value."""
+    """Convert seconds as the times of events are: the exact value, rounded half-even."""
     if isfinite(seconds):
         return round(Fraction(seconds) * 10**6)
     if isnan(seconds):
@@ -65,7 +65,7 @@ def _microseconds(seconds: float) -> int | None:
 
 
 def _nanoseconds(given: object) -> int | None:
-    """A point in time since 1970; None if it is none, or not said."""
+    """Return the nanoseconds since 1970 of a moment, None of what is none."""
     match given:
         case pa.Scalar():
             return _of_arrow(given)

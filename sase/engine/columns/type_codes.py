@@ -1,4 +1,4 @@
-"""The types of events as codes: from a column, from the table that holds them, or one for all."""
+"""Code the types of events: by a column, by the table that has them, or one for all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Typed = tuple[TypeCodes, tuple[str, ...]]
 
 
 def types_by_table(reading: Projection) -> Typed:
-    """Each table holds one type."""
+    """Code the type of each table."""
     names = tuple(table.type_name or "" for table in reading.inputs.tables)
     _check(len(names), "the dict of events")
     counts = np.array(reading.counts, np.int64)
@@ -23,17 +23,17 @@ def types_by_table(reading: Projection) -> Typed:
 
 
 def one_type(rows: int, name: str) -> Typed:
-    """All events have one type."""
+    """Code one type of all events."""
     return np.zeros(rows, np.int16), (name,)
 
 
 def no_types(rows: int) -> Typed:
-    """No event has a type yet."""
+    """Code events that have no type yet."""
     return np.full(rows, -1, np.int16), ()
 
 
 def types_by_column(reading: Projection, column: str, known: Dictionaries) -> Typed:
-    """The type is the value of a column."""
+    """Code the types that a column holds; log rows without one."""
     codes, values, may_lack = encoded(reading.column(column), np.int16, known)
     _check(len(values), f"`{column}`")
     if may_lack and len(lacking := np.flatnonzero(codes < 0)):

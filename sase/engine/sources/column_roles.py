@@ -1,4 +1,4 @@
-"""Which columns of files hold the time and the type, where that is not said."""
+"""Find the columns of files that hold the time and the type, where that is not said."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Names(NamedTuple):
 def names_found(
     columns: Sequence[str], time: str | None, type: str | None, *, typed: bool = False
 ) -> Names:
-    """The columns given, or those with a usual name; `typed` if the types are found otherwise."""
+    """Return the columns given, or those with usual names; `typed` if types are found otherwise."""
     found_time, found_type = time, type
     notes = []
     for role, name in (("time", time), ("type", type)):
@@ -49,13 +49,8 @@ def names_found(
 
 
 def may_be_times(columns: Sequence[str], time: str | None = None) -> list[str]:
-    """The columns that may hold the time of events: that one, and those with usual names."""
+    """Return the columns that may hold the time of events: `time`, and those with usual names."""
     return [name for name in columns if name == time or name.lower() in TIME_NAMES]
-
-
-def usual_time(columns: Sequence[str]) -> str | None:
-    """The column whose name is usual for the time."""
-    return _usual(columns, TIME_NAMES)
 
 
 def _usual(columns: Sequence[str], usual: Sequence[str]) -> str | None:

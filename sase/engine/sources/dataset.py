@@ -20,6 +20,7 @@ from sase.engine.sources.formats.base import (
     FileFormat,
     Kinds,
     PruningPredicate,
+    Scan,
     folder_columns,
     is_string,
 )
@@ -121,14 +122,14 @@ class Files:
 
         Where the schema `is_whole` another column of JSON is an error.
         """
-        is_kept, tables, schema = self.weight(names) <= most, [], self.dataset.schema
+        is_kept, tables = self.weight(names) <= most, []
         for path, fragment in self._fragments():
+            scan = Scan(path, fragment, self.dataset.schema, names, is_whole)
             with self._watched(path, names):
-                given = (path, fragment, schema, names)
                 if is_kept:
-                    tables.append(self.format.read_all(*given, is_whole=is_whole))
+                    tables.append(self.format.read_all(scan))
                 else:
-                    for _ in self.format.read(*given, is_whole=is_whole):
+                    for _ in self.format.read(scan):
                         pass
         self.kept = tuple(tables) if is_kept else None
 
@@ -167,7 +168,8 @@ class Files:
                     if piece is not None:
                         read = self._kept(at, columns)
                         if read is None:
-                            read = self.format.read_all(path, piece, self.dataset.schema, columns)
+                            scan = Scan(path, piece, self.dataset.schema, columns)
+                            read = self.format.read_all(scan)
                         rows = read.num_rows
                         tables.append(self._parsed(read, path, named, first))
                         parts.append(FilePart(path, rows, first, number))
@@ -204,11 +206,10 @@ class Files:
     ) -> Iterator[tuple[FilePart, pa.Table]]:
         """Read some columns of all files, piece by piece."""
         columns = list(names)
-        schema = self.dataset.schema
         for path, fragment in self._fragments():
-            first = 0
+            first, scan = 0, Scan(path, fragment, self.dataset.schema, columns)
             with self._watched(path, columns):
-                for table in self.format.read(path, fragment, schema, columns, size=size):
+                for table in self.format.read(scan, size):
                     if table.num_rows:
                         yield (
                             FilePart(path, table.num_rows, first),

@@ -1,4 +1,4 @@
-"""Files larger than memory in stream order: sorted pieces on disk, which are then merged."""
+"""Sort files larger than memory into stream order: merge sorted runs on disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sase.engine.sources.dataset import Files
 
 TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)
-# Bytes of a sorted piece, and rows of what is read of each at once.
+# Bytes of a sorted run, and rows of what is read of each at once.
 PIECE, ROWS = 1 << 28, 1 << 16
 
 
@@ -47,17 +47,17 @@ def is_sorted(files: Files, schema: Schema) -> bool:
 def in_order(
     files: Files, names: list[str], plan: EnginePlan, *, piece: int = PIECE, rows: int = ROWS
 ) -> Iterator[tuple[pa.Table, Numbers]]:
-    """The rows of files in stream order, in tables of some thousand, with their numbers."""
+    """Yield the rows of files in stream order, in tables of some thousand, with their numbers."""
     with tempfile.TemporaryDirectory(prefix="sase-sort-") as folder:
         paths = [
             _written(table, Path(folder) / f"{number}.arrow", rows)
-            for number, table in enumerate(_pieces(files, names, plan, piece))
+            for number, table in enumerate(_runs(files, names, plan, piece))
         ]
-        yield from _merged([_Run(path) for path in paths])
+        yield from _merged([_SortedRun(path) for path in paths])
 
 
-def _pieces(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iterator[pa.Table]:
-    """Sorted tables of a bounded size."""
+def _runs(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iterator[pa.Table]:
+    """Yield sorted tables of a bounded size."""
     parts: list[pa.Table] = []
     begin = 0
     for _, table in files.batches(names, plan.named):
@@ -71,7 +71,7 @@ def _pieces(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iter
 
 
 def _joined(parts: list[pa.Table]) -> pa.Table:
-    """Tables as one whose dictionaries can be made one."""
+    """Concatenate tables, with dictionaries that can be unified."""
     whole = pa.concat_tables(parts)
     columns = [pa.chunked_array(unifiable(each.chunks), each.type) for each in whole.columns]
     return pa.Table.from_arrays(columns, schema=whole.schema)
@@ -88,7 +88,7 @@ def _sorted(table: pa.Table, begin: int, schema: Schema) -> pa.Table:
 
 
 def _keys(table: pa.Table, schema: Schema) -> tuple[Numbers, Numbers | None]:
-    """What rows are ordered by; bad ones stand anywhere, and the matcher finds them again."""
+    """Return the order keys; bad rows stand anywhere, and the matcher finds them again."""
     inputs = opened(table)
     named = [name for name in (schema.time, schema.seq) if name is not None]
     reading = project(inputs, [{name: table.schema.get_field_index(name) for name in named}])
@@ -106,14 +106,14 @@ def _written(table: pa.Table, path: Path, rows: int) -> Path:
     return path
 
 
-class _Key(NamedTuple):
+class _SortKey(NamedTuple):
     ts: int
     sequence: int
     row: int
 
 
-class _Run:
-    """A sorted piece on disk, of which one batch is in memory."""
+class _SortedRun:
+    """A sorted run on disk, of which one batch is in memory."""
 
     def __init__(self, path: Path) -> None:
         self._file = pa.ipc.open_file(pa.memory_map(str(path)))
@@ -122,7 +122,7 @@ class _Run:
         self.advance()
 
     def advance(self) -> None:
-        """Go on to the next batch; `table` is None behind the last."""
+        """Read the next batch; `table` is None behind the last."""
         self.table = None
         if self._next < self._file.num_record_batches:
             self.table = pa.Table.from_batches([self._file.get_batch(self._next)])
@@ -130,11 +130,11 @@ class _Run:
             self._keys = [self.table.column(name).to_numpy() for name in KEYS]
 
     @property
-    def last(self) -> _Key:
+    def last(self) -> _SortKey:
         """The key of the last row in memory."""
-        return _Key(*(int(key[-1]) for key in self._keys))
+        return _SortKey(*(int(key[-1]) for key in self._keys))
 
-    def up_to(self, bound: _Key) -> pa.Table:
+    def up_to(self, bound: _SortKey) -> pa.Table:
         """Take the rows in memory up to a key."""
         assert self.table is not None
         begin, end = 0, self.table.num_rows
@@ -150,8 +150,8 @@ class _Run:
         return taken
 
 
-def _merged(runs: list[_Run]) -> Iterator[tuple[pa.Table, Numbers]]:
-    """All rows up to the least of the runs' last keys: whatever is still on disk comes later."""
+def _merged(runs: list[_SortedRun]) -> Iterator[tuple[pa.Table, Numbers]]:
+    """Merge rows up to the least of the runs' last keys: what is still on disk comes later."""
     while runs:
         bound = min(run.last for run in runs)
         parts = [run.up_to(bound) for run in runs]

@@ -48,8 +48,11 @@ def settle(
                 return
             tried.add(problem.column)
             if problem.column not in files.given:
+                found = files.format.retyped(files.paths, problem, names, judges=judges)
                 times = may_be_times(files.schema.names, files.time)
-                found = files.format.retyped(files.paths, problem, names, times, judges=judges)
+                for name in found.keys() & {problem.column} & set(times):
+                    if is_string(found[name]):
+                        found[name] = files.format.number_type(files.paths, name) or found[name]
                 files.retype(_changed(files, found))
 
 

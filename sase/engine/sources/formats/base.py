@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import path as os_path
 from os import sep
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
@@ -26,6 +26,19 @@ class PruningPredicate:
     types: frozenset[str]
     column: str
     named: frozenset[str]
+
+
+class Scan(NamedTuple):
+    """Columns to be read of a file, or of a fragment of it; `schema` is that of all files.
+
+    Where the schema `is_whole` another column is an error, if the format can tell.
+    """
+
+    path: str
+    fragment: Any
+    schema: pa.Schema
+    columns: Sequence[str]
+    is_whole: bool = False
 
 
 class FileFormat(ABC):
@@ -77,41 +90,20 @@ class FileFormat(ABC):
         except (OSError, pa.ArrowException):
             return []  # reported when the schema is inferred
 
-    def read(
-        self,
-        path: str,
-        fragment: Any,
-        schema: pa.Schema,
-        columns: Sequence[str],
-        *,
-        size: int = BATCH,
-        is_whole: bool = False,
-    ) -> Iterator[pa.Table]:
-        """Read some columns of a file, or fragment of it, in batches of at most `size` rows.
-
-        `schema` has the columns of all files and folders. Where it `is_whole` another column is an
-        error, if the format can tell.
-        """
-        batches = fragment.to_batches(
-            schema=schema,
-            columns=list(columns),
+    def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
+        """Read columns in batches of at most `size` rows."""
+        batches = scan.fragment.to_batches(
+            schema=scan.schema,
+            columns=list(scan.columns),
             batch_size=size,
             batch_readahead=4,
             fragment_readahead=1,
         )
         yield from (pa.Table.from_batches([batch]) for batch in batches)
 
-    def read_all(
-        self,
-        path: str,
-        fragment: Any,
-        schema: pa.Schema,
-        columns: Sequence[str],
-        *,
-        is_whole: bool = False,
-    ) -> pa.Table:
-        """Read some columns of a file, or fragment of it, at once."""
-        return fragment.to_table(schema=schema, columns=list(columns))
+    def read_all(self, scan: Scan) -> pa.Table:
+        """Read columns at once."""
+        return scan.fragment.to_table(schema=scan.schema, columns=list(scan.columns))
 
     def count_rows(self, dataset: Any) -> int | None:
         """Return the number of rows, None where it is not known without reading them."""
@@ -139,18 +131,9 @@ class FileFormat(ABC):
         return None
 
     def retyped(
-        self,
-        paths: Sequence[str],
-        problem: DataError,
-        names: Collection[str],
-        times: Collection[str],
-        *,
-        judges: bool,
+        self, paths: Sequence[str], problem: DataError, names: Collection[str], *, judges: bool
     ) -> Kinds:
-        """Return the types with which columns may be read that could not be; `times` are numbers.
-
-        `names` are the columns that are read.
-        """
+        """Return the types with which columns may be read that could not be, of those `names`."""
         return {}
 
     def explain_fault(

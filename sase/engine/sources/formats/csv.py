@@ -20,7 +20,6 @@ from sase.engine.sources.formats.base import (
     DICTIONARY,
     FileFormat,
     Kinds,
-    is_string,
     with_folders,
 )
 from sase.engine.sources.formats.text import (
@@ -179,13 +178,7 @@ class CsvFormat(TextFormat):
         return {}
 
     def retyped(
-        self,
-        paths: Sequence[str],
-        problem: DataError,
-        names: Collection[str],
-        times: Collection[str],
-        *,
-        judges: bool,
+        self, paths: Sequence[str], problem: DataError, names: Collection[str], *, judges: bool
     ) -> Kinds:
         """Return the type of the column to blame, or of all by their good lines."""
         name = problem.column
@@ -199,8 +192,6 @@ class CsvFormat(TextFormat):
             (each for each in _KINDS if all(self._has_type(path, name, each) for path in having)),
             pa.string(),
         )
-        if is_string(kind) and name in times:
-            kind = self.number_type(paths, name) or kind
         return {name: kind}
 
     def number_type(self, paths: Sequence[str], name: str) -> pa.DataType | None:

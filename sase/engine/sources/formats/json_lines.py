@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sase.engine.sources.formats.base import FileFormat
+from sase.engine.sources.formats.base import FileFormat, Scan
 from sase.engine.sources.formats.text import DecodedRow, TextFormat
 
 
@@ -47,16 +47,15 @@ class JsonLinesFormat(TextFormat):
                 return super().infer_schema(path, base)
             raise
 
-    def _read_own(
-        self, path: str, schema: pa.Schema, size: int, *, is_whole: bool
-    ) -> Iterator[Any]:
+    def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[Any]:
         """Read the columns by Arrow, block by block."""
         from pyarrow import json as arrow_json
 
         options = arrow_json.ParseOptions(
-            explicit_schema=schema, unexpected_field_behavior="error" if is_whole else "ignore"
+            explicit_schema=own,
+            unexpected_field_behavior="error" if scan.is_whole else "ignore",
         )
-        with pa.input_stream(path) as file:
+        with pa.input_stream(scan.path) as file:
             for batch in arrow_json.open_json(file, parse_options=options):
                 batch.validate(full=True)  # Arrow takes any bytes for text
                 yield batch

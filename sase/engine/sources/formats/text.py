@@ -24,6 +24,7 @@ from sase.engine.sources.formats.base import (
     SAMPLE,
     FileFormat,
     Kinds,
+    Scan,
     with_folders,
 )
 from sase.errors import DataError
@@ -103,37 +104,26 @@ class TextFormat(FileFormat):
             raise pa.ArrowInvalid("there is no row")
         return with_folders(pa.schema(found), path, base)
 
-    def read(
-        self,
-        path: str,
-        fragment: Any,
-        schema: pa.Schema,
-        columns: Sequence[str],
-        *,
-        size: int = BATCH,
-        is_whole: bool = False,
-    ) -> Iterator[pa.Table]:
-        """Read some columns, NULL where rows have none."""
+    def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
+        """Read columns, NULL where rows have none, and those that folders give beside them."""
         from pyarrow import dataset  # which takes long, and who has tables needs none
 
-        given = dataset.get_partition_keys(fragment.partition_expression)
-        own = pa.schema([schema.field(name) for name in columns if name not in given])
-        for table in self._read_own(path, own, size, is_whole=is_whole):
+        given = dataset.get_partition_keys(scan.fragment.partition_expression)
+        wanted = pa.schema([scan.schema.field(name) for name in scan.columns])
+        own = pa.schema([field for field in wanted if field.name not in given])
+        for table in self._read_own(scan, own, size):
             arrays = [
-                pa.repeat(pa.scalar(given[name], schema.field(name).type), table.num_rows)
-                if name in given
-                else table.column(name)
-                for name in columns
+                pa.repeat(pa.scalar(given[field.name], field.type), table.num_rows)
+                if field.name in given
+                else table.column(field.name)
+                for field in wanted
             ]
-            fields = [schema.field(name) for name in columns]
-            yield pa.table(arrays, schema=pa.schema(fields))
+            yield pa.table(arrays, schema=wanted)
 
-    def _read_own(
-        self, path: str, schema: pa.Schema, size: int, *, is_whole: bool
-    ) -> Iterator[pa.Table]:
+    def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.Table]:
         """Read the columns of a file itself."""
-        kinds = {field.name: field.type for field in schema}
-        rows = self.rows(path, kinds)
+        kinds = {field.name: field.type for field in own}
+        rows = self.rows(scan.path, kinds)
         while block := list(islice(rows, size)):
             odd = next((row for row in block if row.values is None), None)
             if odd is not None:
@@ -145,19 +135,10 @@ class TextFormat(FileFormat):
             # A column that only counts the rows, for who asks for those of folders alone.
             yield pa.table([*arrays, pa.nulls(len(block))], [*kinds, "\0"])
 
-    def read_all(
-        self,
-        path: str,
-        fragment: Any,
-        schema: pa.Schema,
-        columns: Sequence[str],
-        *,
-        is_whole: bool = False,
-    ) -> pa.Table:
-        """Read some columns at once."""
-        empty = schema.empty_table().select(list(columns))
-        read = self.read(path, fragment, schema, columns, is_whole=is_whole)
-        return pa.concat_tables([empty, *read])
+    def read_all(self, scan: Scan) -> pa.Table:
+        """Read columns at once."""
+        empty = scan.schema.empty_table().select(list(scan.columns))
+        return pa.concat_tables([empty, *self.read(scan)])
 
     def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
         """Return the first texts of some columns, whatever else is wrong with files."""
@@ -173,7 +154,7 @@ class TextFormat(FileFormat):
         """Return the first rows of files."""
         tables = [pa.schema([dataset.schema.field(name) for name in names]).empty_table()]
         for path, fragment in zip(paths, dataset.get_fragments(), strict=True):
-            tables += islice(self.read(path, fragment, dataset.schema, names), 1)
+            tables += islice(self.read(Scan(path, fragment, dataset.schema, names)), 1)
             if sum(table.num_rows for table in tables) >= SAMPLE:
                 break
         return pa.concat_tables(tables).slice(0, SAMPLE)
@@ -194,13 +175,7 @@ class TextFormat(FileFormat):
         return {n: each.kind for n, each in found.items() if names is None or n in names}
 
     def retyped(
-        self,
-        paths: Sequence[str],
-        problem: DataError,
-        names: Collection[str],
-        times: Collection[str],
-        *,
-        judges: bool,
+        self, paths: Sequence[str], problem: DataError, names: Collection[str], *, judges: bool
     ) -> Kinds:
         """Return the types by all rows: of all columns if it is not a row that is to blame."""
         return self.types_of_rows(paths, names if problem.row is not None else None)
