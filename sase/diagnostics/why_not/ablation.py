@@ -34,29 +34,18 @@ def each_left_out(
     candidates: Sequence[ComponentCandidates],
     search: RelaxedSearch,
 ) -> tuple[Ablation, ...]:
-    """The query without each part in turn, searched for where a match is possible at all."""
+    """Search the query without each part in turn, where a match is possible at all."""
     found = []
     for part in parts:
-        instead = ""
+        forms = [("", part)]
         if part.kind is PartKind.STRATEGY:
-            instead = STRATEGIES[part.number].value
-            found += [
-                Ablation((each,), _one(query, each, candidates, search), name)
-                for name, each in looser(query)
-            ]
-        found.append(Ablation((part,), _one(query, part, candidates, search), instead))
+            forms = [*looser(query), (STRATEGIES[part.number].value, part)]
+        for instead, each in forms:
+            matches = Count(0)
+            if not are_barred(candidates, each):
+                matches = search.count(without(query, [each])).matches
+            found.append(Ablation((each,), matches, instead))
     return tuple(found)
-
-
-def _one(
-    query: BoundQuery,
-    part: QueryPart,
-    candidates: Sequence[ComponentCandidates],
-    search: RelaxedSearch,
-) -> Count:
-    if are_barred(candidates, part):
-        return Count(0)
-    return search.count(without(query, [part])).matches
 
 
 # What is put back first is least likely to be blamed: a mistake is most often in a constant.
@@ -69,7 +58,7 @@ _TRUSTED = (
 def fewest_left_out(
     query: BoundQuery, parts: Sequence[QueryPart], search: RelaxedSearch
 ) -> Ablation | None:
-    """Parts without which there are matches, of which none can be spared; found greedily.
+    """Find greedily parts without which there are matches, and none of which can be spared.
 
     Every part is left out, and each put back if there are matches all the same. None if there is
     no match even without any, or that did not come out in time.
@@ -91,38 +80,28 @@ def fewest_left_out(
 def longest_of(
     query: BoundQuery, parts: Sequence[QueryPart], matches: Count, search: RelaxedSearch
 ) -> tuple[tuple[str, int], ...]:
-    """By variable the events of the longest series in what would else be a match.
+    """Find by variable the length of the longest series in what would else be a match.
 
     Only where there is no match, and of components that must bind several; none where that did not
     come out.
     """
-    if not matches.is_none:
-        return ()
-    found = []
-    for part in parts:
-        if part.kind is PartKind.LEAST:
-            length = _longest(query, part.number, search)
-            if length:
-                (of,) = (each for each in query.components if each.index == part.number)
-                found.append((of.variable, length))
-    return tuple(found)
+    short = [part.number for part in parts if part.kind is PartKind.LEAST and matches.is_none]
+    lengths = [
+        (query.components[index].variable, _longest(query, index, search)) for index in short
+    ]
+    return tuple((variable, length) for variable, length in lengths if length)
 
 
 def _longest(query: BoundQuery, index: int, search: RelaxedSearch) -> int | None:
-    """The greatest number of events that leaves a match; None where there is none, or unknown."""
-    (component,) = (each for each in query.components if each.index == index)
+    """Find the greatest length that leaves a match by bisection; None where that is unknown."""
+    component = query.components[index]
     low, high = 0, component.minimum
     while high - low > 1:
         middle = (low + high) // 2
-        has = search.has(_with_least(query, index, middle))
+        shorter = list(query.components)
+        shorter[index] = replace(component, minimum=middle)
+        has = search.has(replace(query, components=tuple(shorter)))
         if has is None:
             return None
         low, high = (middle, high) if has else (low, middle)
     return low
-
-
-def _with_least(query: BoundQuery, index: int, least: int) -> BoundQuery:
-    components = tuple(
-        replace(each, minimum=least) if each.index == index else each for each in query.components
-    )
-    return replace(query, components=components)

@@ -1,19 +1,22 @@
-"""The events of each component, and which of its own conditions stops how many of them."""
+"""Find the events of each component, and what each of its own conditions stops."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from sase.binding import BoundQuery
-from sase.binding.bound import BoundComponent, Comparison, Condition, Conjunct, When
+from sase.binding.bound import BoundComponent, Comparison, Condition, Conjunct, Reference, When
 from sase.diagnostics.attributes import Attributes, of_types
 from sase.diagnostics.why_not.alternatives import Alternatives, alternatives_to
 from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, shown
 from sase.diagnostics.why_not.relaxation import keys_of
 from sase.engine.columns.arrays import Numbers
+
+PartCondition: TypeAlias = tuple[QueryPart, Condition]
 
 
 @dataclass(frozen=True)
@@ -68,98 +71,12 @@ def are_barred(
 def candidates_of(
     query: BoundQuery, parts: Sequence[QueryPart], attributes: Attributes
 ) -> tuple[ComponentCandidates, ...]:
-    """The candidates of every component, negative ones too."""
+    """Find the candidates of every component, negative ones too."""
     events = attributes.events
     counts = np.bincount(events.types + 1, minlength=len(events.type_names) + 1)[1:]
-    present = {
-        name for name, count in zip(events.type_names, counts, strict=True) if count
-    }  # fmt: skip
-    return tuple(_candidates(each, query, parts, attributes, present) for each in query.components)
-
-
-def _candidates(
-    component: BoundComponent,
-    query: BoundQuery,
-    parts: Sequence[QueryPart],
-    attributes: Attributes,
-    present: set[str],
-) -> ComponentCandidates:
-    events = attributes.events
-    types = events.type_names if component.types is None else component.types
-    at = of_types(events, types)
-    passing, stopped = _stopped(component, _own(component, query, parts), attributes, at)
-    first, as_first = _stopped(
-        component, _of_first(component, query, parts), attributes, passing, as_first=True
-    )
-    stopped += [*as_first, *_without_key(component, query, parts, attributes, passing)]
-    unknown = tuple(name for name in component.types or () if name not in present)
-    return ComponentCandidates(
-        component,
-        shown(component),
-        len(at),
-        len(passing),
-        tuple(stopped),
-        unknown,
-        passing,
-        len(first),
-    )
-
-
-def _stopped(
-    component: BoundComponent,
-    conditions: Sequence[tuple[QueryPart, Condition]],
-    attributes: Attributes,
-    at: Numbers,
-    *,
-    as_first: bool = False,
-) -> tuple[Numbers, list[Stopped]]:
-    """The events that pass conditions, and what stops the others."""
-    truths = [attributes.truth(each, component, at) for _, each in conditions]
-    fails = sum((~truth for truth in truths), start=np.zeros(len(at), np.int64))
-    stopped = [
-        Stopped(
-            part,
-            int((~truth).sum()),
-            int((~truth & (fails == 1)).sum()),
-            # Where some pass, the constant is not the mistake.
-            None if truth.any() else alternatives_to(condition, at, attributes),
-            as_first,
-        )
-        for (part, condition), truth in zip(conditions, truths, strict=True)
-        if not truth.all()
-    ]
-    return at[fails == 0], stopped
-
-
-def _own(
-    component: BoundComponent, query: BoundQuery, parts: Sequence[QueryPart]
-) -> list[tuple[QueryPart, Condition]]:
-    """The conditions on its events alone, and the values that tests fix."""
-    if component.negated:
-        (part,) = (p for p in parts if p.kind is PartKind.NEGATION and p.number == component.index)
-        own = [each for each in query.conjuncts if each.references == (component.index,)]
-        return [(part, each.condition) for each in own]
-    found: list[tuple[QueryPart, Condition]] = []
-    for part in parts:
-        if part.kind is PartKind.OWN and part.components == (component.index,):
-            conjunct = query.conjuncts[part.number]
-            if not is_of_first(conjunct, component):
-                found.append((part, conjunct.condition))
-        elif part.kind is PartKind.TEST:
-            test = query.equivalences[part.number]
-            keys = (key for key in keys_of(test, query) if key.component == component.index)
-            if test.value is not None:
-                found += [(part, Comparison("=", key, test.value)) for key in keys]
-    return found
-
-
-def _of_first(
-    component: BoundComponent, query: BoundQuery, parts: Sequence[QueryPart]
-) -> list[tuple[QueryPart, Condition]]:
-    """The conditions on the first event of a series alone."""
-    own = [p for p in parts if p.kind is PartKind.OWN and p.components == (component.index,)]
-    conjuncts = [(part, query.conjuncts[part.number]) for part in own]
-    return [(part, each.condition) for part, each in conjuncts if is_of_first(each, component)]
+    present = {events.type_names[code] for code in np.flatnonzero(counts).tolist()}
+    filters = (_Filters(each, query, parts, attributes) for each in query.components)
+    return tuple(each.candidates(present) for each in filters)
 
 
 def is_of_first(conjunct: Conjunct, component: BoundComponent) -> bool:
@@ -167,26 +84,97 @@ def is_of_first(conjunct: Conjunct, component: BoundComponent) -> bool:
     return conjunct.when is When.FIRST and component.maximum != 1
 
 
-def _without_key(
-    component: BoundComponent,
-    query: BoundQuery,
-    parts: Sequence[QueryPart],
-    attributes: Attributes,
-    passing: Numbers,
-) -> list[Stopped]:
-    """The events that agree with none, since what a test reads is NULL."""
-    found = []
-    for part in parts:
-        is_alone = len(query.components) < 2 and component.is_single
-        if part.kind is not PartKind.TEST or component.negated or is_alone:
-            continue
-        test = query.equivalences[part.number]
-        if test.value is not None:
-            continue
-        names = {key.component: key.attribute for key in keys_of(test, query)}
-        if component.index not in names:
-            continue
-        number = int((~attributes.is_known(names[component.index], passing)).sum())
-        if number:
-            found.append(Stopped(part, number, number))
-    return found
+class _Filters:
+    """The parts of a query that stop events of a component by themselves."""
+
+    def __init__(
+        self,
+        component: BoundComponent,
+        query: BoundQuery,
+        parts: Sequence[QueryPart],
+        attributes: Attributes,
+    ) -> None:
+        self._component, self._query, self._attributes = component, query, attributes
+        self._parts = [p for p in parts if p.components in ((), (component.index,))]
+
+    def candidates(self, present: Collection[str]) -> ComponentCandidates:
+        """Filter the events of the component's types, of which some are `present`."""
+        component, events = self._component, self._attributes.events
+        at = of_types(events, events.type_names if component.types is None else component.types)
+        passing, stopped = self._apply(self._own(), at)
+        first, as_first = self._apply(self._of_first(), passing, as_first=True)
+        return ComponentCandidates(
+            component,
+            shown(component),
+            len(at),
+            len(passing),
+            (*stopped, *as_first, *self._without_key(passing)),
+            tuple(name for name in component.types or () if name not in present),
+            passing,
+            len(first),
+        )
+
+    def _apply(
+        self, conditions: Sequence[PartCondition], at: Numbers, *, as_first: bool = False
+    ) -> tuple[Numbers, list[Stopped]]:
+        """Return the events that pass conditions, and what stops the others."""
+        truths = [self._attributes.truth(each, self._component, at) for _, each in conditions]
+        fails = sum((~truth for truth in truths), start=np.zeros(len(at), np.int64))
+        stopped = [
+            Stopped(
+                part,
+                int((~truth).sum()),
+                int((~truth & (fails == 1)).sum()),
+                # Where some pass, the constant is not the mistake.
+                None if truth.any() else alternatives_to(condition, at, self._attributes),
+                as_first,
+            )
+            for (part, condition), truth in zip(conditions, truths, strict=True)
+            if not truth.all()
+        ]
+        return at[fails == 0], stopped
+
+    def _own(self) -> list[PartCondition]:
+        """The conditions on each event alone, and the values that tests fix."""
+        component, query = self._component, self._query
+        if component.negated:
+            (part,) = (p for p in self._parts if p.kind is PartKind.NEGATION)
+            own = [each for each in query.conjuncts if each.references == (component.index,)]
+            return [(part, each.condition) for each in own]
+        found: list[PartCondition] = []
+        for part in self._parts:
+            if part.kind is PartKind.OWN and not self._is_of_first(part):
+                found.append((part, query.conjuncts[part.number].condition))
+            elif part.kind is PartKind.TEST:
+                value, key = query.equivalences[part.number].value, self._key(part)
+                if value is not None and key is not None:
+                    found.append((part, Comparison("=", key, value)))
+        return found
+
+    def _of_first(self) -> list[PartCondition]:
+        """The conditions on the first event of a series alone."""
+        own = [part for part in self._parts if part.kind is PartKind.OWN]
+        conjuncts = self._query.conjuncts
+        return [(p, conjuncts[p.number].condition) for p in own if self._is_of_first(p)]
+
+    def _is_of_first(self, part: QueryPart) -> bool:
+        return is_of_first(self._query.conjuncts[part.number], self._component)
+
+    def _key(self, part: QueryPart) -> Reference | None:
+        """What a test reads of the component."""
+        keys = keys_of(self._query.equivalences[part.number], self._query)
+        return next((key for key in keys if key.component == self._component.index), None)
+
+    def _without_key(self, passing: Numbers) -> Iterator[Stopped]:
+        """Count the events that agree with none, since what a test reads is NULL."""
+        if self._component.negated or (
+            len(self._query.components) < 2 and self._component.is_single
+        ):
+            return
+        for part in self._parts:
+            if part.kind is PartKind.TEST and self._query.equivalences[part.number].value is None:
+                key = self._key(part)
+                known = None if key is None else self._attributes.is_known(key.attribute, passing)
+                number = 0 if known is None else int((~known).sum())
+                if number:
+                    yield Stopped(part, number, number)

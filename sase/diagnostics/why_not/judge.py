@@ -176,7 +176,7 @@ class MatchJudge:
     ) -> bool:
         """Decide whether an event of a negative component forbids a match."""
         bound = self._places(events_of(match))
-        (component,) = (each for each in self._query.components if each.index == index)
+        component = self._query.components[index]
         with_it = {**match, index: (event,)}
         return self._rules.agrees(component, bound, self._place[event]) and all(
             self.holds(each, with_it) for each in conditions

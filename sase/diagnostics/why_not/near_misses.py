@@ -186,7 +186,7 @@ class NearMissSearch:
 
     def _miscounted(self, index: int, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Rate those with too few events of a component, or too many."""
-        (component,) = (each for each in self.query.components if each.index == index)
+        component = self.query.components[index]
         for match in self._matches.first(relaxed):
             number, bound, what = len(match[index]), component.minimum, "few"
             if component.maximum is not None and number > component.maximum:
