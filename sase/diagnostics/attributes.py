@@ -14,6 +14,7 @@ from sase.binding.bound import (
     BoundWindow,
     Condition,
     EquivalenceTest,
+    Reference,
     WindowKind,
 )
 from sase.binding.types import TIMES, Kind
@@ -35,7 +36,8 @@ class Attributes:
 
     def __init__(self, events: Events, schema: Schema, components: Sequence[BoundComponent]):
         mentioned = (name for each in components for name in each.types or ())
-        self.events, self._known = events, TypeDictionary(schema, mentioned)
+        self.events, self.schema = events, schema
+        self._known = TypeDictionary(schema, mentioned)
         self._coding = PlanDictionary(self._known, Interner(), streaming=False)
 
     def truth(self, condition: Condition, component: BoundComponent, places: Numbers) -> Mask:
@@ -69,11 +71,14 @@ class Attributes:
         """The text that a vector of strings has as a code."""
         return None if code == NOTHING else self._coding.texts.texts[code]
 
-    def is_known(self, attribute: str, places: Numbers) -> Mask:
-        """Where an attribute is not NULL."""
-        column = self.encoded(attribute, places)
-        valid = self.vector(attribute, places).valid if column is None else column.valid
-        return np.ones(len(places), np.bool_) if valid is None else valid
+    def count_nulls(self, reference: Reference, places: Numbers) -> int:
+        """Count the events in which an attribute is NULL, though their type declares it."""
+        lacking = reference.undeclared_by or ()
+        declares = np.array([*(name not in lacking for name in self.events.type_names), True])
+        places = places[declares[self.events.types[places]]]
+        column = self.encoded(reference.attribute, places)
+        read = self.vector(reference.attribute, places) if column is None else column
+        return 0 if read.valid is None else int((~read.valid).sum())
 
     def values(self, attribute: str, places: Numbers, kind: Kind) -> list[Any]:
         """An attribute as Python values: times in nanoseconds, decimals as fractions."""

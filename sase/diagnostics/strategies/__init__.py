@@ -1,1 +1,1 @@
-"""The strategy lab: what each strategy finds beyond a stricter one, and what that one forbids."""
+"""Compare strategies: what each finds beyond a stricter one, and what that one forbids."""

@@ -1,4 +1,4 @@
-"""What the strategies find, side by side, as a value and as text."""
+"""The comparison of strategies, side by side, as a value, as plain data and as text."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Comparison:
         return "\n\n".join("\n".join(block) for block in blocks if block)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the same as plain data."""
         return {
             "rows": self.rows,
             "measured": [asdict(each) for each in self.measured],
@@ -109,7 +109,7 @@ class Comparison:
 
 
 def _lines(difference: Difference) -> Sequence[str]:
-    """A difference in words, the matches with their reasons under them."""
+    """Write a difference, the matches with their reasons under them."""
     number = difference.number
     matches = "1 match" if number == 1 else f"{number:,} matches" if number else "no match"
     lines = [f"{difference.strategy} has {matches} that {difference.other} lacks"]

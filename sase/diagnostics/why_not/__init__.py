@@ -1,1 +1,1 @@
-"""Why a query finds no match, or so few: an explanation by relaxed queries."""
+"""Explain by relaxed queries why a query finds no match, or so few."""

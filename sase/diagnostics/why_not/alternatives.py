@@ -1,4 +1,4 @@
-"""What there is instead of a constant that no event has: the commonest values, and the nearest."""
+"""Find what there is instead of a constant that no event has: common values, and the nearest."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Alternatives:
 def alternatives_to(
     condition: Condition, at: Numbers, attributes: Attributes
 ) -> Alternatives | None:
-    """What a condition on one attribute sees in some events; None where it reads several."""
+    """Collect what a condition on one attribute reads of events; None where it reads several."""
     read = {each for each in references(condition) if isinstance(each, Reference)}
     if len({each.attribute for each in read}) != 1:
         return None
@@ -88,7 +88,7 @@ def alternatives_to(
 
 
 def _constants(condition: Condition) -> list[Constant]:
-    """The literals of a condition."""
+    """List the literals of a condition."""
     found: list[Expression] = []
     match condition:
         case Comparison(left=left, right=right):

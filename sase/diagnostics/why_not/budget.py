@@ -1,4 +1,4 @@
-"""What an explanation may cost: partial matches for each search, and time for all of them."""
+"""Bound what an explanation costs: partial matches for each search, and time for all of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Count:
 
 
 def _shown(number: int) -> str:
-    """A number, or where it has many digits what it is about."""
+    """Write a number, one of many digits by its magnitude."""
     if number < LONG:
         return f"{number:,}"
     exponent = int(number.bit_length() * log10(2)) - 1

@@ -162,7 +162,8 @@ class _Filters:
 
     def _key(self, part: QueryPart) -> Reference | None:
         """What a test reads of the component."""
-        keys = keys_of(self._query.equivalences[part.number], self._query)
+        test, schema = self._query.equivalences[part.number], self._attributes.schema
+        keys = keys_of(test, self._query, schema)
         return next((key for key in keys if key.component == self._component.index), None)
 
     def _without_key(self, passing: Numbers) -> Iterator[Stopped]:
@@ -174,7 +175,6 @@ class _Filters:
         for part in self._parts:
             if part.kind is PartKind.TEST and self._query.equivalences[part.number].value is None:
                 key = self._key(part)
-                known = None if key is None else self._attributes.is_known(key.attribute, passing)
-                number = 0 if known is None else int((~known).sum())
+                number = 0 if key is None else self._attributes.count_nulls(key, passing)
                 if number:
                     yield Stopped(part, number, number)

@@ -1,4 +1,4 @@
-"""The funnel: how far partial matches come, and at what those that end there are stopped."""
+"""Count the funnel: how far partial matches come, and which parts stop those that end there."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def funnel_of(
     candidates: Sequence[ComponentCandidates],
     search: RelaxedSearch,
 ) -> tuple[FunnelLevel, ...]:
-    """The levels of all positive components."""
+    """Count the levels of all positive components."""
     positive = [each for each in candidates if not each.component.negated]
     in_order = _in_order(search.events, positive)
     found: list[FunnelLevel] = []
@@ -72,7 +72,7 @@ def _level(
     parts: Sequence[QueryPart],
     search: RelaxedSearch,
 ) -> FunnelLevel:
-    """The steps of a level, each with one more part; they end with the whole."""
+    """Count the steps of a level, each with one more part; they end with the whole."""
 
     def count(parts: Sequence[QueryPart]) -> PathCount:
         relaxed = without(query, parts)
@@ -108,9 +108,9 @@ def _is_trivial(query: BoundQuery, parts: Sequence[QueryPart]) -> bool:
 
 
 def _known(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
-    """The steps, of which an ended one leaves at least what the next one does.
+    """Tighten the bounds of steps: an ended one leaves at least what the next one does.
 
-    Where that is all that was left before, it is known all the same.
+    Where that is all that was left before, it is exact all the same.
     """
     found: list[FunnelStep] = []
     for step in reversed(steps):
@@ -127,7 +127,7 @@ def _known(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
 
 
 def _deciding(number: int, query: BoundQuery, parts: Sequence[QueryPart]) -> list[QueryPart]:
-    """The parts that come in at a level, in the order in which they are looked at."""
+    """Select the parts that come in at a level, in the order in which they are applied."""
     indexes = [each.index for each in query.positives]
     here, before = indexes[number - 1], set(indexes[: number - 1])
     is_last = number == len(indexes)
@@ -151,7 +151,7 @@ def _deciding(number: int, query: BoundQuery, parts: Sequence[QueryPart]) -> lis
 
 
 def _in_order(events: Events, positive: Sequence[ComponentCandidates]) -> list[int]:
-    """How many candidates of each level come after those of every level before.
+    """Count the candidates of each level that come after those of every level before.
 
     At the last one, where it may stay empty, all that may end a match.
     """

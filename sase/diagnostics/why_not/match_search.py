@@ -111,8 +111,9 @@ class MatchSearch:
     def disagreeing(self, relaxed: BoundQuery, test: EquivalenceTest) -> list[Match]:
         """Search sequences whose events do not agree under a test."""
         if test.value is not None:
-            condition = differing(test, self._query)
-            return self.nearest(with_condition(relaxed, condition, self._search.schema))
+            schema = self._search.schema
+            condition = differing(test, self._query, schema)
+            return self.nearest(with_condition(relaxed, condition, schema))
         codes = self._attributes.codes([test])
         return self.nearest(relaxed, lambda found: (_disagree(codes[found.matrix]), None))
 

@@ -1,4 +1,4 @@
-"""Counting the matches of skip till any match as paths through a graph of events, if they are."""
+"""Count the matches of skip till any match as paths through a graph of events."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PathCount:
 
 
 def form_of(query: BoundQuery) -> Collapsible:
-    """The plan that collects the events of a query; with no reasons its matches are all paths.
+    """Plan to collect the events of a query; with no reasons its matches are all paths.
 
     A window that counts in partitions which do not keep events apart is left to what reasons say.
     """
@@ -51,28 +51,28 @@ def form_of(query: BoundQuery) -> Collapsible:
 
 
 def keeps_runs(query: BoundQuery) -> bool:
-    """Whether matches are not walked back but found run by run (see `postpone_conditions`)."""
+    """Whether matches are found run by run, not walked back (see `postpone_conditions`)."""
     runs = the(collapsed(basic_plan(query)).plan, RunEvaluation)
     is_apart = all(test in runs.partitions for test in runs.equivalences)
     return runs.counts_in_partitions and not is_apart
 
 
 class PathCounter:
-    """Makes graphs of events, of no more than a search may cost."""
+    """Counts paths through graphs of events that cost no more than a search may."""
 
     def __init__(self, pieces: Sequence[Events], schema: Schema, most: int) -> None:
         self._pieces, self._schema, self._most = pieces, schema, STEPS * most
 
     def counted(self, query: BoundQuery, form: Collapsible, look: Look) -> PathCount:
-        """What a query finds that counts paths."""
+        """Count what a query finds."""
         graph, until = self._graph(query, form, look)
         number, lasts = sum(total.matches for total in totals(graph)), len(graph.ends)
-        _tell(look)
+        _charge(look)
         is_exact = until is None
         return PathCount(Count(number, is_exact), Count(lasts, is_exact))
 
     def affordable(self, query: BoundQuery, look: Look) -> int | None:
-        """The position until which events may be searched for matches one by one; None for all.
+        """Find the position until which matches may be listed one by one; None for all.
 
         A walk back from an event visits partial matches that end there, and looks at what may come
         before each. Of these there are no more than paths, and events in the window. Of runs there
@@ -93,7 +93,7 @@ class PathCounter:
                 )
                 for total in totals(graph)
             )
-            _tell(look)
+            _charge(look)
         spent = 0
         for position, cost in sorted(costs):
             spent += cost
@@ -103,7 +103,7 @@ class PathCounter:
         return min(least, default=None)
 
     def _graph(self, query: BoundQuery, form: Collapsible, look: Look) -> tuple[Graph, int | None]:
-        """The graph of all events, or of those before a position."""
+        """Build the graph of all events, or of those before a position."""
         plan = EnginePlan(form.plan, self._schema, query.definitions, SMALL)
         pipeline = _Collector(plan, watch=look)
         until: int | None = None
@@ -120,7 +120,7 @@ class PathCounter:
         return graph, until
 
     def _too_dear(self, graph: Graph, *, is_linked: bool) -> int | None:
-        """The position of the event with which a graph costs too much to be counted with.
+        """Find the position of the event with which a graph costs too much.
 
         Where neighbours are tested each event of a window is joined with those before it, once for
         each start of a window.
@@ -150,7 +150,7 @@ class _Collector(Pipeline):
         return self.at.events
 
 
-def _tell(look: Look) -> None:
-    """Put down what counting took; what is counted is counted."""
+def _charge(look: Look) -> None:
+    """Charge the budget with what counting took; what is counted is counted."""
     with suppress(BudgetSpent):
         look(0)

@@ -1,4 +1,4 @@
-"""The parts of a query that can stop a match, each of which the query may be asked without."""
+"""Take a query apart: what can stop a match, and the query without any of these parts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class QueryPart:
 
 
 def parts_of(query: BoundQuery, text: str) -> tuple[QueryPart, ...]:
-    """The parts of a query, as its text has them, in the order in which they are looked at."""
+    """List the parts of a query, as its text has them, in the order in which they are applied."""
     found = [
         *_conjuncts(query, text),
         *(
@@ -84,7 +84,7 @@ def parts_of(query: BoundQuery, text: str) -> tuple[QueryPart, ...]:
 
 
 def _of_series(query: BoundQuery) -> Iterator[QueryPart]:
-    """How many events components must and may bind; that there must be one is never left out."""
+    """Yield the bounds of quantifiers; that there must be one event is never left out."""
     for each in query.positives:
         name, own = _bare(each), (each.index,)
         if each.minimum > 1:
@@ -94,7 +94,7 @@ def _of_series(query: BoundQuery) -> Iterator[QueryPart]:
 
 
 def looser(query: BoundQuery) -> Iterator[tuple[str, QueryPart]]:
-    """The strategies between that of the query and the loosest, as parts with their names."""
+    """Yield the strategies between that of the query and the loosest, each as a part."""
     for number in range(STRATEGIES.index(query.strategy) + 1, ANY):
         name = STRATEGIES[number]
         if query.equivalences or name is not StrategyName.PARTITION_CONTIGUITY:
@@ -102,7 +102,7 @@ def looser(query: BoundQuery) -> Iterator[tuple[str, QueryPart]]:
 
 
 def without(query: BoundQuery, parts: Collection[QueryPart]) -> BoundQuery:
-    """The query without some parts.
+    """Relax a query: leave some parts out.
 
     The window takes with it the negative components that need one, a negative component what is
     said of it; and without a partition the events per partition are all events, and those that
@@ -138,20 +138,20 @@ def without(query: BoundQuery, parts: Collection[QueryPart]) -> BoundQuery:
 
 
 def at_the_edges(query: BoundQuery) -> tuple[BoundComponent, ...]:
-    """The negative components before the first event that there must be and after the last."""
+    """Return the negative components before the first required event and after the last."""
     required = [each.index for each in query.positives if each.minimum]
     first, last = required[0], required[-1]
     return tuple(c for c in query.negatives if not first < c.index < last)
 
 
 def needing_window(query: BoundQuery) -> str:
-    """The negative components that go with the window, as text."""
+    """Say which negative components go with the window."""
     edges = " and ".join(f"!({shown(each)})" for each in at_the_edges(query))
     return f", and with it {edges}" if edges and query.window is not None else ""
 
 
 def shown(component: BoundComponent) -> str:
-    """A component as the pattern has it."""
+    """Write a component as the pattern has it."""
     return _bare(component, quantifier_text(component))
 
 
@@ -162,7 +162,7 @@ def _bare(component: BoundComponent, quantifier: str = "") -> str:
 
 
 def quantifier_text(component: BoundComponent) -> str:
-    """How many events a component may bind, as it is written; nothing for one event."""
+    """Write how many events a component may bind; nothing for one event."""
     least, most = component.minimum, component.maximum
     if not component.is_series:
         return "" if least else "?"
@@ -172,7 +172,7 @@ def quantifier_text(component: BoundComponent) -> str:
 
 
 def window_text(window: BoundWindow) -> str:
-    """The length of a window as it is written."""
+    """Write a window as the query has it."""
     amount = window.amount
     assert not isinstance(amount, Placeholder), "a query that runs has all parameters"
     what = {WindowKind.EVENTS: "EVENTS", WindowKind.PARTITION_EVENTS: "EVENTS PER PARTITION"}
@@ -186,7 +186,7 @@ _KINDS = {ConjunctClass.CONSTANT: PartKind.CONSTANT, ConjunctClass.SINGLE: PartK
 
 
 def _conjuncts(query: BoundQuery, text: str) -> list[QueryPart]:
-    """The conditions; those on a negative component belong to it."""
+    """List the conditions; those on a negative component belong to it."""
     names = {each.index: each.variable for each in query.components}
     return [
         QueryPart(
@@ -218,7 +218,7 @@ def _window(window: BoundWindow | None, *, has_tests: bool) -> BoundWindow | Non
 
 
 def _unbounded(component: BoundComponent, *, least: bool, most: bool) -> BoundComponent:
-    """A component without the bounds of its number of events."""
+    """Remove the bounds of a quantifier."""
     if not (least or most):
         return component
     return replace(
@@ -229,7 +229,7 @@ def _unbounded(component: BoundComponent, *, least: bool, most: bool) -> BoundCo
 
 
 def _strategy(strategy: StrategyName, others: Collection[int], *, has_tests: bool) -> StrategyName:
-    """The strategy, or the loosest of others."""
+    """Choose the loosest of other strategies, if there are some."""
     found = STRATEGIES[max(others)] if others else strategy
     is_partial = found is StrategyName.PARTITION_CONTIGUITY and not has_tests
     return StrategyName.STRICT_CONTIGUITY if is_partial else found

@@ -1,4 +1,4 @@
-"""Queries made of a query: its beginning, the opposite of a condition, an absence as a presence."""
+"""Rewrite a query: its beginning, the opposite of a condition, an absence as a presence."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from sase.binding.schema import Schema
 
 
 def bare(query: BoundQuery) -> BoundQuery:
-    """What decides about matches: neither the columns of RETURN nor LIMIT."""
+    """Drop what does not decide about matches: RETURN and LIMIT."""
     return replace(query, columns=None, type_name=None, limit=None)
 
 
 def beginning(query: BoundQuery, levels: int) -> BoundQuery:
-    """The first positive components alone, and what is said of them; the last one is not empty."""
+    """Keep the first positive components and their conditions; the last one is not empty."""
     kept = query.positives[:levels]
     if not kept[-1].minimum:
         kept = (*kept[:-1], replace(kept[-1], minimum=1, is_series=True))
@@ -53,19 +53,19 @@ def beginning(query: BoundQuery, levels: int) -> BoundQuery:
 
 
 def ending(query: BoundQuery, level: int) -> BoundQuery:
-    """The positive components from one on alone, of which that may have bound one event so far."""
+    """Keep the positive components from one on, which may have bound one event so far."""
     first, *rest = query.positives[level:]
     return _partial(query, (_begun(first), *rest), first, (When.FIRST, When.WHOLE))
 
 
 def starting(query: BoundQuery, level: int) -> BoundQuery:
-    """The positive components up to one alone, of which that may have bound one event so far."""
+    """Keep the positive components up to one, which may have bound one event so far."""
     *before, last = query.positives[: level + 1]
     return _partial(query, (*before, _begun(last)), last, (When.WHOLE,))
 
 
 def _begun(component: BoundComponent) -> BoundComponent:
-    """A component that has bound an event."""
+    """Let a component have bound an event."""
     if component.is_single:
         return component
     return replace(component, minimum=1, is_series=True)
@@ -77,7 +77,7 @@ def _partial(
     begun: BoundComponent,
     unknown: tuple[When, ...],
 ) -> BoundQuery:
-    """Some components, and what is said of them but for what is not known of one yet."""
+    """Keep some components, and their conditions but for those not decided of one yet."""
     indexes = {component.index for component in kept}
     left_out = () if begun.is_single else unknown
     return replace(
@@ -95,7 +95,7 @@ def _partial(
 
 
 def as_positive(query: BoundQuery, index: int) -> BoundQuery:
-    """The query for the events of a negative component together with what they forbid."""
+    """Ask for the events of a negative component together with what they forbid."""
     return replace(
         query,
         components=tuple(
@@ -108,7 +108,7 @@ def as_positive(query: BoundQuery, index: int) -> BoundQuery:
 
 
 def with_condition(query: BoundQuery, condition: Condition, schema: Schema) -> BoundQuery:
-    """The query with one more condition, for events whose types declare what it reads."""
+    """Add a condition, for events whose types declare what it reads."""
     if isinstance(condition, Truth):
         added = Conjunct(condition, ConjunctClass.CONSTANT)
         return replace(query, conjuncts=(*query.conjuncts, added))
@@ -132,7 +132,7 @@ def _declaring(component: BoundComponent, lacking: set[str], schema: Schema) -> 
 
 
 def conjunct(condition: Condition) -> Conjunct:
-    """A condition on positive components, classified."""
+    """Classify a condition on positive components."""
     used = tuple(sorted({each.component for each in references(condition)}))
     if not used:
         return Conjunct(condition, ConjunctClass.CONSTANT)
@@ -141,7 +141,7 @@ def conjunct(condition: Condition) -> Conjunct:
 
 
 def opposite(condition: Condition) -> Condition:
-    """What holds where the condition does not: of NULL neither says anything, so that is added."""
+    """Negate a condition: what it compares with NULL satisfies the opposite, too."""
     match condition:
         case Truth(value=value):
             return Truth(not value)
@@ -167,7 +167,7 @@ def _or_null(condition: Condition, *values: Expression) -> Condition:
 
 
 def _any(conditions: Collection[Condition]) -> Condition:
-    """A disjunction without one directly inside it."""
+    """Join conditions to one disjunction, none directly inside it."""
     return Any(tuple(operand for each in conditions for operand in _operands(each)))
 
 
@@ -178,17 +178,25 @@ def _operands(condition: Condition) -> Iterator[Condition]:
         yield condition
 
 
-def keys_of(test: EquivalenceTest, query: BoundQuery) -> tuple[Reference, ...]:
-    """The attribute of a test in each positive component whose types all declare it."""
-    return tuple(
-        Reference(test.type, component.index, Part.EVENT, attribute)
-        for component in query.positives
-        if (attribute := test.attribute_of(component.index)) is not None
-        and test.declared[component.index] is not False
-    )
+def keys_of(test: EquivalenceTest, query: BoundQuery, schema: Schema) -> tuple[Reference, ...]:
+    """Return what a test reads of each positive component of which some type may declare it."""
+    found = []
+    for component in query.positives:
+        attribute = test.attribute_of(component.index)
+        if attribute is not None and test.declared[component.index] is not False:
+            names = component.types or schema.type_names or ()
+            lacking = frozenset(name for name in names if not _declares(schema, name, attribute))
+            found.append(Reference(test.type, component.index, Part.EVENT, attribute, lacking))
+    return tuple(found)
 
 
-def differing(test: EquivalenceTest, query: BoundQuery) -> Condition:
-    """What holds of events of which some have another value than a test fixes."""
+def _declares(schema: Schema, type_name: str, attribute: str) -> bool:
+    declared = schema.attributes(type_name)
+    return declared is None or attribute in declared
+
+
+def differing(test: EquivalenceTest, query: BoundQuery, schema: Schema) -> Condition:
+    """Require of some event another value than a test fixes."""
     assert test.value is not None
-    return _any(tuple(opposite(Comparison("=", key, test.value)) for key in keys_of(test, query)))
+    keys = keys_of(test, query, schema)
+    return _any(tuple(opposite(Comparison("=", key, test.value)) for key in keys))

@@ -1,4 +1,4 @@
-"""Searches of relaxed queries: what they find is counted, and none of it is kept."""
+"""Run relaxed queries within a budget: what they find is counted, and none of it is kept."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RelaxedSearch:
         self._paths = PathCounter(self._pieces, schema, budget.most)
 
     def planned(self, query: BoundQuery) -> EnginePlan:
-        """How a query is run; it is planned once."""
+        """Plan a query, once."""
         basic = basic_plan(query)
         if basic not in self._plans:
             options = WITH_KEYS if query.equivalences else WITHOUT
@@ -59,7 +59,7 @@ class RelaxedSearch:
         return self._plans[basic]
 
     def results(self, query: BoundQuery) -> Iterator[Results]:
-        """What a query finds, as far as time allows."""
+        """Run a query as far as the budget allows."""
         if self.budget.is_spent:
             self.is_cut, self.is_whole = True, False
             return
@@ -75,7 +75,7 @@ class RelaxedSearch:
     def _listed(
         self, query: BoundQuery, until: int | None, look: Callable[[int], None]
     ) -> Iterator[Results]:
-        """What a query finds, one by one; it ends with the event at a position, if at all."""
+        """Run a query match by match; it ends with the event at a position, if at all."""
         if until == 0:
             raise BudgetSpent
         pieces = self._pieces if until is None else _before(self._pieces, until)
@@ -88,7 +88,7 @@ class RelaxedSearch:
                 look(0)  # a block may bring any number
 
     def count(self, query: BoundQuery) -> PathCount:
-        """How much a query finds; what was counted once is known."""
+        """Count what a query finds, once."""
         if query not in self._counted:
             self._counted[query] = self._count(query)
         return self._counted[query]
@@ -110,7 +110,7 @@ class RelaxedSearch:
         return PathCount(Count(number, is_exact), Count(int(last.sum()), is_exact))
 
     def _count_paths(self, query: BoundQuery) -> tuple[PathCount, bool]:
-        """The paths of skip till any match, and whether each of them is a match."""
+        """Count the paths of skip till any match; and say whether each of them is a match."""
         form = form_of(query)
         if self.budget.is_spent:
             none = Count(0, is_exact=False)
@@ -122,7 +122,7 @@ class RelaxedSearch:
         return found, not form.reasons
 
     def is_enough(self, found: int) -> bool:
-        """Whether a search has found as much as it may, and ends with that."""
+        """Decide whether a search has found as much as it may; it is then cut."""
         if found < self.budget.most:
             return False
         self.is_cut, self.is_whole = True, False
@@ -142,7 +142,7 @@ class RelaxedSearch:
 
 
 def _growing(events: Events) -> list[Events]:
-    """Events in pieces that grow up to the size of a block, and the rest."""
+    """Cut events into pieces that grow up to the size of a block, and the rest."""
     ends, size = [0], float(FIRST)
     while ends[-1] + size < len(events) and size < WITH_KEYS.block:
         ends.append(_boundary(events, ends[-1] + int(size)))
@@ -152,7 +152,7 @@ def _growing(events: Events) -> list[Events]:
 
 
 def _boundary(events: Events, place: int) -> int:
-    """The first place from one on that is not simultaneous with the one before."""
+    """Return the first place from one on that is not simultaneous with the one before."""
     if events.tie is None:
         return place
     return int(np.searchsorted(events.tie, events.tie[place - 1], "right"))
@@ -170,7 +170,7 @@ def _watch(
     until: int | None,
     rows: int,
 ) -> None:
-    """End a search at a position, when time is up, or when it has too many partial matches."""
+    """End a search at a position, when time is up, or when too many runs are alive."""
     look(rows)
     if until is not None and rows >= until:
         raise BudgetSpent
@@ -180,7 +180,7 @@ def _watch(
 
 
 def _before(pieces: list[Events], until: int) -> list[Events]:
-    """The events before a position."""
+    """Take the events before a position."""
     found, begin = [], 0
     for piece in pieces:
         if begin < until:

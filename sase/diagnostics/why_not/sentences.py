@@ -1,4 +1,4 @@
-"""What an explanation says in sentences: the first thing that is wrong, and what would help."""
+"""Say an explanation in sentences: the first thing that is wrong, and what would help."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Facts:
 
 
 def sentences(facts: Facts) -> Iterator[str]:
-    """The sentences, in the order in which they matter."""
+    """Yield the sentences, in the order in which they matter."""
     yield _result(facts.matches)
     if not any(count for _, count in facts.types):
         yield "there are no events to look at"
@@ -90,7 +90,7 @@ def _of_candidates(
 
 
 def _meant(name: str, types: Sequence[tuple[str, int]]) -> str:
-    """The type that was probably meant, or all there are."""
+    """Suggest the type that was probably meant, or list all there are."""
     present = {known: count for known, count in types if count}
     found = nearest(name, present)
     if found is not None:
@@ -163,7 +163,7 @@ def _wrong_order(levels: Sequence[FunnelLevel]) -> str:
 
 
 def _stopped(levels: Sequence[FunnelLevel]) -> Iterator[str]:
-    """What the events of a level were stopped by, one part after the other."""
+    """Say what the events of a level were stopped by, one part after the other."""
     *before, level = levels
     text = level.candidates.text
     earlier = " and ".join(
@@ -203,7 +203,7 @@ def _having(earlier: str, held: Sequence[QueryPart]) -> str:
 
 
 def _share(before: Count, after: Count) -> str:
-    """How many a part stops, of which an ended search found too few."""
+    """Say how many a part stops, of which an ended search found too few."""
     if after.is_none and before.is_exact:
         is_one = before.number == 1
         return "it is stopped by" if is_one else f"all {before} are stopped by"
@@ -246,7 +246,7 @@ def _remedies(facts: Facts) -> Iterator[str]:
 
 
 def _lacking(left_out: Ablation) -> str:
-    """What would be otherwise."""
+    """Say what would be otherwise."""
     (part,) = left_out.parts
     match part.kind:
         case PartKind.STRATEGY:
@@ -259,7 +259,7 @@ def _lacking(left_out: Ablation) -> str:
 
 
 def _skipped(misses: Sequence[NearMisses]) -> str:
-    """What the strategy does not let the nearest match under another one skip."""
+    """Say what the strategy does not let the nearest match under another one skip."""
     for each in misses:
         if each.part.kind is PartKind.STRATEGY:
             return f"; the nearest {'is ' * each.by.startswith('not')}{each.by}"

@@ -57,7 +57,7 @@ class WhyNot:
         return "\n\n".join("\n".join(block) for block in blocks if block)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all of it as plain values."""
         return {
             "matches": _count(self.matches),
             "rows": self.rows,
@@ -148,7 +148,7 @@ def _row(candidates: ComponentCandidates, level: FunnelLevel | None) -> list[str
 
 
 def _stops(why: WhyNot) -> Iterator[str]:
-    """For each component what stops its events, first by themselves and then with others."""
+    """Say for each component what stops its events, by themselves and with others."""
     levels = {level.candidates.component.index: level for level in why.levels}
     for each in why.components:
         for stopped in each.stopped:
@@ -165,7 +165,7 @@ def _stops(why: WhyNot) -> Iterator[str]:
 
 
 def _until_none(steps: Sequence[FunnelStep]) -> Iterator[FunnelStep]:
-    """The steps until nothing is left."""
+    """Take the steps until nothing is left."""
     for step in steps:
         yield step
         if step.left.is_none:
@@ -197,7 +197,7 @@ def _near(why: WhyNot) -> Iterator[str]:
 def _series(
     name: str, rows: list[int], events: list[dict[str, Any]], shown: Sequence[str]
 ) -> Iterator[str]:
-    """The events of a series, of many the first ones and the last."""
+    """List the events of a series, of many the first ones and the last."""
     hidden = range(MOST_EVENTS, len(rows))
     for place, (number, event) in enumerate(zip(rows, events, strict=True), start=1):
         if len(hidden) < 2 or place not in hidden:

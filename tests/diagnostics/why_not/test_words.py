@@ -159,6 +159,14 @@ def test_keys_that_are_null_agree_with_nothing() -> None:
     assert pair.near_misses.column("by").to_pylist() == ["x.tag_id is 0, z.tag_id is NULL"]
 
 
+def test_types_without_the_attribute_of_a_test_agree_with_all() -> None:
+    rows = [{"ts": 1, "type": "A", "id": None}, {"ts": 2, "type": "A", "id": None}]
+    types = {"A": [], "B": ["id"]}
+    for test in ("[id = 1]", "[id]"):
+        found = why(f"EVENT SEQ(A a, ANY b) WHERE {test}", rows, types=types)
+        assert (found.matches.number, found.components[1].stopped) == (1, ())
+
+
 def test_two_mistakes_need_two_remedies() -> None:
     found = why(THEFT.format(" AND x.area = 'shelv'", "12 hours"))
     assert found.fewest is not None
