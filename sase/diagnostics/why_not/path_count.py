@@ -105,18 +105,20 @@ class PathCounter:
     def _graph(self, query: BoundQuery, form: Collapsible, look: Look) -> tuple[Graph, int | None]:
         """Build the graph of all events, or of those before a position."""
         plan = EnginePlan(form.plan, self._schema, query.definitions, SMALL)
-        pipeline = _Collector(plan, watch=look)
+        pipeline = Pipeline(plan, watch=look)
+        (evaluation, *_) = pipeline.operators
+        assert isinstance(evaluation, MatchSetEvaluationState)
         until: int | None = None
         try:
             for _ in pipeline.results(*self._pieces):
                 raise AssertionError("a collapsed evaluation lists no match")
         except BudgetSpent:
-            until = pipeline.seen
-        graph = pipeline.evaluation.collected().matches.graph
-        dear = self._too_dear(graph, is_linked=bool(pipeline.evaluation.node.early))
+            until = pipeline.at.events
+        graph = evaluation.collected().matches.graph
+        dear = self._too_dear(graph, is_linked=bool(evaluation.node.early))
         if dear is not None:
             until = dear if until is None else min(dear, until)
-            graph = pipeline.evaluation.collected(until).matches.graph
+            graph = evaluation.collected(until).matches.graph
         return graph, until
 
     def _too_dear(self, graph: Graph, *, is_linked: bool) -> int | None:
@@ -132,22 +134,6 @@ class PathCounter:
         spent = np.cumsum(costs[order])
         place = int(np.searchsorted(spent, self._most, side="right"))
         return None if place == len(order) else int(graph.positions[order[place]])
-
-
-class _Collector(Pipeline):
-    """A pipeline that finds no match, and what it has collected."""
-
-    @property
-    def evaluation(self) -> MatchSetEvaluationState:
-        """The evaluation that collects events."""
-        found = self.operators[0]
-        assert isinstance(found, MatchSetEvaluationState)
-        return found
-
-    @property
-    def seen(self) -> int:
-        """How many events were looked at."""
-        return self.at.events
 
 
 def _charge(look: Look) -> None:
