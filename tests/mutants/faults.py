@@ -89,8 +89,8 @@ FAULTS = [
     Fault(
         "kinds-of-keys-alike",
         "sase/engine/blocks/key_dictionary.py",
-        "if is_plain(lane) and lane.tag == self._tags[place]:",
-        "if is_plain(lane):",
+        "if has_exact_numbers(lane) and lane.tag == self._tags[place]:",
+        "if has_exact_numbers(lane):",
     ),
     Fault(
         "rows-of-other-types-kept",

@@ -147,14 +147,14 @@ class KeyDictionary:
 
     def _rows(self, place: int, lane: Vector, numbers: Numbers) -> list[Numbers]:
         """The values of a vector as rows of numbers, as those before them."""
-        if self._digits is None and self._table is None and is_plain(lane):
+        if self._digits is None and self._table is None and has_exact_numbers(lane):
             assert isinstance(lane.tag, int)
             self._tags[place] = lane.tag
-        if is_plain(lane) and lane.tag == self._tags[place]:
+        if has_exact_numbers(lane) and lane.tag == self._tags[place]:
             return [np.asarray(lane.values, np.int64)]
         if self._tags[place] is not None:
             self._mix(place, numbers)
-        return classed(lane)
+        return normalized(lane)
 
     def _mix(self, place: int, numbers: Numbers) -> None:
         """Give a value its class beside its number, in the keys that there are too."""
@@ -166,7 +166,7 @@ class KeyDictionary:
             return
         row = place + self._tags[:place].count(None)
         keys = self._table.keys
-        rows = [*keys[:row], *classed(Vector(keys[row], tag)), *keys[row + 1 :]]
+        rows = [*keys[:row], *normalized(Vector(keys[row], tag)), *keys[row + 1 :]]
         old = self._table._replace(keys=np.stack(rows))
         self._table = self._rebuild(old, len(old.used), 0)
 
@@ -302,12 +302,12 @@ class TextDictionary:
         self._most = saved["most"]
 
 
-def is_plain(lane: Vector) -> bool:
+def has_exact_numbers(lane: Vector) -> bool:
     """Whether values are equal where their numbers are, among those of the same tag."""
     return isinstance(lane.tag, int) and lane.tag != FLOAT
 
 
-def classed(lane: Vector) -> list[Numbers]:
+def normalized(lane: Vector) -> list[Numbers]:
     """Class and number of each value: an integral float is an integer, a decimal may be a float."""
     bits = np.ascontiguousarray(lane.values).view(np.int64)
     tags = np.broadcast_to(lane.tag, bits.shape)

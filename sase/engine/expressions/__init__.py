@@ -1,4 +1,4 @@
-"""Expressions: lowered to programs, evaluated over columns, with one meaning for both."""
+"""Expressions: lowered to programs, and evaluated over columns with the same meaning."""
 
 from sase.engine.expressions.layout import LoweringError, Need, ProgramLayout, columns_needed
 from sase.engine.expressions.lowering import (

@@ -1,4 +1,4 @@
-"""Plain comparisons of a new event with what a run knows, which need no program."""
+"""Direct comparisons of a new event with what a run knows, which need no program."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sase.lang.ast import TURNED
 
 
 class DirectComparison(NamedTuple):
-    """The orders that a comparison accepts as bits, the column of the new event, and what it meets.
+    """The accepted orders as bits, the column of the new event, and the other side.
 
-    That is an event or a value: where it comes from, its word, and of an event its column. Where
-    scales may differ, that compares them which has an address.
+    That is an event or a value: its source, its word, and the column of an event. Values whose
+    scales may differ are compared by what has the address.
     """
 
     accepted: int
@@ -34,7 +34,7 @@ NOT_DIRECT = DirectComparison(0, 0)
 
 
 def direct_comparison(condition: Condition | Expression, fills: Fills) -> DirectComparison:
-    """What can be compared before an event is bound, if the condition is of that kind.
+    """The direct comparison that a condition is, if it is one.
 
     The moment of its term is the one at which the event is bound.
     """
@@ -66,7 +66,7 @@ def _is_new(side: Expression, fills: Fills) -> bool:
 
 
 def _known(side: Expression, fills: Fills) -> tuple[int, int, int] | None:
-    """Where the other side comes from, if the run knows it before the event is bound."""
+    """Source, word and column of the other side, if the run knows it before the event is bound."""
     if not isinstance(side, Reference | Aggregate) or fills.base.lacks(side):
         return None
     level, moment = divmod(fills.term.moment, of.MOMENTS)
@@ -93,7 +93,7 @@ def _column(reference: Reference, fills: Fills) -> int:
 
 
 def _found(fills: Fills, place: int) -> tuple[int, int, int]:
-    """Where the row of a place comes from, its word, and of what kind that is."""
+    """Source and word of the row at a place, and the kind of the word."""
     source, _, word, _, _ = next(row for row in fills.rows if row[4] == place)
     kinds = {word: kind for _, kind, word, _, _ in fills.words.changes}
     return source, word, kinds.get(word, NOTHING)

@@ -1,4 +1,4 @@
-"""How types and literals look in programs: the tag of a column, tag and bits of a constant."""
+"""Tags and bits of types and literals in programs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sase.engine.kernels.expressions.operations import (
     Value,
 )
 
-# Digits behind the point of a second; days are brought to seconds.
+# Digits of the fraction of a second; days become seconds.
 RESOLUTIONS = {"d": 0, "s": 0, "ms": 3, "us": 6, "ns": 9}
 NANOSECOND = 9
 
 
 def tag_of(data_type: DataType) -> int:
-    """The tag of the cells of a column."""
+    """The tag of a column's cells."""
     if data_type.kind in TIMES and data_type.resolution is not None:
         return EXACT + RESOLUTIONS[data_type.resolution]
     if data_type.kind is Kind.DECIMAL:
@@ -44,7 +44,7 @@ def is_text(*expressions: Expression) -> bool:
 
 
 def literal(expression: Constant | Placeholder) -> Scalar:
-    """What a literal stands for."""
+    """The value of a literal."""
     if isinstance(expression, Placeholder):
         raise LoweringError(f"the parameter :{expression.name} has no value")
     return expression.value
@@ -68,7 +68,7 @@ def constant(expression: Constant, interner: Interner) -> Value:
 
 
 def _time(nanoseconds: int) -> Value:
-    """A time in the coarsest unit that holds it, or in the finest that fits into int64."""
+    """A time in the coarsest unit that holds it, or the finest that fits into int64."""
     scale = next(s for s in range(NANOSECOND + 1) if nanoseconds % 10 ** (NANOSECOND - s) == 0)
     while not LEAST <= nanoseconds // 10 ** (NANOSECOND - scale) <= MOST:
         scale -= 1

@@ -1,4 +1,4 @@
-"""What lowering must know of a run: where columns and rows stand, and the codes of types."""
+"""Where programs find columns and rows, and the codes of types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sase.errors import SaseError
 # A component and an attribute of its events.
 Need = tuple[int, str]
 
-# Kinds of values that have no scale, and are compared without one.
+# Kinds without a scale.
 UNSCALED = frozenset((Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT, Kind.STRING))
 
 
@@ -27,11 +27,10 @@ class LoweringError(SaseError):
 class ProgramLayout:
     """Where programs find what they refer to.
 
-    `places` are columns of `Columns`, the same for several needs where one column serves them.
-    `positions` are components' places in the `rows` of an evaluation; without them it is a
-    component's own number. `lacking` are attributes of components that also admit types of which
-    the schema says nothing, and which do not declare them: those have the code `unknown_type`. With
-    `mixes` some columns may hold decimals or times, which have a scale.
+    `places` are columns of `Columns`, shared by needs of one attribute. `positions` are the
+    rows of components in an evaluation; without them that is a component's number. `lacking`
+    are attributes that unknown types, whose code is `unknown_type`, do not declare. With
+    `mixes` columns may hold values with a scale.
     """
 
     places: Mapping[Need, int]
@@ -44,27 +43,24 @@ class ProgramLayout:
 
     @classmethod
     def over(cls, base: ProgramLayout, **more: object) -> Self:
-        """A layout of this kind with all that another one has."""
+        """A layout of this kind with the fields of another."""
         return cls(**{each.name: getattr(base, each.name) for each in fields(ProgramLayout)} | more)
 
     def lacks(self, reference: Reference | Aggregate) -> bool:
-        """Whether some type that the component admits does not declare the attribute.
-
-        Where no schema says which types declare it there is one table, and all do.
-        """
+        """Whether some admitted type does not declare the attribute; without a schema all do."""
         need = (reference.component, reference.attribute)
         return bool(reference.undeclared_by) or need in self.lacking
 
     def may_mix(self, *sides: Expression) -> bool:
-        """Whether values that are compared may be of different scales."""
+        """Whether compared values may be of different scales."""
         return self.mixes or any(side.type.kind not in UNSCALED for side in sides)
 
     def position(self, component: int) -> int:
-        """The place of a component's row."""
+        """The row of a component."""
         return component if self.positions is None else self.positions[component]
 
     def row(self, reference: Reference) -> int:
-        """The place of the row of an event that is referred to."""
+        """The row of a referenced event."""
         return self.position(reference.component)
 
     def may_lack_event(self, reference: Reference) -> bool:
@@ -72,7 +68,7 @@ class ProgramLayout:
         return False
 
     def row_of_arithmetic(self, operation: Operation) -> int:
-        """The place of a row with which it is noted that arithmetic left int64."""
+        """The row that is noted where arithmetic leaves int64."""
         return next((self.row(r) for r in references(operation) if isinstance(r, Reference)), 0)
 
     def single(self, aggregate: Aggregate) -> Reference | None:
@@ -80,11 +76,11 @@ class ProgramLayout:
         return None
 
     def value(self, aggregate: Aggregate) -> int:
-        """The place of the tag and bits of an aggregate."""
+        """The place of tag and bits of an aggregate."""
         raise LoweringError(f"{aggregate.function} is of a series, and there is none")
 
     def flag(self, aggregate: Aggregate) -> int:
-        """The place that says whether an event in its range lacks the attribute."""
+        """The place of the flag that an event in the range lacks the attribute."""
         raise LoweringError(f"{aggregate.function} is of a series, and there is none")
 
 

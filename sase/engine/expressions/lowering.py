@@ -1,4 +1,4 @@
-"""From bound conditions and values to programs."""
+"""Lower bound conditions and values to programs."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ DEPTH_OF_NOTES = 4
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """The code of a program, the columns that it reads, and the stack that it needs.
+    """A program as code, the columns that it reads, and the stack that it needs.
 
-    For an address stands what is called. `arithmetic` gives, by its place
-    in the code, what may leave int64.
+    A `Called` stands for each address. `arithmetic` is what may leave int64, by its place in
+    the code.
     """
 
     code: NDArray[np.int64]
@@ -61,7 +61,7 @@ class Lowered:
 
     @cached_property
     def program(self) -> Program:
-        """The program with the addresses of what it calls, which is compiled if need be."""
+        """The program with the addresses of what it calls, which is compiled on demand."""
         code = self.code.copy()
         for what in map(Called, set(self.code[:, ADDRESS].tolist())):
             code[self.code[:, ADDRESS] == what, ADDRESS] = address_for(what)
@@ -69,7 +69,7 @@ class Lowered:
 
 
 def make_stack(depth: int) -> Stack:
-    """Room for the evaluation of programs of this depth."""
+    """A stack for programs of this depth."""
     return Stack(np.zeros((depth, 2), np.int64), np.zeros(DEPTH_OF_NOTES, np.int64))
 
 
@@ -95,10 +95,10 @@ def lower_several(
 def lower_counted(
     groups: Sequence[Sequence[Condition]], layout: ProgramLayout
 ) -> tuple[Lowered, list[int]]:
-    """One program of several groups of conditions that hold together, and where each begins.
+    """One program of groups of conditions that hold together, and where each begins.
 
-    Conditions are numbered through all groups. The END at which a program is false has the number
-    of the condition that failed.
+    Conditions are numbered through all groups; the END of a false program has the number of the
+    one that failed.
     """
     writer, starts, number = _Assembler(layout), [], 0
     for group in groups:
@@ -118,7 +118,7 @@ def lower_value(value: Expression, layout: ProgramLayout) -> Lowered:
 def lower_terms(
     terms: Sequence[tuple[Condition | Expression, ProgramLayout]],
 ) -> tuple[Lowered, list[int]]:
-    """One program of conditions and values, each with a layout of its own; where each begins."""
+    """One program of conditions and values with layouts of their own, and where each begins."""
     writer, starts = _Assembler(terms[0][1] if terms else ProgramLayout({})), []
     for term, layout in terms:
         writer.layout, writer.height = layout, 0
@@ -133,10 +133,10 @@ def lower_terms(
 
 @dataclass
 class _Assembler:
-    """Writes code; jumps and lists are filled in when it is known where they lead.
+    """Assembles code; jumps and lists are patched once their targets are known.
 
-    A list is for the operation at a place, whose argument becomes where it begins, and the next
-    one, if it has one, where it ends.
+    A list belongs to the operation at a place, whose argument becomes its begin, and the next
+    one, if any, its end.
     """
 
     layout: ProgramLayout
@@ -147,7 +147,7 @@ class _Assembler:
     depth: int = 1
 
     def finished(self, columns: tuple[Need, ...]) -> Lowered:
-        """The program: behind the code stand the lists that it refers to."""
+        """The program, with its lists behind the code."""
         self.write(Op.END)
         for place, argument, rows in self.lists:
             self.code[place][argument] = len(self.code)
@@ -161,7 +161,7 @@ class _Assembler:
     def write(
         self, operation: Op, *arguments: int, taken: int = 0, put: int = 0, mixes: bool = False
     ) -> int:
-        """Write an operation that takes and puts values, which may have a scale; its place."""
+        """Append an operation that takes and puts values; return its place."""
         padding = [0] * (ARGUMENTS - len(arguments))
         calls = called(operation, mixes=mixes)
         self.code.append([int(operation), *map(int, arguments), *padding, int(calls)])
@@ -170,14 +170,14 @@ class _Assembler:
         return len(self.code) - 1
 
     def jumps_here(self, places: list[int]) -> None:
-        """Let jumps lead to what is written next."""
+        """Patch jumps to lead to what is appended next."""
         for place in places:
             self.code[place][1] = len(self.code)
 
     # ------------------------------------------------------------ conditions
 
     def condition(self, condition: Condition) -> None:
-        """Code that leaves the truth of a condition."""
+        """Code for the truth of a condition."""
         if isinstance(condition, All | Any):
             leave = Op.JUMP_IF_FALSE if isinstance(condition, All) else Op.JUMP_IF_TRUE
             jumps = []
@@ -192,7 +192,7 @@ class _Assembler:
             self.jumps_here(jumps)
 
     def numbered(self, conditions: Sequence[Condition], first: int) -> None:
-        """Code that leaves whether all hold: the first that fails leads to an END of its own."""
+        """Code for a conjunction: the first condition that fails leads to an END of its own."""
         *others, last = conditions
         leaves = []
         for condition in others:
@@ -222,7 +222,7 @@ class _Assembler:
         return place
 
     def atom(self, condition: Condition) -> None:
-        """Code of an atomic condition, once its attributes are known to be declared."""
+        """Code for an atom whose attributes are declared."""
         match condition:
             case Truth(value=value):
                 self.write(Op.TRUTH, value)
@@ -257,7 +257,7 @@ class _Assembler:
         self.lists.append((place, 2, rows))
 
     def like(self, condition: Like) -> None:
-        """LIKE: whether the text has the form stands in a table."""
+        """LIKE: a table holds whether each text has the form."""
         self.value(condition.operand)
         pattern = literal(condition.pattern)
         if isinstance(pattern, str):
@@ -270,14 +270,14 @@ class _Assembler:
     # ------------------------------------------------------------ values
 
     def values(self, operands: tuple[Expression, ...], ranked: bool) -> None:
-        """Code that leaves several values, texts as their ranks."""
+        """Code for several values, texts as their ranks."""
         for operand in operands:
             self.value(operand)
             if ranked:
                 self.look_up(RANK)
 
     def value(self, value: Expression) -> None:
-        """Code that leaves a value on the stack."""
+        """Code for a value."""
         match value:
             case Constant():
                 self.write(Op.CONSTANT, *constant(value, self.layout.interner), put=1)
@@ -325,7 +325,7 @@ class _Assembler:
             self.choice(CHOICES[name], operands)
 
     def negative(self, operation: Operation) -> None:
-        """Unary minus: zero less an interval, or the product with minus one, as -0.0 is."""
+        """Unary minus: zero less an interval, or the product with −1, which keeps -0.0."""
         if is_time(operation):
             self.write(Op.CONSTANT, EXACT, 0, put=1)
             self.value(operation.operands[0])
@@ -336,14 +336,14 @@ class _Assembler:
             self.calculate(Op.MULTIPLY, operation, taken=2)
 
     def calculate(self, operator: Op, operation: Operation, taken: int = 1) -> None:
-        """Arithmetic, which is noted with an event that it reads where it leaves int64."""
+        """Code for arithmetic; overflows are noted with an event that it reads."""
         row = self.layout.row_of_arithmetic(operation)
         mixes = self.layout.may_mix(operation, *operation.operands)
         place = self.write(operator, 0, row, taken=taken, put=1, mixes=mixes)
         self.arithmetic[place] = operation
 
     def choice(self, operator: Op, operands: tuple[Expression, ...]) -> None:
-        """`coalesce`, `least`, `greatest`: of two after the other; texts are chosen by rank."""
+        """`coalesce`, `least`, `greatest`, two at a time; texts are chosen by rank."""
         ranked = operator is not Op.COALESCE and is_text(*operands)
         self.values(operands[:1], ranked)
         for operand in operands[1:]:
@@ -353,5 +353,5 @@ class _Assembler:
             self.look_up(BY_RANK)
 
     def look_up(self, table: Table) -> None:
-        """Replace a code by what a table has for it."""
+        """Replace a code by its entry in a table."""
         self.write(Op.LOOKUP, self.layout.interner.table(table), taken=1, put=1)

@@ -1,4 +1,4 @@
-"""A condition on one event, evaluated over the events of a block."""
+"""Evaluate a condition on one event over the rows of a block."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sase.engine.columns.arrays import Mask
 from sase.engine.expressions.layout import Need, ProgramLayout, columns_needed
 from sase.engine.expressions.lowering import Lowered, lower, make_stack
 from sase.engine.expressions.strings import Interner
-from sase.engine.expressions.vectorized import fast_truth, is_fast
+from sase.engine.expressions.vectorized import can_vectorize, evaluate_vectorized
 from sase.engine.expressions.vectors import Vector, columns_of
 from sase.engine.kernels.expressions.program import Stack, evaluate_rows
 
@@ -24,17 +24,17 @@ class FilterColumns:
     """The attributes that a condition on one event reads, and whether NumPy can decide it."""
 
     columns: tuple[Need, ...]
-    is_fast: bool
+    is_vectorized: bool
 
     @classmethod
     def of(cls, condition: Condition) -> FilterColumns:
-        """What there is to know of a condition."""
+        """What a condition reads."""
         columns = columns_needed([condition])
-        return cls(columns, is_fast(condition) and bool(columns))
+        return cls(columns, can_vectorize(condition) and bool(columns))
 
 
 class RowFilter:
-    """A condition on one event: by NumPy where that is possible, by its program otherwise.
+    """A condition on one event: decided by NumPy where it can be, by its program otherwise.
 
     The notes of the stack are of all blocks; the row in them counts within its own block.
     """
@@ -52,7 +52,7 @@ class RowFilter:
         reads = reads or FilterColumns.of(condition)
         self.condition, self.interner, self.columns = condition, interner, reads.columns
         self._types = type_codes, lacking, unknown_type
-        self.is_fast = reads.is_fast and not lacking
+        self.is_vectorized = reads.is_vectorized and not lacking
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -65,22 +65,22 @@ class RowFilter:
 
     @cached_property
     def stack(self) -> Stack:
-        """Where the program works, and notes what left int64."""
+        """The stack of the program, with notes of overflows."""
         return make_stack(self.lowered.depth)
 
     @property
     def arithmetic(self) -> dict[int, Operation]:
-        """What may leave int64: nothing that NumPy evaluates."""
-        return {} if self.is_fast else dict(self.lowered.arithmetic)
+        """The arithmetic that may leave int64: none that NumPy evaluates."""
+        return {} if self.is_vectorized else dict(self.lowered.arithmetic)
 
     def truth(self, lanes: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
-        """The truth for every row of a block."""
-        if self.is_fast and all(isinstance(lanes[need].tag, int) for need in self.columns):
-            return fast_truth(self.condition, lanes, self.interner)
+        """The truth for every row."""
+        if self.is_vectorized and all(isinstance(lanes[need].tag, int) for need in self.columns):
+            return evaluate_vectorized(self.condition, lanes, self.interner)
         return self.by_program(lanes, types)
 
     def by_program(self, lanes: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
-        """The truth for every row of a block, by the program."""
+        """The truth for every row, by the program."""
         program = self.lowered.program  # which may ask for tables
         read = [lanes[need] for need in self.columns]
         out = np.empty(len(types), np.bool_)

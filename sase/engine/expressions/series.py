@@ -15,7 +15,7 @@ from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.sentinels import NOTHING
 
 AT, BEFORE = (Part.CURRENT, Part.UP_TO_CURRENT), (Part.PREVIOUS, Part.BEFORE_CURRENT)
-# What each function is made of, and what it makes of that.
+# The word that each function needs, and the value made of it.
 FUNCTIONS = {
     "count": (of.NUMBERS, of.NUMBERS),
     "sum": (of.SUM, of.SUM),
@@ -37,10 +37,10 @@ SINGLE = {
 
 @dataclass(frozen=True)
 class Term:
-    """A condition or a value, and when it is asked for.
+    """A condition or a value, and the moment at which it is decided.
 
-    `own` is the component whose newest event its `i` means, `judged` the negative component of
-    which an event is given beside the match. In all other series it ranges over the events.
+    `own` is the component whose newest event its `i` means, `judged` the negative component
+    whose event is given beside the match. Over all other series it ranges.
     """
 
     term: Condition | Expression
@@ -51,7 +51,7 @@ class Term:
 
 @dataclass
 class NodeWords:
-    """What nodes know: words behind those of the tests, by level, kind and attribute."""
+    """The words of a node, behind those of the tests, by level, kind and attribute."""
 
     before: int
     changes: list[tuple[int, int, int, int, int]] = field(default_factory=list)
@@ -61,11 +61,11 @@ class NodeWords:
 
     @property
     def width(self) -> int:
-        """All words."""
+        """The number of words."""
         return self.before + self._used
 
     def word(self, level: int, kind: int, attribute: str | None, column: int, table: int) -> int:
-        """The word of what is known of a level; its changes are noted."""
+        """The word for a fact about a level; its changes are recorded."""
         key = level, kind, attribute
         if key not in self._places:
             self._places[key] = self.before + self._used
@@ -76,9 +76,9 @@ class NodeWords:
 
 @dataclass
 class Fills:
-    """Where the rows of one program come from, and the series that it ranges over.
+    """The rows of a program by source, and the series that it ranges over.
 
-    Place 0 is of an event with which it is noted where arithmetic leaves int64.
+    Place 0 is of an event that is noted where arithmetic leaves int64.
     """
 
     term: Term
@@ -107,7 +107,7 @@ class Fills:
         return 0 if component == self.term.own else self._loops[component]
 
     def event(self, component: int, part: Part) -> int:
-        """The place of the row of an event."""
+        """The place of an event."""
         if component == self.term.judged:
             return self._place((of.JUDGED, 0, 0, 0))
         if part in AT and component not in self._loops and component != self.term.own:
@@ -128,7 +128,7 @@ class Fills:
         return self._value(aggregate, word, kinds[1])
 
     def flag(self, aggregate: Aggregate, lacking: frozenset[int]) -> int:
-        """The place that says whether an event of the range lacks the attribute."""
+        """The place of the flag that an event of the range lacks the attribute."""
         component, name = aggregate.component, aggregate.attribute
         assert name is not None
         level = self.levels[component]
@@ -141,7 +141,7 @@ class Fills:
         return self._value(aggregate, word, of.LACKS) + 1
 
     def _value(self, aggregate: Aggregate, word: int, kind: int) -> int:
-        """The place of tag and bits of a word, as of the events over which an aggregate ranges."""
+        """The place of tag and bits of a word, over the range of an aggregate."""
         if aggregate.part not in (*AT, *BEFORE):
             return self._place((of.KNOWN_VALUE, 0, word, kind), 2)
         source = of.VALUE_AT if aggregate.part in AT else of.VALUE_BEFORE
@@ -172,7 +172,7 @@ class SeriesLayout(ProgramLayout):
     fills: Fills | None = None
 
     def row(self, reference: EventReference) -> int:
-        """The place of the row of an event that is referred to."""
+        """The row of a referenced event."""
         assert self.fills is not None
         return self.fills.event(reference.component, reference.part)
 
@@ -183,7 +183,7 @@ class SeriesLayout(ProgramLayout):
         return not is_judged and reference.part is not Part.EVENT
 
     def row_of_arithmetic(self, operation: Operation) -> int:
-        """An event that there is for certain."""
+        """An event that exists for certain."""
         return 0
 
     def single(self, aggregate: Aggregate) -> EventReference | None:
@@ -196,7 +196,7 @@ class SeriesLayout(ProgramLayout):
         )
 
     def value(self, aggregate: Aggregate) -> int:
-        """The place of the tag and bits of an aggregate."""
+        """The place of tag and bits of an aggregate."""
         assert self.fills is not None
         if aggregate.attribute is None:
             return self.fills.value(aggregate, (of.COUNT, of.COUNT))
@@ -207,7 +207,7 @@ class SeriesLayout(ProgramLayout):
         return self.fills.value(aggregate, FUNCTIONS[aggregate.function], table)
 
     def flag(self, aggregate: Aggregate) -> int:
-        """The place that says whether an event in its range lacks the attribute."""
+        """The place of the flag that an event in the range lacks the attribute."""
         assert self.fills is not None
         codes = [self.type_codes.get(name) for name in aggregate.undeclared_by or ()]
         if (aggregate.component, aggregate.attribute) in self.lacking:
@@ -218,7 +218,7 @@ class SeriesLayout(ProgramLayout):
 def laid_out(
     terms: Sequence[Term], levels: dict[int, int], base: ProgramLayout, tests: int
 ) -> tuple[list[SeriesLayout], list[Fills], NodeWords]:
-    """A layout for each term, and what nodes must know for all; full once they are lowered."""
+    """A layout and fills for each term, and the words of nodes; complete after lowering."""
     words = NodeWords(tests)
     fills = [Fills(term, levels, words, base) for term in terms]
     return [SeriesLayout.over(base, fills=each) for each in fills], fills, words

@@ -1,4 +1,4 @@
-"""Strings as codes: one interner for a plan, and what programs look up by code in tables."""
+"""Strings as codes: the interner of a plan, and tables by code for programs."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ RANK, BY_RANK = Table("rank"), Table("by rank")
 
 
 class Interner:
-    """Gives every string that a plan meets a code; codes never change.
+    """Codes of all strings that a plan meets, which never change.
 
-    Tables that were asked for are brought up to date by `tables`, once for every new string.
+    `tables` brings the tables that were asked for up to date, once for every new string.
     """
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ class Interner:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many strings have a code, and how many tables are kept."""
+        """The numbers of strings and of tables."""
         return len(self.texts), len(self._numbers)
 
     def code(self, text: str) -> int:
-        """The code of a string, a new one where it is new."""
+        """The code of a string."""
         code = self._codes.setdefault(text, len(self.texts))
         if code == len(self.texts):
             self.texts.append(text)
@@ -66,20 +66,20 @@ class Interner:
         return list(self.texts)
 
     def restore(self, texts: list[str]) -> None:
-        """Give strings the codes that they had; those that a plan names have theirs already."""
+        """Restore the codes of strings; those that the plan names have theirs already."""
         if texts[: len(self)] != self.texts:
             raise ValueError("the strings of this plan have other codes")
         for text in texts[len(self) :]:
             self.code(text)
 
     def table(self, table: Table) -> int:
-        """The number of a table, which from now on is kept."""
+        """The number of a table, which is kept from now on."""
         return self._numbers.setdefault(table, len(self._numbers))
 
     def tables(self) -> NDArray[np.int64]:
         """All tables that were asked for, with a column for every code."""
         cases = [table for table in self._numbers if table in (LOWER, UPPER)]
-        # What one of them gives may be a new string for the other.
+        # A function may give a string that is new for another.
         while any(self._done.get(table, 0) < len(self) for table in cases):
             for table in cases:
                 self._extend(table)
@@ -109,7 +109,7 @@ class Interner:
         return lambda text: pattern.fullmatch(text) is not None
 
     def _rank(self, table: Table) -> None:
-        """Sort the strings, which mostly are in order, and write down ranks."""
+        """Sort the strings, which mostly are in order, and write their ranks."""
         if self._done.get(table, 0) == len(self):
             return
         self._ranked += range(len(self._ranked), len(self))
@@ -123,7 +123,7 @@ class Interner:
         self._done[table] = len(self)
 
     def _room(self) -> NDArray[np.int64]:
-        """The tables, enlarged where there are more strings or tables than they have room for."""
+        """The tables, enlarged for new strings and tables."""
         rows, columns = self._cells.shape
         if len(self) > columns or len(self._numbers) > rows:
             columns_now = 2 * len(self) if len(self) > columns else columns
@@ -134,7 +134,7 @@ class Interner:
 
 
 def like(pattern: str) -> re.Pattern[str]:
-    """The form that LIKE means: `%` and `_` are wild, a backslash takes what follows as it is."""
+    """A pattern of LIKE as a regular expression: `%` and `_` are wild, a backslash escapes."""
     wild = {"%": ".*", "_": "."}
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     return re.compile("".join(wild.get(p, re.escape(p[-1])) for p in parts), re.DOTALL)

@@ -47,40 +47,42 @@ COMPARISONS: dict[str, Callable[[Anything, Anything], Mask]] = {
 }  # fmt: skip
 Pair: TypeAlias = tuple[int | float, int | float]
 INT64: Pair = (-(2**63), 2**63 - 1)
-# From here on the search of NumPy is better than one comparison for each value.
+# Values from which on a search of NumPy is faster than comparisons.
 MANY_VALUES = 16
 
 
-def is_fast(condition: Condition) -> bool:
-    """Whether `fast_truth` can evaluate a condition on one event."""
+def can_vectorize(condition: Condition) -> bool:
+    """Whether NumPy can evaluate a condition on one event."""
     match condition:
         case Truth():
             return True
         case All(operands=operands) | Any(operands=operands):
-            return all(map(is_fast, operands))
+            return all(map(can_vectorize, operands))
         case Comparison(left=left, right=right):
             if _is_remainder(left):
                 return _is_known(right)
-            return (_is_plain(left) and _is_known(right)) or (_is_plain(right) and _is_known(left))
+            return (_is_attribute(left) and _is_known(right)) or (
+                _is_attribute(right) and _is_known(left)
+            )
         case Between(operand=operand, low=low, high=high):
-            return _is_plain(operand) and _is_known(low) and _is_known(high)
+            return _is_attribute(operand) and _is_known(low) and _is_known(high)
         case Membership(operand=operand, values=values):
-            return _is_plain(operand) and all(map(_is_known, values))
+            return _is_attribute(operand) and all(map(_is_known, values))
         case Like(operand=operand, pattern=pattern):
-            return _is_plain(operand) and _is_known(pattern)
+            return _is_attribute(operand) and _is_known(pattern)
         case NullTest(operand=operand):
-            return _is_plain(operand)
+            return _is_attribute(operand)
 
 
-def _is_plain(value: Expression) -> bool:
+def _is_attribute(value: Expression) -> bool:
     return isinstance(value, Reference) and value.undeclared_by == frozenset()
 
 
 def _is_remainder(value: Expression) -> bool:
-    """Whether it is what an integer leaves when it is divided by a positive constant."""
+    """Whether it is the remainder of an integer by a positive constant."""
     match value:
         case Operation(name="%", operands=(read, Constant(value=int(by)))):
-            return _is_plain(read) and read.type.kind is Kind.INTEGER and by > 0
+            return _is_attribute(read) and read.type.kind is Kind.INTEGER and by > 0
     return False
 
 
@@ -88,13 +90,15 @@ def _is_known(value: Expression) -> bool:
     return isinstance(value, Constant) and value.value is not None
 
 
-def fast_truth(condition: Condition, lanes: Mapping[Need, Vector], interner: Interner) -> Mask:
+def evaluate_vectorized(
+    condition: Condition, lanes: Mapping[Need, Vector], interner: Interner
+) -> Mask:
     """The truth of a condition on one event, for every row."""
-    return _Fast(lanes, interner).truth(condition)
+    return _Vectorized(lanes, interner).truth(condition)
 
 
-class _Fast:
-    """The lanes and strings of a block."""
+class _Vectorized:
+    """The vectors and strings of a block."""
 
     def __init__(self, lanes: Mapping[Need, Vector], interner: Interner) -> None:
         self.lanes, self.interner = lanes, interner
@@ -155,7 +159,7 @@ class _Fast:
         return self.interner.tables()[number]
 
     def known(self, reference: Reference, mask: Mask) -> Mask:
-        """Without the rows where the attribute is NULL."""
+        """Clear the rows where the attribute is NULL."""
         valid = self.lane(reference).valid
         if valid is not None:
             mask &= valid
@@ -167,7 +171,7 @@ class _Fast:
         return self.of_lane(self.lane(reference), sign, given)
 
     def of_lane(self, lane: Vector, sign: str, given: Constant) -> Mask:
-        """The same of values that need not be those of an attribute."""
+        """Values compared with a constant."""
         if isinstance(given.value, str):
             code = self.interner.code(given.value)
             if sign in ("=", "!="):
@@ -195,15 +199,15 @@ class _Fast:
                 is_time = value.type.kind in TIMES
                 sign, bound = _bound("=", value.value, is_time, lane.tag)
                 kept += [bound] if sign == "=" else []
-        # Among narrow integers are none of those that need more.
+        # A narrow integer equals no constant that needs more bits.
         kind = np.float64 if lane.tag == FLOAT else np.int64
         return np.isin(lane.values, np.array(kept, kind))
 
 
 def _remainders(values: Anything, by: int) -> Anything:
-    """What integers leave when they are divided, with their sign: `np.fmod`, many times faster.
+    """Signed remainders of integers: `np.fmod`, many times faster.
 
-    NumPy divides by a constant without dividing if it is to round down, and best what has 32 bits.
+    NumPy divides by a constant without dividing if it rounds down, and fastest with 32 bits.
     """
     values, whole = _rounded(values, by)
     rest = np.subtract(values, whole, out=whole)
@@ -213,14 +217,14 @@ def _remainders(values: Anything, by: int) -> Anything:
 
 
 def _multiples(values: Anything, by: int) -> Mask:
-    """Which integers leave nothing when they are divided."""
+    """Which integers are multiples."""
     values, whole = _rounded(values, by)
     is_whole: Mask = values == whole
     return is_whole
 
 
 def _rounded(values: Anything, by: int) -> tuple[Anything, Anything]:
-    """Integers in as few bits as is fast, and each rounded down to a multiple; that may wrap."""
+    """Integers in as few bits as is fast, and rounded down to multiples, which may wrap."""
     size = values.dtype.itemsize
     if size < 4 or by >= 2**31:
         values = values.astype(np.int64)
@@ -233,7 +237,7 @@ def _rounded(values: Anything, by: int) -> tuple[Anything, Anything]:
 
 @lru_cache(maxsize=1024)
 def _bound(sign: str, value: Anything, is_time: bool, tag: int) -> tuple[str, int | float]:
-    """The comparison of a column's numbers that means the comparison with a constant."""
+    """The comparison of a column's numbers that a comparison with a constant means."""
     if tag == FLOAT:
         near = float(value)
         lower = near if near <= value else math.nextafter(near, -math.inf)
@@ -250,7 +254,7 @@ def _bound(sign: str, value: Anything, is_time: bool, tag: int) -> tuple[str, in
 
 
 def _between(sign: str, nearest: Pair, limits: Pair) -> tuple[str, int | float]:
-    """The comparison with a constant that lies between the two nearest numbers, or is both."""
+    """The comparison with a constant between the two nearest numbers, or equal to both."""
     lower, upper = nearest
     if lower == upper:
         return sign, lower

@@ -1,4 +1,4 @@
-"""The attributes of a block of events, as fast tests read them and as programs do."""
+"""The attributes of a block as vectors, for NumPy and for programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS_OF_A_DAY = 86400
 
 @dataclass(frozen=True, eq=False)
 class Vector:
-    """One attribute: int64 or float64 without NaN, where valid, and what the numbers are.
+    """An attribute: int64, or float64 without NaN; where it is valid; and the tag of the numbers.
 
     An attribute that types declare differently has a tag for each event.
     """
@@ -37,7 +37,7 @@ def vector_of(column: Column, interner: Interner) -> Vector:
     """A column of the input: strings get the codes of the plan, days become seconds."""
     values = column.values
     if column.dictionary is not None:
-        # One more, for the code of NULL, which is the last.
+        # One more for NULL, whose code is the last.
         codes = np.append(interner.codes(column.dictionary.to_pylist()), NO_CODE)
         values = codes[values]
     elif column.type.kind is Kind.TIMESTAMP and column.type.resolution == "d":
@@ -48,7 +48,7 @@ def vector_of(column: Column, interner: Interner) -> Vector:
 def columns_of(
     lanes: Sequence[Vector], types: NDArray[np.int16], tables: NDArray[np.int64]
 ) -> Columns:
-    """What programs read, a column for each lane; a single lane is not copied."""
+    """Vectors as the columns of programs; a single one is not copied."""
     tags = np.empty((len(lanes), len(types)), np.uint8)
     cells = np.empty((len(lanes), len(types)), np.int64) if len(lanes) != 1 else None
     for place, lane in enumerate(lanes):
@@ -62,7 +62,7 @@ def columns_of(
 
 
 def bits_of(lane: Vector) -> NDArray[np.int64]:
-    """The values as kernels have them: integers, and floats by their bits."""
+    """The values as int64, floats by their bits."""
     if lane.values.dtype == np.float64:
         return lane.values.view(np.int64)
     return np.asarray(lane.values, np.int64)

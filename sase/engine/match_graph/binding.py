@@ -1,4 +1,4 @@
-"""A match as places: which candidates it takes, and how they fall to the components."""
+"""A match by places: the candidates that it takes, and how they fall to the components."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ class Binding(NamedTuple):
         return self.places[start : start + self.lengths[level]]
 
 
-# A test of a finished binding, for conditions that do not fall into tests of neighbours.
+# A test of a finished binding, for conditions that are not on neighbours.
 Accepts: TypeAlias = Callable[[Binding], bool]

@@ -18,9 +18,9 @@ Edge: TypeAlias = Callable[[NDArray[np.int64], int, NDArray[np.int64], int], NDA
 class CandidateEvents:
     """Events in stream order; the place of an event is its index here.
 
-    `positions` are those in the stream; events of equal `ties` are simultaneous; `measures` are
-    what the window measures. Bit k of `begins`: the event may be the first of component k; of
-    `takes`: a further one. `edge`, if given, tests neighbours.
+    Events of equal `ties` are simultaneous; `measures` are those of the window. Bit k of
+    `begins`: the event may be the first of component k; of `takes`: a further one. `edge` tests
+    neighbours.
     """
 
     positions: NDArray[np.int64]
@@ -44,11 +44,11 @@ class CandidateEvents:
         return len(self.positions)
 
     def before(self) -> NDArray[np.int64]:
-        """For each place, how many places are strictly earlier."""
+        """By place the number of strictly earlier places."""
         return np.searchsorted(self.ties, self.ties, side="left").astype(np.int64)
 
     def lowest(self, span: int | None) -> NDArray[np.int64]:
-        """For each place, the first place that a match which ends there may begin at."""
+        """By place the first place at which a match that ends there may begin."""
         if span is None:
             return np.zeros(len(self), np.int64)
         least = np.iinfo(np.int64).min

@@ -1,4 +1,4 @@
-"""The shared graph of all matches: of all partitions, one after the other."""
+"""The shared graph of all matches of all partitions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from sase.engine.match_graph.slots import Slots
 class Graph:
     """Nodes are (place, slot) pairs, arcs lead to what may come next in a match.
 
-    Only the arcs of tested neighbours are ever listed; others are ranges of places. A node belongs
-    to the set where a path from a start leads to it: `latest` is the last first place of one.
+    Only arcs of tested neighbours are listed; others are ranges of places. A node belongs to
+    the set if a path from a start leads to it: `latest` is the last first place of one.
 
-    The places of a partition follow those of the one before it, from `offsets[partition]` on. No
-    path crosses: windows and what is strictly earlier begin within the partition.
+    The places of a partition follow those of the one before it, from `offsets[partition]` on.
+    No path crosses: windows and strictly earlier events lie within the partition.
     """
 
     def __init__(
@@ -82,13 +82,13 @@ class Graph:
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """The places where a match ends, in order."""
+        """The places where matches end, in order."""
         closing = np.asarray([slot.closes for slot in self.slots.all])
         return np.flatnonzero((self.latest[:, closing] >= 0).any(axis=1))
 
     @cached_property
     def frames(self) -> Frames:
-        """The final events by the first place that their matches may begin at."""
+        """Final events grouped by the first place that their matches may begin at."""
         lows, starts = np.unique(self.stream.lowest[self.ends], return_index=True)
         stops = np.append(starts[1:], len(self.ends))
         beyond = self.ends[stops - 1] + 1 if len(lows) else lows
@@ -102,7 +102,7 @@ class Graph:
         return self.ends[slice(*np.searchsorted(self.ends, [first, beyond]))]
 
     def frame_of(self, end: int) -> int:
-        """The frame that a final event belongs to."""
+        """The frame of a final event."""
         return int(np.searchsorted(self.frames.first, end, side="right")) - 1
 
     @property
@@ -119,7 +119,7 @@ class Graph:
         return [flat[start:stop] for start, stop in pairwise(cuts)]
 
     def earlier(self, place: int, pair: int) -> NDArray[np.int32]:
-        """The places that may come right before one as neighbours of a pair of components."""
+        """The places right before one as neighbours of a pair of components."""
         start, stop = self.links.bounds[pair, place : place + 2]
         return self.links.places[start:stop]
 

@@ -1,4 +1,4 @@
-"""Which earlier events may be the neighbours of an event, where a condition tests neighbours."""
+"""The arcs of the graph, where a condition tests neighbours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sase.engine.match_graph.candidates import CandidateEvents, Edge
 from sase.engine.match_graph.slots import Slots
 from sase.errors import BudgetError
 
-# Pairs that are tested at a time, and arcs that are kept at most: four bytes each.
+# Pairs that are tested at a time, and the most arcs that are kept, of four bytes each.
 PAIRS, ARCS = 2**18, 2**28
 
 NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32)))
@@ -62,7 +62,7 @@ def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int6
 def _arcs(
     stream: Stream, edge: Edge, earlier: int, later: int, room: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The earlier places for each place, one after the other, and how many each place has."""
+    """The earlier places of each place, one after the other, and how many each has."""
     former = np.flatnonzero(((stream.begins | stream.takes) >> earlier) & 1)
     entering = stream.takes if earlier == later else stream.begins
     targets = np.flatnonzero((entering >> later) & 1)
@@ -90,7 +90,7 @@ def _arcs(
 
 
 def _blocks(widths: NDArray[np.int64]) -> Iterator[slice]:
-    """Cuts of the targets into blocks of about PAIRS pairs, at least one target in each."""
+    """Blocks of targets of about PAIRS pairs, at least one target in each."""
     totals = np.cumsum(widths)
     start = 0
     while start < len(widths):

@@ -1,4 +1,4 @@
-"""The compressed match set: every match under skip till any match, and none of them listed."""
+"""The compressed match set: every match under skip till any match, none of them listed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sase.engine.match_graph.totals import EndCount, EndLists, totals
 from sase.engine.match_graph.walk import GraphWalk
 from sase.errors import BudgetError, SaseError
 
-# Matches that are looked at one by one before that is refused, and refused samples for each wanted.
+# Matches that are looked at before that is refused, and rejected samples for each wanted.
 BUDGET, REFUSALS = 1_000_000, 1_000
 
 # A final event: its partition, its place there, and its position in the stream.
@@ -32,8 +32,8 @@ _Where: TypeAlias = tuple[int, int, int]
 class MatchSet:
     """All matches over some partitions.
 
-    With a test of finished bindings (`accepts`) they can no longer be counted as paths: then the
-    methods look at them one by one, up to a budget, and `estimate` samples.
+    With a test of bindings (`accepts`) they cannot be counted as paths: then the methods look
+    at single matches, up to a budget, and `estimate` samples.
     """
 
     graph: Graph
@@ -43,11 +43,11 @@ class MatchSet:
     def over(
         cls, levels: Levels, partitions: Sequence[CandidateEvents], span: int | None = None
     ) -> MatchSet:
-        """The matches of these components whose first and last event are at most `span` apart."""
+        """The matches of components whose first and last event are at most `span` apart."""
         return cls(Graph(Slots(levels), partitions, span))
 
     def where(self, accepts: Accepts) -> MatchSet:
-        """Those of the matches that pass a test."""
+        """The matches that pass a test."""
         before = self.accepts
         both = accepts if before is None else lambda each: before(each) and accepts(each)
         return replace(self, accepts=both)
@@ -76,7 +76,7 @@ class MatchSet:
         return exactly(self._paths)
 
     def counts_by_end(self, budget: int = BUDGET) -> Iterator[EndCount]:
-        """How many matches end at each event where at least one does, by position."""
+        """The matches that end at each event, by position."""
         if self.counts_paths:
             yield from self._end_counts()
         else:
@@ -84,10 +84,7 @@ class MatchSet:
                 yield EndCount(*where, len(bindings))
 
     def collapsed(self, budget: int = BUDGET, within: range | None = None) -> Iterator[EndLists]:
-        """For each final event the places that its matches hold in each component.
-
-        With positions to look `within` of the final events at these alone.
-        """
+        """For each final event, `within` positions, the places of its matches by component."""
         if self.counts_paths:
             for end in self._ends():
                 partition, place = self.graph.local(end)
@@ -106,11 +103,11 @@ class MatchSet:
     # ------------------------------------------------------------ matches
 
     def __iter__(self) -> Iterator[Binding]:
-        """The matches in the defined order, made as they are asked for; delays: see `GraphWalk`."""
+        """The matches in the defined order, made on demand; for delays see `GraphWalk`."""
         return filter(self._is_accepted, self._walk()) if self.accepts else self._walk()
 
     def ending_from(self, position: int) -> Iterator[Binding]:
-        """Those that end at a position or later, in the defined order."""
+        """The matches that end at a position or later, in the defined order."""
         return filter(self._is_accepted, self._walk(position))
 
     def first(self, number: int) -> list[Binding]:
@@ -145,12 +142,12 @@ class MatchSet:
                 yield from walk.ending(end)
 
     def _ends(self) -> list[int]:
-        """The places in the graph where matches end before the test, by position."""
+        """The places in the graph where matches end, by position."""
         ends = self.graph.ends
         return ends[np.argsort(self.graph.positions[ends])].tolist()  # type: ignore[no-any-return]
 
     def _end_counts(self) -> Iterator[EndCount]:
-        """The counts by position: of one partition as they are made."""
+        """The counts by position; of one partition as they are made."""
         counts = (
             EndCount(*self.graph.local(place), int(self.graph.positions[place]), count)
             for place, count, _ in totals(self.graph)
@@ -169,7 +166,7 @@ class MatchSet:
         return self.accepts is None or self.accepts(binding)
 
     def _affordable(self, budget: int) -> Iterator[Binding]:
-        """The matches, looked at one by one, if there are not too many before the test."""
+        """The matches, looked at one by one up to a budget."""
         for seen, binding in enumerate(self._walk()):
             if seen == budget:
                 raise BudgetError(

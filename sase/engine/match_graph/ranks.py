@@ -1,12 +1,12 @@
-"""The match of a given rank, among those that end at an event: a walk back by running counts.
+"""The match of a given rank among those that end at an event: a walk back by running counts.
 
-A rank below the number of paths to a node says which of them is meant: the one that begins there,
-or one through an earlier node, where the counts of the nodes that are passed over are taken off.
-With exact integers a uniform rank is a uniform match. Small numbers go to the kernel.
+The rank among the paths to a node tells the path: the one that begins there, or one through an
+earlier node, less the counts of the nodes passed over. Counts are exact, so a uniform rank is a
+uniform match. Small numbers go to the kernel.
 
-Counts of many thousands of bits for every place would fill the memory. So where neighbours are not
-tested only each `SEGMENT`-th running count is kept; all ranks go back together, a segment at a
-time, and its counts are made again.
+Counts of many thousands of bits would fill the memory. So where neighbours are not tested only each
+`SEGMENT`-th running count is kept; all ranks go back together, a segment at a time, and its counts
+are recomputed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class EndRank(NamedTuple):
 
 
 def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Binding] | None:
-    """The matches of some ranks of a frame, or None if its counts do not fit."""
+    """The matches of some ranks of a frame; None if its counts do not fit into int64."""
     low, beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
     if max(each.rank for each in wanted) > LIMIT:
         return None
@@ -59,7 +59,7 @@ def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Bind
 
 
 def _bindings(graph: Graph, found: Found, start: int, stop: int) -> list[Binding]:
-    """The matches that are written."""
+    """The matches that the kernel wrote."""
     places = found.places[: found.bounds[stop]].tolist()
     bounds, lengths = found.bounds[start : stop + 1].tolist(), found.lengths[start:stop].tolist()
     return [
@@ -72,7 +72,7 @@ SEGMENT = 512
 
 
 class _Search:
-    """A path that is being walked back."""
+    """A path that is walked back."""
 
     def __init__(self, wanted: EndRank) -> None:
         self.end, self.rank = wanted
@@ -132,7 +132,7 @@ class _LinkedRanks:
         raise AssertionError("the rank is below the number of matches")
 
     def _former(self, place: int, slot: int) -> tuple[list[int], list[tuple[int, int]]]:
-        """The nodes before a node, and the number of paths to all of them up to each."""
+        """The nodes before a node, and the running count of paths to them."""
         if (place, slot) not in self._known:
             nodes = [
                 (former, source)
@@ -170,7 +170,7 @@ class _FreeRanks:
         self._present = self._first = _Segment(
             self.low, [[0] for _ in self.slots.all], [0] * len(self.slots)
         )
-        # The numbers at the start of each segment, by segment and by slot.
+        # The running counts at the start of each segment, and by slot.
         self.marks = [self._first]
         for _ in range((self.beyond - 1 - self.low) // SEGMENT):
             self.marks.append(self._after(self._filled(self.marks[-1])))
@@ -193,7 +193,7 @@ class _FreeRanks:
                         agenda[earlier].append((search, left))
 
     def _within(self, segment: _Segment, search: _Search, slot: int | None) -> int | None:
-        """Walk back to the start of a segment: the slot to look for before it, None if done."""
+        """Walk back to the start of a segment; return the slot to look for before it."""
         start, running, before = segment.start, segment.running, self.before
         opens, sources, nodes, rank = self.opens, self.sources, search.nodes, search.rank
         if slot is None:

@@ -1,4 +1,4 @@
-"""Numbers known modulo several primes, and put together again (Chinese remainder theorem)."""
+"""Numbers by their residues modulo several primes (Chinese remainder theorem)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from math import isqrt, prod
 import numpy as np
 from numpy.typing import NDArray
 
-# Each prime tells so many bits at least: they are just below 2³¹, so that products fit into int64.
+# The least bits of a prime: they are just below 2³¹, so that products fit into int64.
 BITS = 30
 
 
 class Residues:
-    """Two rows of numbers of a bounded size, with signs."""
+    """Two rows of signed numbers of a bounded size."""
 
     def __init__(self, bits: int) -> None:
         self.primes = _primes(bits // BITS + 1)
@@ -21,7 +21,7 @@ class Residues:
         self._rows: list[list[list[int]]] = []
 
     def add(self, residues: NDArray[np.int64]) -> None:
-        """The numbers modulo the next prime, if only their remainders are right."""
+        """Add the numbers modulo the next prime."""
         self._rows.append((residues % self.primes[len(self._rows)]).tolist())
 
     def numbers(self) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Uniform samples: random ranks, and the matches of these ranks."""
+"""Uniform samples of matches by random ranks, and estimates from them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ QUANTILE = 1.96
 class Estimate:
     """The number of matches, from the share of samples that are accepted.
 
-    `low` and `high` bound it with a confidence of 95 % (Wilson's interval); `most` is certain: the
-    matches before the test. All that was tried and accepted is `samples` and `accepted`.
+    `low` and `high` bound it with a confidence of 95 % (Wilson's interval); `most` is certain:
+    the matches before the test.
     """
 
     count: int
@@ -34,18 +34,18 @@ class Estimate:
 
 
 def exactly(count: int) -> Estimate:
-    """A number that is known."""
+    """A known number."""
     return Estimate(count, count, count, count, 0, 0)
 
 
 def estimated(most: int, samples: int, accepted: int) -> Estimate:
-    """What so many accepted ones among so many samples of `most` matches say."""
+    """The estimate from accepted samples of `most` matches."""
     low, high = (most * Fraction(bound) for bound in wilson(samples, accepted))
     return Estimate(most * accepted // samples, floor(low), ceil(high), most, samples, accepted)
 
 
 def wilson(samples: int, accepted: int) -> tuple[float, float]:
-    """Wilson's interval of a share; rounding does not push it past the share."""
+    """Wilson's interval of a share, never rounded past it."""
     share, square = accepted / samples, QUANTILE**2
     middle = share + square / (2 * samples)
     radius = QUANTILE * sqrt(share * (1 - share) / samples + square / (4 * samples**2))
@@ -55,9 +55,9 @@ def wilson(samples: int, accepted: int) -> tuple[float, float]:
 
 
 def drawn(graph: Graph, total: int, number: int, random: Random) -> list[Binding]:
-    """So many independent matches, each of the `total` ones equally likely.
+    """Independent matches, each of the `total` ones equally likely.
 
-    The counts by final event are made anew rather than kept: they may be large.
+    The counts by final event are recomputed rather than kept: they may be large.
     """
     ranks = [random.randrange(total) for _ in range(number)]
     found: dict[int, Binding] = {}

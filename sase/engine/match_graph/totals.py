@@ -1,12 +1,11 @@
-"""How many matches end at each event, and sums over their events: one pass for each window start.
+"""The matches that end at each event, and sums over their events: one pass for each window start.
 
 A match is a path, so the paths to a node are those to all nodes before it, and one more where a
-match may begin. A sum over the events of a component goes the same way: what the paths so far sum
-up to, and the node's own worth once for each path. No match is ever listed.
+match may begin. A sum over the events of a component goes the same way: the sums of these paths,
+and the node's own worth once for each.
 
-The kernel does it in int64. Frames whose numbers do not fit are done modulo several primes, where
-the numbers are bounded by a few thousand bits; beyond that in Python's integers, one big addition
-for an event and slot, or one for each arc.
+The kernel counts in int64. Frames whose numbers do not fit are done modulo several primes up to
+some thousand bits, and beyond that in Python's integers.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from sase.engine.match_graph.residues import BITS, Residues
 
 @dataclass(frozen=True)
 class EndCount:
-    """How many matches end at an event: its place in its partition, its position in the stream."""
+    """The number of matches that end at an event: its place in its partition, its position."""
 
     partition: int
     place: int
@@ -34,7 +33,7 @@ class EndCount:
 
 @dataclass(frozen=True)
 class EndLists:
-    """For each component the places that take part in at least one match that ends at an event."""
+    """By component the places of the matches that end at an event."""
 
     partition: int
     place: int
@@ -42,12 +41,12 @@ class EndLists:
     places: tuple[list[int], ...]
 
 
-# Primes that are worth their passes, in bits of the results, and frames that are done at a time.
+# The most bits that primes are worth their passes for, and frames done at a time.
 MODULAR_BITS, BATCH = 128 * BITS, 1024
 
 
 class Weights(NamedTuple):
-    """What the events of one component are worth, by place."""
+    """The worth of a component's events, by place."""
 
     level: int
     worth: Sequence[int]
@@ -75,7 +74,7 @@ class _Pass:
         self._largest = max(map(abs, weights.worth), default=0)
 
     def exact(self, frame: int) -> int:
-        """Do frames from this one on: the first that is too large, or how many there are."""
+        """Run frames from this one on; return the first that overflows, or how many there are."""
         if self._largest >= LIMIT:
             return frame
         return self._run(frame, len(self.graph.frames.low), self.weights.worth, 0)
@@ -90,9 +89,9 @@ class _Pass:
         yield from map(Total, ends.tolist(), *residues.numbers())
 
     def bits(self, frame: int, stop: int) -> int:
-        """An upper bound of the bits of all numbers, with a sign.
+        """An upper bound of the bits of all numbers.
 
-        A match is a choice of events and where the components begin among them.
+        A match is a choice of events, and of the begins of components among them.
         """
         graph, frames = self.graph, self.graph.frames
         widest = int((frames.beyond[frame:stop] - frames.low[frame:stop]).max())

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sase.engine.match_graph.binding import Binding
 from sase.engine.match_graph.graph import Graph
 
-# A place and, as bits, the slots it may stand in.
+# A place, and as bits the slots it may stand in.
 _Step = tuple[int, int]
 
 
@@ -34,7 +34,7 @@ class GraphWalk:
         self._opening = self.slots.mask([slot.opens for slot in self.slots.all])
         self._closing = self.slots.mask([slot.closes for slot in self.slots.all])
         self._levels = [slot.level for slot in self.slots.all]
-        # Of views single numbers are read faster than of arrays.
+        # Views read single numbers faster than arrays do.
         self._latest = [column.data for column in graph.latest.T.copy()]
         self._previous = [_previous(column).data for column in graph.latest.T]
 
@@ -93,7 +93,7 @@ class GraphWalk:
         yield from sorted(found.items(), reverse=True)
 
     def _finished(self, steps: list[_Step]) -> Iterator[Binding]:
-        """The matches whose first event is the last step: one for each way to cut the places."""
+        """The matches whose first event is the last step, one for each cut of the places."""
         if not steps[-1][1] & self._opening:
             return
         places = tuple(place for place, _ in reversed(steps))
@@ -101,9 +101,10 @@ class GraphWalk:
         yield from (self.graph.binding(places, lengths) for lengths in cuts)
 
     def _cuts(self, steps: list[_Step]) -> list[tuple[int, ...]]:
-        """The lengths of the components for every path of slots through the steps.
+        """The lengths of components for every path of slots through the steps.
 
-        What can be begun can be finished, so the work is linear in the cuts and their lengths.
+        Every begun path can be finished, so the work is linear in the cuts and their
+        lengths.
         """
         last, found = len(steps) - 1, list[tuple[int, ...]]()
         empty = [0] * len(self.slots.levels)

@@ -1,4 +1,4 @@
-"""What a matcher has found in a piece of the stream: row numbers, and the results made of them."""
+"""Batches of matches: positions and values, and the tables made of them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from sase.engine.results.row_history import RowHistory
 from sase.errors import BudgetError
 from sase.planning.agreement import Known, Unsaid
 
-# The matches that results are made of at once.
+# Matches of which results are made at once.
 PIECE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class ResultSchema:
-    """What results look like: the components or the columns of RETURN; when they are known."""
+    """The columns of results: components or RETURN, times, and what events have to say."""
 
     components: tuple[BoundComponent, ...]
     columns: tuple[Column, ...] | None
@@ -44,14 +44,14 @@ class ResultSchema:
     has_series: bool
     schema: Schema
     texts: Interner
-    # Whether the matches can also be had as a set that lists none of them.
+    # Whether the matches can also be had as a compressed set.
     compresses: bool
-    # What the query leaves to events to say.
+    # The types that the query leaves to the events.
     unsaid: Unsaid
 
     @classmethod
     def of(cls, plan: EnginePlan, texts: Interner) -> ResultSchema:
-        """What a plan gives; strings are codes into `texts`."""
+        """The schema of a plan's results; strings are codes into `texts`."""
         returned = plan.returned
         return cls(
             plan.positives,
@@ -67,7 +67,7 @@ class ResultSchema:
         )
 
     def knowing(self, known: Known) -> ResultSchema:
-        """The same where this is known of the columns of events."""
+        """The same with types that the events made known."""
         if self.columns is None or not self.unsaid.is_any:
             return self
         columns = self.unsaid.columns(known)
@@ -76,7 +76,7 @@ class ResultSchema:
 
 @dataclass(frozen=True, eq=False)
 class MatchBatch:
-    """Results, and the input whose events they are made of: nothing is gathered until asked for."""
+    """Matches and the input of their events; attributes are gathered on demand."""
 
     shape: ResultSchema
     history: RowHistory
@@ -92,11 +92,11 @@ class MatchBatch:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that the matches take before anything is made of them."""
+        """The bytes of the matches before results are made."""
         return sum(each.nbytes for each in self.results)
 
     def pieces(self) -> Iterator[MatchBatch]:
-        """The same in pieces of a bounded size, none of them small without need."""
+        """Split into batches of a bounded size, none small without need."""
         some: list[Results] = []
         for each in self.results:
             if some and sum(map(len, some)) + len(each) > PIECE:
@@ -106,7 +106,7 @@ class MatchBatch:
         yield replace(self, results=tuple(some))
 
     def between(self, start: int, end: int) -> MatchBatch:
-        """The matches from one place to another."""
+        """Slice the matches."""
         found, begin = [], 0
         for results in self.results:
             if begin < end and begin + len(results) > start:
@@ -140,13 +140,13 @@ class MatchBatch:
         return pa.table(columns, self.names)
 
     def table(self) -> pa.Table:
-        """The structs or the columns of RETURN, and the times."""
+        """The results: structs or the columns of RETURN, and the times."""
         positions = self.positions
         columns = self._structs(positions) if self.shape.columns is None else self._returned()
         return pa.table({**columns, **self._times(positions)})
 
     def moments(self, positions: Numbers | Bindings) -> tuple[Numbers, Numbers, Numbers]:
-        """When each match begins, ends, and is known, in raw units."""
+        """First and last time, and the time of detection, of each match, in raw units."""
         results = Results(positions)
         first, last = self.history.times(results.first), self.history.times(results.last)
         postponed = self.shape.postponed
@@ -160,7 +160,7 @@ class MatchBatch:
         return first, last, known
 
     def _times(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
-        """The same as results show it."""
+        """The columns `ts_start`, `ts_end` and `detected_at`."""
         schema = self.shape.schema
         given = self.history.type_of(schema.time, None)
         known = schema.time_type
@@ -189,7 +189,7 @@ class MatchBatch:
         return next((kind.tz for kind in kinds if kind is not None and is_zoned(kind)), None)
 
     def _structs(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
-        """All attributes of the events, under their variables."""
+        """A struct of all attributes for each component."""
         if isinstance(positions, Bindings):
             return {
                 component.variable: event_column(
@@ -203,7 +203,7 @@ class MatchBatch:
         }
 
     def events_of(self, component: BoundComponent, positions: Numbers) -> pa.StructArray:
-        """Events of a component by position, with all attributes of its types."""
+        """Events of a component by position, as structs of the attributes of its types."""
         names = [
             name for name in self.history.names(component.types) if self._shows(component, name)
         ]
@@ -213,7 +213,7 @@ class MatchBatch:
         return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
 
     def _shows(self, component: BoundComponent, name: str) -> bool:
-        """Whether some type that the component admits declares an attribute."""
+        """Whether a type that the component admits declares an attribute."""
         return bool(self._declaring(component, name) or component.types is None)
 
     def _declaring(self, component: BoundComponent, name: str) -> frozenset[str]:
@@ -228,7 +228,7 @@ class MatchBatch:
     def attribute(
         self, component: BoundComponent, name: str, positions: Numbers
     ) -> pa.ChunkedArray:
-        """An attribute of events by position, NULL where their type does not declare it."""
+        """An attribute of events by position; NULL where their type does not declare it."""
         places = self.history.places(positions)
         values = self.history.column(name, places, component.types)
         declaring = self._declaring(component, name)
@@ -241,7 +241,7 @@ class MatchBatch:
 
 @dataclass(frozen=True, eq=False)
 class MaterializedBatch:
-    """Results that are made, and need their input no more."""
+    """Results that are made, and hold no input."""
 
     shape: ResultSchema
     names: list[str]
@@ -250,7 +250,7 @@ class MaterializedBatch:
 
     @classmethod
     def of(cls, found: MatchBatch) -> MaterializedBatch:
-        """Make them now."""
+        """Make the results."""
         return cls(found.shape, found.names, found.table(), found.rows())
 
     def __len__(self) -> int:
@@ -258,15 +258,15 @@ class MaterializedBatch:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that the results take."""
+        """The bytes of the tables."""
         return int(self.made.nbytes + self.from_rows.nbytes)
 
     def pieces(self) -> Iterator[MaterializedBatch]:
-        """The same in one piece."""
+        """The batch itself."""
         return iter([self])
 
     def between(self, start: int, end: int) -> MaterializedBatch:
-        """The matches from one place to another."""
+        """Slice the results."""
         made, rows = (each.slice(start, end - start) for each in (self.made, self.from_rows))
         return replace(self, made=made, from_rows=rows)
 
@@ -283,9 +283,9 @@ ResultBatch: TypeAlias = MatchBatch | MaterializedBatch
 
 
 def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[ResultBatch]:
-    """Parts of the same input as one, as long as it has no more than so many matches.
+    """Join batches of the same input, up to a number of matches.
 
-    What is found before there are too many comes all the same, before the error.
+    What is found before a budget is exceeded is yielded before the error.
     """
     count = number = 0
     problems: list[BudgetError] = []

@@ -1,4 +1,4 @@
-"""Columns of results whose components bind any number of events."""
+"""Result columns of components that bind any number of events."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings
 from sase.errors import BudgetError
 
-# What the offsets of Arrow's lists can count.
+# The greatest offset of Arrow's lists.
 MOST_EVENTS = 2**31 - 1
 
 
 def row_column(parts: Sequence[Bindings], level: int, component: BoundComponent) -> pa.ChunkedArray:
-    """The rows that a component binds: one, one or none, or a list."""
+    """The rows that a component binds, as numbers or lists."""
     number = pa.int64()
     kind = pa.list_(number) if component.is_series else number
     return pa.chunked_array([_rows(part, level, component) for part in parts], kind)
@@ -37,20 +37,20 @@ def event_column(
     component: BoundComponent,
     struct: Callable[[Numbers], pa.Array],
 ) -> pa.Array:
-    """The events that a component binds, as `struct` makes them of positions."""
+    """The events that a component binds, as structs or lists."""
     if component.is_series:
         events, ends = positions.of_level(level)
         return pa.ListArray.from_arrays(_offsets(ends, len(events)), struct(events))
     events, known = positions.one_of_level(level)
     if known.all():
         return struct(events)
-    # Only those that there are, since where there is none the column may not be of the type.
+    # Only where there is an event: else the column may be of another type.
     places = np.where(known, np.cumsum(known) - 1, 0)
     return struct(events[known]).take(pa.array(places, mask=~known))
 
 
 def _offsets(ends: Numbers, events: int) -> pa.Array:
-    """Where each list begins, and the last one ends, of so many events."""
+    """The offsets of lists, by their ends, among so many events."""
     if events > MOST_EVENTS:
         raise BudgetError(
             f"these matches hold {events:,} events of one component, more than the"

@@ -1,4 +1,4 @@
-"""Matches: found when they are asked for; row numbers at once, everything else when it is read."""
+"""The matches of a query, searched for on demand; row numbers at once, results when read."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from sase.engine.results.batch import PIECE, MatchBatch, MaterializedBatch, Resu
 from sase.engine.results.repr import ROWS, as_html, as_text
 from sase.errors import BudgetError
 
-# Finds part after part in the order of results, at least one though it be empty; then the report.
+# Yields batches in the order of results, at least one, if empty; returns the report.
 MatchSearch: TypeAlias = Callable[[], Generator[ResultBatch, None, Report]]
 
 
 class Matches(Sequence[dict[str, Any]]):
-    """The matches of a query, in order; they are searched for when they are first asked for.
+    """The matches of a query, in order; they are searched for when first asked for.
 
-    `rows` are row numbers of the input; `to_arrow` and its kin the results themselves: a struct for
-    each variable or the columns of RETURN, `ts_start`, `ts_end` and `detected_at`. `to_reader`
-    gives the same batch by batch, and holds none of them.
+    `rows` are row numbers of the input; `to_arrow` and its kin the results themselves: a struct
+    for each variable or the columns of RETURN, `ts_start`, `ts_end` and `detected_at`.
+    `to_reader` gives the same batch by batch, and holds none of them.
     """
 
     def __init__(
         self, search: MatchSearch, *, most: int | None = None, in_pieces: bool = False
     ) -> None:
-        # Where the events go by in pieces, nothing that is held may keep hold of one.
+        # Where the input is read in pieces, no batch may hold on to one.
         self.search, self._most, self._in_pieces = search, most, in_pieces
         self._parts: list[ResultBatch] | None = None
         self._last_report: Report | None = None
-        # No cached properties: for these Python 3.11 has one lock, under which all would search.
+        # No cached properties: Python 3.11 has one lock for these, under which all would
+        # search.
         self._rows: pa.Table | None = None
         self._table: pa.Table | None = None
 
@@ -65,7 +66,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     @property
     def report(self) -> Report:
-        """What there is to say of the run beside its matches; they are searched for, if need be."""
+        """The report of the run; searches if need be."""
         if self._last_report is None:
             assert self.parts
         assert self._last_report is not None
@@ -73,7 +74,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     @property
     def schema(self) -> Schema:
-        """What was known of the events."""
+        """The schema of the events."""
         return self.parts[0].shape.schema
 
     @property
@@ -116,14 +117,14 @@ class Matches(Sequence[dict[str, Any]]):
         return rows
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The results batch by batch, each made when it is read and then forgotten.
+        """The results batch by batch, each made when read and then dropped.
 
         If nothing was asked for before, they are searched for while this is read.
         """
         return pa.RecordBatchReader.from_batches(*self.to_batches())
 
     def to_batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """The same as Python iterates: the schema, and the batches."""
+        """The schema, and the batches."""
         parts = iter(self._parts or gathered(self._found(self._most), PIECE))
         first = next(parts)
         schema = first.between(0, 0).table().schema
@@ -142,14 +143,14 @@ class Matches(Sequence[dict[str, Any]]):
         return self._between(0, count)
 
     def first(self, count: int, watch: Callable[[int], object]) -> Matches:
-        """The first matches, while all are counted, none held, and `watch` told the count."""
+        """The first matches; all are counted, none held, and `watch` gets the count so far."""
         first = list[ResultBatch]()
         for seen in self.counted(count, first):
             watch(seen)
         return Matches.of(first, self.report)
 
     def counted(self, count: int, first: list[ResultBatch]) -> Iterator[int]:
-        """How many are found so far, none held but the `first`, which grow in the list."""
+        """Yield how many are found so far; append the `first` ones to the list."""
         seen = 0
         for part in self._found(self._most) if self._parts is None else self._parts:
             if seen < count:
@@ -159,15 +160,15 @@ class Matches(Sequence[dict[str, Any]]):
 
     @property
     def is_searched(self) -> bool:
-        """Whether they have been searched for, to the end."""
+        """Whether the search has ended."""
         return self._last_report is not None
 
     def found(self) -> Iterator[ResultBatch]:
-        """What is found, part by part, whatever its number; nothing is held here."""
+        """The batches, whatever their number; none is held here."""
         return iter(self._parts) if self._parts is not None else self._found(None)
 
     def hold(self, parts: Iterable[ResultBatch]) -> None:
-        """These are all parts of them, so that they need not be searched for again."""
+        """Keep all batches, so that they need not be searched for again."""
         self._parts = list(parts)
 
     def __repr__(self) -> str:
@@ -180,14 +181,14 @@ class Matches(Sequence[dict[str, Any]]):
 
     @property
     def parts(self) -> list[ResultBatch]:
-        """All that is found, which is searched for once."""
+        """All batches, searched for once."""
         if self._parts is None:
             found = self._found(-1 if self._most is None else self._most)
             self._parts = list(map(_made, found) if self._in_pieces else gathered(found))
         return self._parts
 
     def _found(self, most: int | None) -> Iterator[ResultBatch]:
-        """The parts one after the other; at most so many matches, −1 for what memory can hold."""
+        """Search; yield at most so many matches, −1 for what memory can hold."""
         count, held, allowed, within = 0, 0, 0, ""
         search = self.search()
         while True:
@@ -198,7 +199,7 @@ class Matches(Sequence[dict[str, Any]]):
                 return
             size = part.nbytes
             if most == -1 and held + size > LEAST // 2:
-                # Half of what there was before anything was held.
+                # Half of the memory before anything was held.
                 allowed = allowed or (available_memory() + held) // 2
                 if held + size > allowed:
                     most = count + len(part) * (allowed - held) // size
@@ -214,7 +215,7 @@ class Matches(Sequence[dict[str, Any]]):
             yield part
 
     def _between(self, start: int, end: int) -> Matches:
-        """The matches from one place to another."""
+        """Slice the matches."""
         found, begin = [], 0
         for part in self.parts:
             found.append(part.between(max(start - begin, 0), max(end - begin, 0)))
@@ -227,7 +228,7 @@ def _made(part: ResultBatch) -> ResultBatch:
 
 
 def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables of the same columns as one; where their types differ, a wider one."""
+    """Concatenate tables of the same columns, with the wider of two types."""
     return pa.concat_tables(tables, promote_options="permissive")
 
 
@@ -236,7 +237,7 @@ def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _rows_of(match: ResultBatch) -> str:
-    """The input rows of the first and the last event of one match, in words."""
+    """The input rows of the first and the last event of a match, in words."""
     (events,) = match.rows().to_pylist()
     series = (each if isinstance(each, list) else [each] for each in events.values())
     first, *rest = (row for rows in series for row in rows if row is not None)

@@ -1,4 +1,4 @@
-"""The input as it was given, by position in the stream: what results show of their events."""
+"""The input as it was given, by position in the stream: the rows that results show."""
 
 from __future__ import annotations
 
@@ -20,17 +20,15 @@ from sase.engine.columns.slice import restored as inputs_restored
 from sase.engine.columns.slice import saved as inputs_saved
 from sase.engine.columns.slice import taken, united
 
-# With more pieces than these, so many that follow each other are made one, of at most so many rows.
+# Segments from which on runs of some are merged, of at most so many rows.
 MANY, RUN, MOST = 64, 16, 1 << 20
 
 
 class HistorySegment:
-    """Events that came together, from a position of the stream on, and the tables they came in.
+    """Events that came together, from a position of the stream on, and their tables.
 
-    `read` gives both, and is called when they are asked for. `rows` are the numbers of the rows of
-    the tables, where it is not a position for each. Where bad ones were taken out of a batch there
-    are more rows than events. `level` is how often it was made of smaller ones, None where that
-    cannot be.
+    `read` gives both on demand. `rows` are input row numbers, if these are no positions. Bad
+    rows of the tables are no events. `level` counts merges, None where there may be none.
     """
 
     def __init__(
@@ -53,7 +51,7 @@ class HistorySegment:
         rows: Numbers | None = None,
         level: int | None = 0,
     ) -> HistorySegment:
-        """One of which both are there."""
+        """A segment that is read."""
         return cls(begin, len(events), lambda: (inputs, events), rows, level)
 
     def __len__(self) -> int:
@@ -73,40 +71,40 @@ class HistorySegment:
     def _both(self) -> tuple[Inputs, Events]:
         return self.read()
 
-    def apart(self) -> HistorySegment:
-        """The same, not to be made one with others."""
+    def sealed(self) -> HistorySegment:
+        """The same, never to be merged."""
         return HistorySegment(self.begin, len(self), lambda: self._both, self.rows, None)
 
     def emptied(self) -> HistorySegment:
-        """Without events, after the last of them."""
+        """An empty segment behind this one."""
         return HistorySegment.of(self.end, self.inputs.emptied(), self.events.between(0, 0))
 
 
 @dataclass(frozen=True, eq=False)
 class RowHistory:
-    """Pieces in stream order; results keep those that they were made from."""
+    """Segments in stream order; results hold those that they show."""
 
     pieces: tuple[HistorySegment, ...] = ()
     _columns: dict[object, list[pa.Array]] = field(default_factory=dict)
 
     def with_piece(self, piece: HistorySegment) -> RowHistory:
-        """And what came next."""
+        """Append a segment."""
         pieces = (*self.pieces, piece)
-        return RowHistory(pieces if len(pieces) <= MANY else _fewer(pieces))
+        return RowHistory(pieces if len(pieces) <= MANY else _compacted(pieces))
 
     def since(self, position: int) -> RowHistory:
-        """Without the pieces that end before a position; the last one leaves its columns."""
+        """Drop the segments that end before a position; the last one leaves its columns."""
         if not self.pieces or self.pieces[0].end > position:
             return self
         left = tuple(piece for piece in self.pieces if piece.end > position)
         return RowHistory(left or (self.pieces[-1].emptied(),))
 
     def checkpoint(self, oldest: int) -> list[dict[str, Any]]:
-        """What results may still show, from a position on; of the rest nothing is left."""
+        """The rows that results may still show, from a position on."""
         return [_saved(piece, max(oldest, piece.begin)) for piece in self.since(oldest).pieces]
 
     def rows(self, positions: Numbers) -> Numbers:
-        """The row of the input, counted from the first, of events by position."""
+        """The input rows of events by position."""
         places = self.places(positions)
         if all(piece.rows is None for piece in self.pieces):
             return places
@@ -117,7 +115,7 @@ class RowHistory:
         return found
 
     def places(self, positions: Numbers) -> Numbers:
-        """Where events stand in the tables of all pieces, by position; `column` takes these."""
+        """The places of events in the tables of all segments, by position; `column` takes these."""
         if all(piece.events.order is None for piece in self.pieces):
             return positions
         found = np.empty(len(positions), np.int64)
@@ -151,7 +149,7 @@ class RowHistory:
         return gathered(self._chunks(name, types), places - begin)
 
     def _chunks(self, name: str, types: Collection[str] | None) -> list[pa.Array]:
-        """The chunks of a column through all pieces."""
+        """The chunks of a column through all segments."""
         is_typed = any(piece.inputs.typed for piece in self.pieces)
         key = name, frozenset(types) if is_typed and types is not None else None
         if key not in self._columns:
@@ -161,7 +159,7 @@ class RowHistory:
         return self._columns[key]
 
     def type_of(self, name: str, types: Collection[str] | None) -> pa.DataType | None:
-        """The type of a column where it is first found."""
+        """The type of a column where it first occurs."""
         for piece in self.pieces:
             for table in piece.inputs.tables:
                 index = table.source.schema.get_field_index(name)
@@ -182,7 +180,7 @@ class RowHistory:
         )
 
     def _shared(self, positions: Numbers) -> list[tuple[HistorySegment, Numbers]]:
-        """Every piece that has some of the positions, with the places of those."""
+        """The segments that have some of the positions, with the places of those."""
         begins = np.array([piece.begin for piece in self.pieces])
         which = np.searchsorted(begins, positions, "right") - 1
         return [(self.pieces[n], np.flatnonzero(which == n)) for n in np.unique(which).tolist()]
@@ -191,30 +189,30 @@ class RowHistory:
 # ---------------------------------------------------------------- small pieces
 
 
-def _fewer(pieces: tuple[HistorySegment, ...]) -> tuple[HistorySegment, ...]:
-    """The same with some small pieces as one, if they can be.
+def _compacted(pieces: tuple[HistorySegment, ...]) -> tuple[HistorySegment, ...]:
+    """Merge a run of small segments of one level, if they can be.
 
-    Else every push of a long window would take as long as all of its pieces are many. Only those
-    of one level are united, so that each row is copied a few times, however many there are.
+    Else every push would take as long as the segments of a window are many. Each row is copied
+    a few times, however many there are.
     """
     begin = 0
     for level, some in groupby(pieces, key=lambda piece: piece.level):
         same = tuple(some)
         if level is not None and len(same) >= RUN:
-            return (*pieces[:begin], *_united(same[:RUN], level + 1), *pieces[begin + RUN :])
+            return (*pieces[:begin], *_merged(same[:RUN], level + 1), *pieces[begin + RUN :])
         begin += len(same)
     return pieces
 
 
-def _united(run: tuple[HistorySegment, ...], level: int) -> list[HistorySegment]:
-    """Pieces as one, or as they are if they must stay apart."""
+def _merged(run: tuple[HistorySegment, ...], level: int) -> list[HistorySegment]:
+    """Some segments as one, or sealed if they cannot be merged."""
     begin, count = run[0].begin, sum(len(piece) for piece in run)
     unread = UnreadBatch.joined([piece.read for piece in run]) if count <= MOST else None
     if unread is not None:
         return [HistorySegment(begin, count, unread, level=level)]
     whole = united([piece.inputs for piece in run]) if count <= MOST else None
     if whole is None or whole.num_rows != count:
-        return [piece.apart() for piece in run]
+        return [piece.sealed() for piece in run]
     rows = order = None
     if any(piece.rows is not None for piece in run):
         rows = np.concatenate([_numbers(piece, piece.rows, piece.begin) for piece in run])
@@ -227,12 +225,12 @@ def _united(run: tuple[HistorySegment, ...], level: int) -> list[HistorySegment]
 
 
 def _numbers(piece: HistorySegment, given: Numbers | None, first: int) -> Numbers:
-    """The numbers that are given of a piece, or those from the first on."""
+    """The given numbers of a segment, or those from the first on."""
     return np.arange(first, first + len(piece)) if given is None else given
 
 
 def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> RowHistory:
-    """The history that was saved; `load` makes events of inputs that are good."""
+    """A history from a checkpoint; `load` makes events of good inputs."""
     pieces = []
     for state in saved:
         inputs = inputs_restored(state["inputs"])
@@ -241,7 +239,7 @@ def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> R
 
 
 def _saved(piece: HistorySegment, begin: int) -> dict[str, Any]:
-    """A piece from a position on: loaded again its events come into the order that they have."""
+    """A segment from a position on, whose rows load in the order of its events."""
     order = piece.events.order
     left = np.arange(len(piece)) if order is None else order
     kept = np.sort(left[begin - piece.begin :])

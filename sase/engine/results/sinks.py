@@ -1,4 +1,4 @@
-"""Where results are written: a file that is whole or called `.partial`, or a stream of text."""
+"""Write results: to a file that is whole or called `.partial`, or to a stream of text."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ import pyarrow.parquet
 from sase.errors import DataError, SchemaError
 from sase.nearest import nearest
 
-# What is written again, with wider columns, is such a file beside the partial one.
+# The name of a file that is rewritten with wider columns, beside the partial one.
 PARTIAL, WIDER = ".partial", ".wider"
 JSON_ROWS = 10_000
 
 
 class Writer(Protocol):
-    """What writes batches in some format."""
+    """Writes batches in some format."""
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
 
     def close(self) -> None:
-        """Write what is still to be written."""
+        """Write what is buffered."""
 
 
 class FileSink:
-    """A file of results, which has its name once it is whole, and is a `.partial` until then."""
+    """A file of results that is a `.partial` until it is whole."""
 
     def __init__(self, path: str | os.PathLike[str], schema: pa.Schema) -> None:
         self.path = os.fspath(path)
         self.partial = self.path + PARTIAL
         self._open_writer = writer_for(self.path)
         self._file = open(self.partial, "wb")  # noqa: SIM115
-        # The formats of Arrow have one schema for all.
+        # Arrow's formats have one schema for all batches.
         self._is_text = self._open_writer in (CsvWriter, JsonWriter)
         self._schema = None if self._is_text else schema
-        # How many bytes of text are whole lines for certain, and whether more may be half of one.
+        # The bytes of text that are whole lines, and whether half of one may follow.
         self._whole, self._has_failed = 0, False
         try:
             self._writer = self._open_writer(self._file, schema)
@@ -65,7 +65,7 @@ class FileSink:
             raise
 
     def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows with the kinds of the first ones, where a file has them once for all."""
+        """Rows cast to the types of the file."""
         if self._schema is None or batch.schema == self._schema:
             return batch
         with suppress(pa.ArrowException, ValueError):
@@ -82,7 +82,7 @@ class FileSink:
         return fitted
 
     def _widen(self, schema: pa.Schema) -> None:
-        """Write again what there is, with columns that hold more: there were few rows or NULLs."""
+        """Rewrite the file with wider columns: the first rows were few or NULL."""
         self._writer.close()
         self._file.close()
         path = f"{self.partial}{WIDER}"
@@ -104,19 +104,19 @@ class FileSink:
         self._file, self._writer, self._schema = file, writer, schema
 
     def close(self) -> None:
-        """All is written: the file gets its name."""
+        """Give the whole file its name."""
         self._writer.close()
         self._file.close()
         os.replace(self.partial, self.path)
 
     def discard(self) -> None:
-        """Leave nothing of what was written."""
+        """Delete what was written."""
         self.abandon()
         with suppress(FileNotFoundError):
             os.unlink(self.partial)
 
     def abandon(self) -> bool:
-        """Close what was written, under the partial name; whether it is a valid file."""
+        """Close the partial file; return whether it is valid."""
         try:
             if not self._file.closed:  # as it is where it could not be written again
                 self._writer.close()
@@ -130,7 +130,7 @@ class FileSink:
         return self._cut_back() if self._is_text else _is_readable(self.partial)
 
     def _cut_back(self) -> bool:
-        """Leave the whole lines of text of which the last one is not; this needs no room."""
+        """Cut off a last line that is not whole, which needs no room."""
         try:
             with open(self.partial, "r+b") as file:
                 file.seek(self._whole)
@@ -142,7 +142,7 @@ class FileSink:
 
 
 def whole_lines(file: Iterable[bytes], *, quotes: bool) -> int:
-    """The bytes of a text up to the end of its last whole line, which `quotes` may hide."""
+    """The length of a text up to its last whole line; newlines within `quotes` end none."""
     at = whole = marks = 0
     for line in file:
         at += len(line)
@@ -153,7 +153,7 @@ def whole_lines(file: Iterable[bytes], *, quotes: bool) -> int:
 
 
 def _batches(path: str) -> Iterator[pa.RecordBatch]:
-    """The rows of a partial file of Parquet or Arrow that is closed."""
+    """The batches of a partial Parquet or Arrow file that is closed."""
     if _is_parquet(path):
         with pa.parquet.ParquetFile(path) as file:
             yield from file.iter_batches()
@@ -168,7 +168,7 @@ def _is_parquet(partial: str) -> bool:
 
 
 def _is_readable(path: str) -> bool:
-    """Whether a file of Arrow or Parquet has the end without which it cannot be read."""
+    """Whether a Parquet or Arrow file has its footer."""
     try:
         if _is_parquet(path):
             pa.parquet.read_metadata(path)
@@ -181,7 +181,7 @@ def _is_readable(path: str) -> bool:
 
 
 def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
-    """What writes the format that a file's name says."""
+    """A writer of the format of a file name."""
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
         ".parquet": pa.parquet.ParquetWriter,
         ".csv": CsvWriter,
@@ -200,10 +200,9 @@ def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
 
 
 class CsvWriter:
-    """Rows as CSV; the attributes of an event are columns of their own, such as `a_id`.
+    """Write CSV; attributes of an event are columns such as `a_id`, series and lists JSON.
 
-    The events of a series, and lists of values, are JSON in one field. In a stream a column may
-    hold numbers of one kind after another.
+    In a stream a column may hold numbers of one kind after another.
     """
 
     def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
@@ -221,12 +220,12 @@ class CsvWriter:
         self._writer.write_table(table)
 
     def close(self) -> None:
-        """Write what is still to be written."""
+        """Write what is buffered."""
         self._writer.close()
 
 
 class JsonWriter:
-    """An object for each row; moments as ISO 8601 has them."""
+    """Write a JSON object for each row, with times as ISO 8601."""
 
     def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
         self._file = file
@@ -238,12 +237,12 @@ class JsonWriter:
             self._file.write("".join(f"{_json(row)}\n" for row in rows).encode())
 
     def close(self) -> None:
-        """Write what is still to be written."""
+        """Write what is buffered."""
         self._file.flush()
 
 
 def text_writer(format: str, file: IO[bytes], schema: pa.Schema) -> Writer:
-    """What writes rows as `csv` or `jsonl`."""
+    """A writer of `csv` or `jsonl` to a stream."""
     return CsvWriter(file, schema) if format == "csv" else JsonWriter(file, schema)
 
 
@@ -256,7 +255,7 @@ def _as_text(value: Any) -> str | float:
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """Structs as columns of their own, lists as JSON, dictionaries as what they stand for.
+    """Structs as columns, lists as JSON, dictionaries decoded.
 
     Two columns of one name are refused: readers of CSV would see one of them.
     """
@@ -275,7 +274,7 @@ def flat(table: pa.Table) -> pa.Table:
 def _parts(
     path: tuple[str, ...], column: pa.ChunkedArray
 ) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
-    """A column, or those that a struct is made of, with the names that lead to each."""
+    """A column, or the columns of a struct, with their paths."""
     if not pa.types.is_struct(column.type):
         yield path, column
         return

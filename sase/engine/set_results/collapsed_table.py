@@ -1,4 +1,4 @@
-"""The collapsed form of all matches as a table: a row for each final event."""
+"""The collapsed form of a match set: a row for each final event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sase.engine.results.arrow_columns import time_array
 from sase.engine.results.batch import MatchBatch
 from sase.errors import BudgetError
 
-# What a list of rows and of events takes for each entry, at the least.
+# The least bytes of an entry of the lists of rows and events.
 ENTRY = 64
 LARGEST = 2**63 - 1
 
@@ -30,13 +30,13 @@ class EventLists:
 
     @property
     def offsets(self) -> pa.Array:
-        """Where each list begins, and the end."""
+        """The offsets of the lists."""
         return pa.array(np.append(0, np.cumsum(self.sizes)).astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
 class CollapsedForm:
-    """The final events by position, how many matches end there, and by component what they hold."""
+    """Final events by position, the matches that end there, and what they hold by component."""
 
     positions: Numbers
     counts: Sequence[int]
@@ -53,7 +53,7 @@ def check_size(entries: int) -> None:
 
 
 def collapsed_table(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> pa.Table:
-    """When matches end, the key that they agree on, how many there are, and who takes part."""
+    """The collapsed form with row numbers, and without RETURN with events."""
     columns = {**_head(ends, found, keys), "count": count_column(ends.counts)}
     rows = [_list(each, pa.array(found.history.rows(each.positions))) for each in ends.lists]
     columns["rows"] = pa.StructArray.from_arrays(rows, found.names)
@@ -63,7 +63,7 @@ def collapsed_table(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str])
 
 
 def collapsed_events(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> pa.Table:
-    """The same of events whose rows have no numbers: all columns that were read are shown.
+    """The collapsed form of events without row numbers, with all columns that were read.
 
     Its columns are known before there is a count, so counts are text.
     """
@@ -72,7 +72,7 @@ def collapsed_events(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]
 
 
 def _head(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> dict[str, pa.Array]:
-    """When matches end, and the key."""
+    """The columns `ts_end` and `key`."""
     columns = {"ts_end": _times(ends.positions, found)}
     if keys:
         last = _anything(found)
@@ -84,7 +84,7 @@ def _head(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> dict[s
 
 
 def _events(ends: CollapsedForm, found: MatchBatch) -> pa.StructArray:
-    """The events themselves, by component."""
+    """The events by component."""
     events = [
         _list(each, found.events_of(component, each.positions))
         for each, component in zip(ends.lists, found.shape.components, strict=True)
@@ -93,7 +93,7 @@ def _events(ends: CollapsedForm, found: MatchBatch) -> pa.StructArray:
 
 
 def count_column(counts: Sequence[int]) -> pa.Array:
-    """Counts as int64; where one is larger, all as text."""
+    """Counts as int64, or all as text if one is larger."""
     if max(counts, default=0) <= LARGEST:
         return pa.array(counts, pa.int64())
     return pa.array([digits(each) for each in counts], pa.string())
@@ -106,7 +106,7 @@ def _times(positions: Numbers, found: MatchBatch) -> pa.Array:
 
 
 def _anything(found: MatchBatch) -> BoundComponent:
-    """A component that events of every type may be of."""
+    """A component that admits events of every type."""
     first = found.shape.components[0]
     return BoundComponent(first.index, first.variable, first.named, None)
 

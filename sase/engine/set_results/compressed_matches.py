@@ -1,4 +1,4 @@
-"""All matches as a set that is counted, sampled and walked, whether or not they could be listed."""
+"""All matches of a query as a set that is counted, sampled and walked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BUDGET = 100_000_000
 FUNCTIONS = ("count", "sum", "min", "max", "avg")
 
 
-# Answers questions about all matches: by a graph of their events, or by a search one by one.
+# Answers questions about all matches, by a graph of their events or by a search one by one.
 MatchSource: TypeAlias = CountedMatches | ListedMatches
 
 
@@ -53,7 +53,7 @@ class CompressedMatches:
 
     @cached_property
     def _source(self) -> MatchSource:
-        """The events are searched when something is first asked."""
+        """Search when something is first asked."""
         return self._open()
 
     @property
@@ -63,12 +63,12 @@ class CompressedMatches:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What of the query makes it necessary to look at single matches, if anything does."""
+        """Why single matches must be looked at, if so."""
         return self._source.reasons
 
     @property
     def report(self) -> Report:
-        """What there is to say of the run; its notes have the `reasons`."""
+        """The report of the run; its notes have the `reasons`."""
         report = self._source.report
         return replace(report, notes=(*report.notes, *notes(self.reasons)))
 
@@ -157,7 +157,7 @@ class CompressedMatches:
         return next((each for each in (given, self._most) if each is not None), BUDGET)
 
     def _parsed(self, of: str) -> tuple[int, str | None]:
-        """The level and the attribute that are meant."""
+        """The level and the attribute of `of`."""
         variable, dot, name = of.partition(".")
         variable = variable.strip().removesuffix("[]")
         if variable not in self.names:
@@ -184,7 +184,7 @@ class CompressedMatches:
 
 
 def notes(reasons: tuple[str, ...]) -> Iterator[str]:
-    """The reasons in words, if there are any."""
+    """The reasons in words."""
     if reasons:
         yield f"the matches are looked at one by one, since {'; '.join(reasons)}"
 

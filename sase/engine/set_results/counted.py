@@ -1,4 +1,4 @@
-"""All matches as a graph of events: counted, sampled and walked, and never listed."""
+"""All matches as a graph of events: counted, sampled and walked, never listed."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from sase.engine.set_results.collapsed_table import (
     count_column,
 )
 
-# Matches of which results are made at once: one at first, so that the first comes soon.
+# The most matches of which results are made at once; one at first, so that it comes soon.
 LARGEST_PIECE = 4096
-# Events that a piece of the collapsed form lists, or a few more.
+# Events listed by a piece of the collapsed form.
 ENTRIES = 1 << 16
 
 
 class _CollectingPipeline(Pipeline):
-    """A pipeline that finds no match: what it has collected is asked for at the end."""
+    """A pipeline that collects a match set, and yields no match."""
 
     def collected(self) -> CollectedMatches:
         """The match set of all events that were searched."""
@@ -43,25 +43,25 @@ class _CollectingPipeline(Pipeline):
         return evaluation.collected()
 
     def found(self, collected: CollectedMatches, matches: list[Binding]) -> MatchBatch:
-        """Some matches as the results that the plan makes of them."""
+        """Some matches as results of the plan."""
         results = self.top.result(collected.bindings(matches))
         return MatchBatch(self.shape, self.state.history, (results,))
 
     @property
     def filters(self) -> bool:
-        """Whether HAVING asks of whole matches what cannot be counted with."""
+        """Whether HAVING decides on whole matches."""
         return bool(self.top.filters)
 
-    def passing(self, collected: CollectedMatches, matches: list[Binding]) -> int:
+    def accepted(self, collected: CollectedMatches, matches: list[Binding]) -> int:
         """How many of some matches HAVING accepts."""
         return int(self.top.accepted(collected.bindings(matches)).sum())
 
     def nothing(self) -> MatchBatch:
-        """No match, of all events."""
+        """A batch of no match."""
         return MatchBatch(self.shape, self.state.history)
 
-    def told(self) -> Report:
-        """The report; also where arithmetic of conditions on neighbours left int64."""
+    def complete_report(self) -> Report:
+        """The report, with overflows of conditions on neighbours."""
         store = self.context.buffer
         for overflows in self.context.overflows:
             overflows.collect(lambda place: int(store.numbers("position")[place]))
@@ -71,9 +71,9 @@ class _CollectingPipeline(Pipeline):
 
 
 class CountedMatches:
-    """The matches of a plan whose evaluation is collapsed and whose matches are all paths.
+    """The matches of a plan all of which are paths of a graph.
 
-    Where HAVING asks more of them, only `estimate` knows of it.
+    Of HAVING, only `estimate` knows.
     """
 
     reasons: tuple[str, ...] = ()
@@ -92,25 +92,25 @@ class CountedMatches:
 
     @property
     def report(self) -> Report:
-        """What there is to say of the run."""
-        return self._pipeline.told()
+        """The report of the run."""
+        return self._pipeline.complete_report()
 
     @property
     def nothing(self) -> MatchBatch:
-        """No match, of all events."""
+        """A batch of no match."""
         return self._pipeline.nothing()
 
     def count(self, most: int) -> int:
-        """The exact number; `most` is for those that must be looked at one by one."""
+        """The exact number; `most` bounds only matches that are looked at."""
         return self.set.count()
 
     def estimate(self, samples: int, seed: int) -> Estimate:
-        """The number of matches, by the share of samples that HAVING accepts, if there is one."""
+        """The number of matches, by the share of samples that HAVING accepts."""
         total = self.count(0)
         if not total or not self._pipeline.filters:
             return exactly(total)
         tried = self.set.sample(samples, seed)
-        return estimated(total, samples, self._pipeline.passing(self._collected, tried))
+        return estimated(total, samples, self._pipeline.accepted(self._collected, tried))
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
         """Independent matches."""
@@ -121,7 +121,7 @@ class CountedMatches:
         return iter([self._found(self.set.first(number))])
 
     def parts(self) -> Iterator[MatchBatch]:
-        """All in order, made as they are asked for."""
+        """All in order, made on demand."""
         matches, size = iter(self.set), 1
         yield self.nothing
         while some := list(islice(matches, size)):
@@ -136,9 +136,9 @@ class CountedMatches:
     def ends_within(
         self, within: range | None, check: Callable[[int], object] = lambda entries: None
     ) -> Iterator[CollapsedForm]:
-        """The collapsed form of final events at some positions, in pieces that are not large.
+        """The collapsed form of final events `within` positions, in pieces.
 
-        `check` is told, end by end, how many events are listed so far.
+        `check` is called with the number of entries so far.
         """
         piece, entries = _FormBuilder(self._collected), 0
         ends = (e for e in self.set.counts_by_end() if within is None or e.position in within)
@@ -154,7 +154,7 @@ class CountedMatches:
             yield piece.ends()
 
     def count_within(self, within: range) -> int:
-        """How many matches have their final event at some positions."""
+        """The matches whose final event is at some positions."""
         return sum(end.count for end in self.set.counts_by_end() if end.position in within)
 
     def aggregate(
@@ -175,7 +175,7 @@ class CountedMatches:
 
 
 class _FormBuilder:
-    """Some final events, as they are added."""
+    """Builds a piece of a collapsed form."""
 
     def __init__(self, found: CollectedMatches) -> None:
         self._found, self.entries = found, 0
@@ -183,7 +183,7 @@ class _FormBuilder:
         self._lists: list[list[Numbers]] = [[] for _ in range(found.levels)]
 
     def add(self, end: EndCount, held: EndLists) -> None:
-        """A final event with what its matches hold."""
+        """Add a final event."""
         self._positions.append(end.position)
         self._counts.append(end.count)
         positions = self._found.positions[held.partition]
@@ -192,7 +192,7 @@ class _FormBuilder:
             self.entries += len(places)
 
     def ends(self) -> CollapsedForm:
-        """All of them."""
+        """The piece."""
         lists = tuple(map(_joined, self._lists))
         return CollapsedForm(np.array(self._positions, np.int64), self._counts, lists)
 
@@ -218,10 +218,10 @@ def _joined(places: list[Numbers]) -> EventLists:
 
 
 class MatchCount(int):
-    """How many matches there are, as an integer of any size.
+    """The number of matches, an integer of any size, with the report of the run.
 
-    `is_counted` says whether none of them was looked at; else they were found one by one, counted
-    and dropped, and the notes of the `report` say why.
+    `is_counted` says whether none of them was looked at; else they were found one by one,
+    counted and dropped, and the notes of the `report` say why.
     """
 
     report: Report
@@ -229,7 +229,7 @@ class MatchCount(int):
 
     @classmethod
     def of(cls, count: int, report: Report, *, is_counted: bool) -> MatchCount:
-        """A count with what there is to say of it."""
+        """A count with its report."""
         self = cls(count)
         self.report, self.is_counted = report, is_counted
         return self

@@ -1,4 +1,4 @@
-"""Matches that depend on more than neighbours: found one by one, and held only if they are few."""
+"""Matches that cannot be counted as paths: found one by one, and held only if few."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from sase.engine.set_results.counted import CountedMatches
 from sase.errors import BudgetError, PlanError, SaseError
 
 P = TypeVar("P", bound=ResultBatch)
-# Matches that are held, so that they are searched for once.
+# Matches that are held, to be searched for once.
 HELD = 1_000_000
-# To look at more takes hours, also where any number is allowed.
+# To look at more takes hours, whatever is allowed.
 HOPELESS = 10**11
-# Pairs that may wait to be sorted.
+# Pairs that wait to be sorted.
 MANY = 1 << 18
 
 
 class ListedMatches:
-    """The matches of a plan that is searched anew for each question, unless they can be held.
+    """The matches of a plan that is searched for each question, unless they can be held.
 
-    Where HAVING alone keeps them from being counted, those that it is asked of are `among`, and
-    all of these have to be looked at.
+    Where HAVING alone keeps them from being counted, it decides on those of `among`, all of
+    which have to be looked at.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ListedMatches:
 
     @property
     def report(self) -> Report:
-        """What there is to say of the run."""
+        """The report of the run."""
         if self._matches.is_searched:
             return self._matches.report
         for _ in self._search():
@@ -61,7 +61,7 @@ class ListedMatches:
 
     @cached_property
     def nothing(self) -> MatchBatch:
-        """No match, of all events."""
+        """A batch of no match."""
         return replace(next(self._parts()), results=())
 
     def count(self, most: int) -> int:
@@ -69,7 +69,7 @@ class ListedMatches:
         return sum(map(len, self._affordable(self._search(), most)))
 
     def estimate(self, samples: int, seed: int) -> Estimate:
-        """The number, with bounds, by samples of the matches that HAVING is asked of."""
+        """The number, by the share of samples of `among` that HAVING accepts."""
         if self._among is None:
             raise PlanError(
                 f"the number of matches cannot be estimated, since {self.reasons[0]}:  count()"
@@ -78,7 +78,7 @@ class ListedMatches:
         return self._among.estimate(samples, seed)
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
-        """Independent matches, each equally likely: chosen by rank, then found in one more pass."""
+        """Independent matches, chosen by rank, and found in one more pass."""
         total = self.count(most)
         if number and not total:
             raise SaseError("there is no match to sample")
@@ -110,7 +110,7 @@ class ListedMatches:
                 return
 
     def parts(self) -> Iterator[MatchBatch]:
-        """All in order, as they are found."""
+        """All in order."""
         return self._parts()
 
     def ends(self, most: int) -> CollapsedForm:
@@ -140,7 +140,7 @@ class ListedMatches:
     # ------------------------------------------------------------ the search
 
     def _affordable(self, parts: Iterator[P], most: int) -> Iterator[P]:
-        """The parts, if they do not have more matches than may be looked at."""
+        """The batches, if they have no more matches than may be looked at."""
         asked = 0 if self._among is None else self._among.count(0)
         if asked > min(most, HOPELESS):
             raise BudgetError(
@@ -176,18 +176,18 @@ class ListedMatches:
 
 
 class CollapsedBuilder:
-    """The collapsed form of matches that are looked at one by one."""
+    """Builds a collapsed form of matches that are looked at one by one."""
 
     def __init__(self, levels: int) -> None:
         self._pairs = [_Pairs() for _ in range(levels)]
         self._counts: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """How many events the lists have, about."""
+        """The entries of the lists, about."""
         return sum(map(len, self._pairs))
 
     def add(self, part: MatchBatch) -> None:
-        """More matches."""
+        """Add matches."""
         counts = self._counts
         for results in part.results:
             found = as_bindings(results.positions)
@@ -198,14 +198,14 @@ class CollapsedBuilder:
                 known.add(np.repeat(found.last, ends - begins_of(ends)), events)
 
     def ends(self) -> CollapsedForm:
-        """All final events, in order."""
+        """The collapsed form, in the order of final events."""
         ends = np.array(sorted(self._counts), np.int64)
         by_end = [self._counts[end] for end in ends.tolist()]
         return CollapsedForm(ends, by_end, tuple(known.lists(ends) for known in self._pairs))
 
 
 class _Pairs:
-    """Final events with the events that their matches hold, each pair once."""
+    """Pairs of final events and events that their matches hold, each once."""
 
     def __init__(self) -> None:
         self._pairs = np.empty((2, 0), np.int64)
@@ -215,7 +215,7 @@ class _Pairs:
         return self._pairs.shape[1]
 
     def add(self, lasts: Numbers, events: Numbers) -> None:
-        """More pairs."""
+        """Add pairs."""
         self._new.append(np.stack([lasts, events]))
         if sum(each.shape[1] for each in self._new) > MANY + len(self):
             self._merge()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from sase.engine.expressions.vectorized import is_fast
+from sase.engine.expressions.vectorized import can_vectorize
 from tests.engine.expressions.generators import (
     ATTRIBUTES,
     GRID,
@@ -47,7 +47,7 @@ def test_the_fast_path(condition: str, more: list[dict[str, object]]) -> None:
     text, rows = f"EVENT A x WHERE {condition}", GRID + more
     expected = naive_truths(text, rows, DECLARED)
     bound = bound_condition(text, SCHEMA)
-    assert is_fast(bound)
+    assert can_vectorize(bound)
     assert row_truths(bound, rows, fast=True) == expected
     assert row_truths(bound, rows) == expected
 
