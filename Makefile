@@ -1,19 +1,22 @@
 # Each target sets up what it needs: a virtual environment in .venv, made anew when its recipe changes.
 #   PYTHON=python3.12   which Python the environment is made with
 #   ARGS="-k window"    more arguments for pytest
-
+#   SEED=123            the seed of a random run; without it one is made, and printed
+#   EXAMPLES=1000       how many random examples a test draws
+#   TEST=tests/…::…     one test of a random run, as its failure names it
 #   WORKERS="-n 0"      how many processes test at a time; a file of tests stays in one of them,
 #                       and so do all tests of Spark
 
 PYTHON ?= python3
 ARGS ?=
-WORKERS ?= -n auto --dist loadfile
+WORKERS ?= $(if $(TEST),-n 0,-n auto --dist loadfile)
+DRAW = $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--examples=$(EXAMPLES)) $(if $(TEST),"$$TEST")
 
 BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long mutants lint format-code wheel clean
+.PHONY: help demo test test-quick test-random test-heavy test-long mutants lint format-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,13 +24,25 @@ help: ## list the targets
 demo: $(READY) ## make a day of readings, find the thefts in it, then check and format queries
 	@$(BIN)/python examples/demo.py
 
-test: $(READY) ## run the whole test suite
-	@echo "test: the whole suite"
-	@$(BIN)/python -m pytest $(WORKERS) $(ARGS)
+test: $(READY) ## run the tests, with the same random examples every time (six minutes)
+	@echo "test: all but the heavy ones"
+	@$(BIN)/python -m pytest -m "not heavy" $(WORKERS) $(ARGS)
 
-test-long: $(READY) ## run the suite with hundreds of times more random examples
-	@echo "test-long: the whole suite, with many more random examples"
-	@$(BIN)/python -m pytest --hypothesis-profile=long $(WORKERS) $(ARGS)
+test-quick: $(READY) ## run what takes little time, with few random examples (two minutes)
+	@echo "test-quick: what takes little time"
+	@$(BIN)/python -m pytest -m "not heavy and not slow" --hypothesis-profile=quick $(WORKERS) $(ARGS)
+
+test-random: $(READY) ## run the random tests with fresh examples
+	@echo "test-random: fresh examples"
+	@$(BIN)/python -m pytest -m "hypothesis or random" --hypothesis-profile=random $(WORKERS) $(DRAW) $(ARGS)
+
+test-heavy: $(READY) ## run what `test` leaves out: killed processes, checked indexes, experiments
+	@echo "test-heavy: what the others leave out"
+	@$(BIN)/python -m pytest -m heavy $(WORKERS) $(ARGS)
+
+test-long: $(READY) ## run everything, with hundreds of times more random examples
+	@echo "test-long: everything, with many more random examples"
+	@$(BIN)/python -m pytest --hypothesis-profile=long $(WORKERS) $(DRAW) $(ARGS)
 
 mutants: $(READY) ## put faults into copies of the code: the suite must notice each
 	@$(BIN)/python -m tests.mutants.run $(ARGS)

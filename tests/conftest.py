@@ -1,42 +1,114 @@
-"""The Hypothesis profiles of the whole suite; `--hypothesis-profile` overrides the choice here."""
+"""The profiles of the whole suite, the seed of a random run, and how tests are dealt out."""
 
 import os
+import shlex
+from collections.abc import Iterator
+from random import SystemRandom
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 
-from tests import spark_here
+from tests import seeds, spark_here
 from tests.browser import found
 
 # What every profile shares. The parent is named because Hypothesis, where it finds the variable CI,
-# would have all of them inherit from a profile of its own that is derandomised. No deadline for an
-# example: machines are noisy, and the first one compiles and fills caches.
-base = settings(settings.get_profile("default"), deadline=None)
-
-settings.register_profile("dev", base)
-# Derandomised: a build is red because of what was changed, and a second run of it says the same;
-# these are the same examples each time, so that half as many as in `dev` are enough.
-# The search for new examples goes on in `dev` and `long`.
-settings.register_profile("ci", base, max_examples=50, derandomize=True, print_blob=True)
+# would have all of them inherit from a profile of its own. No deadline for an example: machines are
+# noisy, and the first one compiles and fills caches. No database: a run depends on its seed alone.
+base = settings(settings.get_profile("default"), deadline=None, database=None)
+# The same examples in every run: a test is red because of what was changed.
+settings.register_profile("repeatable", base, max_examples=30, derandomize=True)
+settings.register_profile("quick", base, max_examples=10, derandomize=True)
+# Others in every run, by a seed that is printed.
+settings.register_profile("random", base, max_examples=50)
+# Hundreds of thousands of examples over the suite; a slow generator is no reason to stop.
+settings.register_profile(
+    "long", base, max_examples=10_000, suppress_health_check=[HealthCheck.too_slow]
+)
 # Few examples, each printed, and the failing one as it was found.
 settings.register_profile(
     "debug",
     base,
     max_examples=10,
     verbosity=Verbosity.verbose,
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    phases=(Phase.explicit, Phase.generate),
 )
-# Hundreds of thousands of examples over the suite; a slow generator is no reason to stop.
-settings.register_profile(
-    "long", base, max_examples=10_000, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
+USUAL = "repeatable"
 
 
-def pytest_report_header() -> str:
-    """What the suite tests pages in, or that it does not."""
-    return f"browser: {found() or 'none is installed, so its tests are skipped'}"
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--complete",
+        action="store_true",
+        help="write what came out into the expected sections of the .case files",
+    )
+    parser.addoption("--seed", type=int, help="the seed of a random run; made anew without it")
+    parser.addoption("--examples", type=int, help="how many random examples a test draws")
+
+
+# ---------------------------------------------------------------- examples and their seed
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the profile and hand the seed to all who draw, before tests are imported."""
+    option = config.option
+    name = option.hypothesis_profile = option.hypothesis_profile or USUAL
+    if option.examples:
+        settings.register_profile(name, settings.get_profile(name), max_examples=option.examples)
+    settings.load_profile(name)
+    if settings().derandomize:
+        return
+    if hasattr(config, "workerinput"):
+        option.seed = config.workerinput["seed"]
+    elif option.seed is None:
+        option.seed = SystemRandom().randrange(seeds.SEEDS)
+    option.hypothesis_seed = str(option.seed)
+    seeds.begin(option.seed)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a process that tests the seed of the run."""
+    node.workerinput["seed"] = node.config.option.seed
+
+
+def command(config: pytest.Config, test: str = "") -> str:
+    """Return the command that repeats a random run, or one test of it."""
+    option = config.option
+    words = ["make", f"test-{option.hypothesis_profile}", f"SEED={option.seed}"]
+    words += [f"EXAMPLES={option.examples}"] if option.examples else []
+    words += ["TEST=" + shlex.quote(test.replace("$", "$$"))] if test else []
+    return " ".join(words)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which examples are drawn, and what the suite tests pages in, or that it does not."""
+    drawn = f"{config.option.hypothesis_profile}, {settings().max_examples} a test"
+    if config.option.seed is None:
+        drawn += ", the same in every run"
+    else:
+        drawn += f", seed {config.option.seed}; again:  {command(config)}"
+    return [
+        f"random examples: {drawn}",
+        f"browser: {found() or 'none is installed, so its tests are skipped'}",
+    ]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Put the command that repeats it beside every failure of a random run."""
+    report = yield
+    if report.failed and item.config.option.seed is not None:
+        report.sections.append(("to repeat it", command(item.config, item.nodeid)))
+    return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever waits for Spark takes seconds."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -98,11 +170,3 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             super()._assign_work_unit(node)
 
     return Files(config, log) if config.getvalue("dist") == "loadfile" else None
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--complete",
-        action="store_true",
-        help="write what came out into the expected sections of the .case files",
-    )

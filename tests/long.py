@@ -1,4 +1,4 @@
-"""Whether the suite may take its time, as in `make test-long`."""
+"""Whether tests may take their time, as in `make test-long`."""
 
 from hypothesis import settings
 

@@ -24,6 +24,8 @@ from experiments.rivals.running import Outcome
 from experiments.rivals.streams import CONTESTS, Contest, with_codes
 from sase.generate import stock_events, uniform_events
 
+pytestmark = pytest.mark.heavy
+
 PLACE = Place("2026-01-02", "a processor", "2", "abc")
 OURS = Way("ours", "this engine", "plan", 1)
 OTHER = Rival("other", "Other", forms=(Form("plain", ("Q1",)), Form("fast", ("Q1",))))

@@ -19,6 +19,7 @@ from sase.planning.replay import ReplayStrategy
 from tests.spark_here import missing
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
+HEAVY = pytest.mark.heavy
 
 
 @pytest.fixture(autouse=True)
@@ -131,6 +132,7 @@ def test_without_pyspark() -> None:
     )
 
 
+@pytest.mark.heavy
 def test_with_a_pyspark_that_is_too_old() -> None:
     pytest.importorskip("pyspark")
     done = started(OLD)
@@ -161,8 +163,10 @@ def test_without_java(tmp_path: Path) -> None:
     ("script", "told"),
     [
         ("echo 'openjdk version \"11.0.20\" 2023-07-18' >&2", "is Java 11: install one"),
-        ("echo 'java version \"1.8.0_381\"' >&2", "is Java 8: install one"),
-        ("exit 3", "does not run, and Spark needs it"),
+        pytest.param(
+            "echo 'java version \"1.8.0_381\"' >&2", "is Java 8: install one", marks=HEAVY
+        ),
+        pytest.param("exit 3", "does not run, and Spark needs it", marks=HEAVY),
     ],
 )
 def test_with_a_java_that_is_too_old(script: str, told: str, tmp_path: Path) -> None:
@@ -195,7 +199,7 @@ def test_a_spark_that_has_ended_by_itself_is_not_told_of(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.skipif(bool(missing()), reason=missing() or "Spark can be started")
 def test_progress_is_shown_and_an_interrupt_ends_it(tmp_path: Path) -> None:
     rows = {"ts": range(20_000), "type": ["A", "B"] * 10_000, "id": [1, 1, 2, 2] * 5_000}

@@ -22,6 +22,8 @@ from experiments.core.reporting import Section, _markdown_of
 from experiments.core.results import LEFT_OUT, MEASURED, TOO_SLOW, Results
 from experiments.core.ways import converged, recipe
 
+pytestmark = pytest.mark.heavy
+
 SIZE = Size("tiny", 2, 0.2)
 HERE = {"size": "tiny", "commit": "abc", "machine": "m", "versions": "v"}
 

@@ -11,6 +11,8 @@ from experiments.core.results import LEFT_OUT, MEASURED
 from experiments.core.running import run
 from experiments.figures import EXPERIMENTS
 
+pytestmark = pytest.mark.heavy
+
 HERE = [experiment for experiment in EXPERIMENTS if experiment.uses == ""]
 
 

@@ -13,6 +13,7 @@ def test_the_fault_can_be_made(fault: Fault) -> None:
     assert (ROOT / fault.path).read_text(encoding="utf-8").count(fault.right) == 1
 
 
+@pytest.mark.heavy
 def test_a_fault_is_noticed_and_its_absence_is_not() -> None:
     """Or `make mutants` would mean nothing."""
     fault = FAULTS[0]

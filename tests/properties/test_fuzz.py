@@ -353,7 +353,7 @@ ATOM = "shelf_reading.temperature_in_degrees > 1234567890123456"
 AND_CHAIN = " AND ".join([ATOM] * (MEGABYTE // len(ATOM)))
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_megabyte_parses() -> None:
     parse: Parse = parse_condition
     assert len(parse(AND_CHAIN).operands) == MEGABYTE // len(ATOM)

@@ -164,7 +164,7 @@ def damages(content: bytes) -> Iterator[bytes]:
             yield content[:place] + bytes([content[place] ^ change]) + content[place + 1 :]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_damaged_file_is_built_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parser = load()
     (path,) = kept(home)
@@ -241,6 +241,7 @@ def test_nothing_is_read_from_a_folder_that_others_can_write(
     assert not (tmp_path / "trace").exists()
 
 
+@pytest.mark.heavy
 @posix
 def test_links_are_not_followed(home: Path, builds: list[str], tmp_path: Path) -> None:
     load()
@@ -319,6 +320,7 @@ def test_another_grammar_has_another_file(
     assert len(kept(home)) == 2 and first in kept(home)
 
 
+@pytest.mark.heavy
 def test_the_tables_of_another_grammar_are_not_used(
     home: Path, builds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,7 +56,16 @@ FRAMES = {"pandas", "polars", "pyspark", "duckdb"}
 QUERY = "EVENT SEQ(A a, B b) WITHIN 10"
 
 
-@pytest.mark.parametrize("command", ["check", "run", "why", "explain", "plans", "compare"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run",
+        *(
+            pytest.param(each, marks=pytest.mark.heavy)
+            for each in ("check", "why", "explain", "plans", "compare")
+        ),
+    ],
+)
 def test_a_command_over_files_loads_no_frames(command, tmp_path):
     """Arrow would load pandas wherever it is installed, which takes longer than a small file."""
     (tmp_path / "events.csv").write_text(EVENTS, encoding="utf-8")

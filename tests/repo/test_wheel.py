@@ -36,13 +36,14 @@ def built(tmp_path_factory) -> Path:
     return tree / "dist"
 
 
+@pytest.mark.heavy
 def test_setup_cfg_lists_every_folder_with_code():
     setup = ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
     assert set(setup["options"]["packages"].split()) == folders_with_code()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_wheel_holds_every_file(built):
     (wheel,) = built.glob("*.whl")
     held = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
@@ -60,7 +61,7 @@ def test_the_wheel_holds_every_file(built):
     assert held == {path.as_posix() for path in inside | outside}
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_wheel_says_what_it_is(built):
     (wheel,) = built.glob("*.whl")
     with ZipFile(wheel) as archive:

@@ -13,7 +13,7 @@ MORE = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_session_of_connect_finds_the_same(tmp_path: Path) -> None:
     told = run_script("connect", tmp_path)
     assert told == dict.fromkeys([*REPLAYS, *MORE], True)

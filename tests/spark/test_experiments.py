@@ -8,6 +8,8 @@ from experiments.core.results import MEASURED
 from experiments.core.running import run
 from experiments.figures import EXPERIMENTS
 
+pytestmark = pytest.mark.heavy
+
 ON_SPARK = [experiment for experiment in EXPERIMENTS if experiment.uses == "spark"]
 
 

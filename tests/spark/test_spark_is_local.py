@@ -18,7 +18,7 @@ from tests.spark.cases import Case, cases
 from tests.spark.routes import check
 
 MANY = settings(
-    max_examples=max(settings().max_examples // 2, 1),
+    max_examples=max(settings().max_examples // 3, 1),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 taken: Counter[str] = Counter()

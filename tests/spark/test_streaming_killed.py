@@ -86,7 +86,7 @@ def kill_in_a_batch(child: subprocess.Popen[bytes], folder: Path, random: Random
         child.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_killed_and_started_again(tmp_path: Path) -> None:
     random = Random(KILLS)
     table = events(random, 300)

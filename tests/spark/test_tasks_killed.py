@@ -16,7 +16,7 @@ NAMES = [*REPLAYS] if LONG else FEW
 SECOND = {"the first results": "FailingFirst", "those that do not overlap": "KilledApart"}
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_tasks_that_fail_or_are_killed_change_nothing(tmp_path: Path) -> None:
     told = run_script("faults", tmp_path, *NAMES)
     assert [*told] == NAMES

@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from random import randrange
 from typing import Any
 
 import pytest
@@ -22,10 +21,11 @@ from tests.engine.matching.streams import TABLES
 from tests.engine.series.examples import MOST_RUNS, SeriesExample, drawn, examples, runs
 from tests.engine.series.queries import ANY, FORMS, NEXT, PARTITION, STRICT, SeriesQuery
 from tests.engine.series.writing import Part
+from tests.seeds import draw_numbers
 
-COUNT = settings().max_examples // 10
-# Those that show something, and others in each run but for those that shall be repeated.
-BEGINNINGS = (0, COUNT if settings().derandomize else randrange(2**40))
+COUNT = max(settings().max_examples // 10, 5)
+# Those that show something, and as many others.
+SHOWING, OTHERS = range(COUNT), draw_numbers(2 * COUNT)[COUNT:]
 STRATEGIES = (STRICT, PARTITION, NEXT, ANY)
 BOUNDS = {bounds: form for form, bounds in reversed(FORMS.items())}
 Relax = Callable[[SeriesQuery], SeriesQuery]
@@ -252,17 +252,17 @@ def _ordered(example: SeriesExample, rows: Rows) -> list[tuple[Any, int]]:
     return [(example.setting.key(example.rows[row]), row) for series in rows for row in series]
 
 
-@pytest.mark.parametrize("part", range(len(BEGINNINGS)))
-def test_an_explanation_is_that_of_the_naive_matcher(part: int) -> None:
-    first = BEGINNINGS[part]
-    for number in range(first, first + COUNT):
+@pytest.mark.random
+@pytest.mark.parametrize("examples", [SHOWING, OTHERS], ids=["showing", "others"])
+def test_an_explanation_is_that_of_the_naive_matcher(examples: range) -> None:
+    for number in examples:
         wrong = fault(number)
         assert wrong is None, f"example {number}: {wrong}\n{example_of(number)}"
 
 
 def test_what_is_cut_is_said_and_no_more_than_there_is() -> None:
     """Where a search may find a few only, what is exact is right, and the rest is a lower bound."""
-    for number in range(COUNT):
+    for number in SHOWING:
         example = example_of(number)
         why = explained(example, most=number % 4, near=2)
         if why is None:

@@ -276,6 +276,7 @@ def test_what_the_number_of_partial_matches_ends() -> None:
     assert found.words[-1].startswith("the budget ended some of the counting")
 
 
+@pytest.mark.heavy
 def test_what_the_clock_ends() -> None:
     """The clock goes on by a second whenever it is looked at."""
     ticks = iter(range(10**6))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 
 from sase.engine.expressions.vectorized import can_vectorize
@@ -52,6 +53,7 @@ def test_the_fast_path(condition: str, more: list[dict[str, object]]) -> None:
     assert row_truths(bound, rows) == expected
 
 
+@pytest.mark.heavy
 def test_the_conditions_decide_something() -> None:
     """A good part of them is true, and a good part false."""
     truths: list[bool] = []

@@ -40,7 +40,7 @@ class Coding:
 def context(levels: int, options: Options) -> Any:
     """What stacks ask of what is around them."""
     return SimpleNamespace(
-        coding=Coding(), levels=levels, options=options, bit_of=lambda index: index
+        dictionary=Coding(), levels=levels, options=options, bit_of=lambda index: index
     )
 
 

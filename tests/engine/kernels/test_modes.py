@@ -17,7 +17,11 @@ LARGE = "stay_few or growing or close_together"
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("variable", "profile"), [("NUMBA_DISABLE_JIT", "debug"), ("NUMBA_BOUNDSCHECK", "dev")]
+    ("variable", "profile"),
+    [
+        ("NUMBA_DISABLE_JIT", "quick"),
+        pytest.param("NUMBA_BOUNDSCHECK", "repeatable", marks=pytest.mark.heavy),
+    ],
 )
 def test_kernels_in_other_modes(variable: str, profile: str) -> None:
     files = [str(path) for path in FOLDER.rglob("test_*.py") if path != Path(__file__)]

@@ -12,7 +12,7 @@ def numbers(request, monkeypatch):
     monkeypatch.setattr(totals, "BATCH", 2)
     if request.param != "small":
         monkeypatch.setattr(totals._Pass, "exact", lambda _, frame: frame)
-        monkeypatch.setattr(ranks, "small_matches", lambda *_: None)
+        monkeypatch.setattr(ranks, "_small_matches", lambda *_: None)
     if request.param == "large":
         monkeypatch.setattr(totals, "MODULAR_BITS", -1)
     return request.param

@@ -23,6 +23,7 @@ def chi_square(matches: MatchSet, expected: int, draws: int, seed: int) -> float
     return (statistic - (expected - 1)) / (2 * (expected - 1)) ** 0.5
 
 
+@pytest.mark.heavy
 def test_samples_are_uniform(numbers):
     found = []
     for seed in SEEDS:

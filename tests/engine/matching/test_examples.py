@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.engine.matching.examples import Example, examples
@@ -15,6 +16,7 @@ from tests.engine.matching.queries import Query
 LEAST = {"negation": 0.2, "window": 0.15, "equivalence tests": 0.3, "conditions": 0.25}
 
 
+@pytest.mark.heavy
 def test_every_clause_decides() -> None:
     there: Counter[str] = Counter()
     decides: Counter[str] = Counter()

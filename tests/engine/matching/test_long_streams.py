@@ -10,6 +10,7 @@ from operator import add
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -105,6 +106,7 @@ LEAST = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 def test_the_patterns_have_matches() -> None:
     """In most streams, and whatever they use."""
     census: Counter[str] = Counter()

@@ -22,8 +22,8 @@ CHECKED = [("NUMBA_BOUNDSCHECK", FILES)] if LONG else []
 @pytest.mark.slow
 @pytest.mark.parametrize(("variable", "files"), [("NUMBA_DISABLE_JIT", PLAIN), *CHECKED])
 def test_in_other_modes(variable: str, files: list[str]) -> None:
-    """The profile `debug` has few examples."""
-    options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=debug"]
+    """The profile `quick` has few examples."""
+    options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=quick"]
     options += ["-p", "tests.engine.checked_indexes"] if variable == "NUMBA_DISABLE_JIT" else []
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *(str(FOLDER / name) for name in files)],

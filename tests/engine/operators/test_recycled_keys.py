@@ -29,7 +29,7 @@ QUERIES = {
     "a series without": "EVENT SEQ(A+ a[], !(N n), B b) WHERE [id] WITHIN {}",
 }
 SOME = settings(
-    max_examples=max(settings().max_examples // 2, 1), suppress_health_check=[HealthCheck.too_slow]
+    max_examples=max(settings().max_examples // 3, 1), suppress_health_check=[HealthCheck.too_slow]
 )
 KINDS = {"integers": lambda key: key * 2**40, "near": lambda key: key, "texts": "key {}".format}
 

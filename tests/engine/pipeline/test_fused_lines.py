@@ -16,6 +16,7 @@ from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.fused.lines import FusedLines
 from sase.engine.pipeline.key_partitions import search_by_key
 from tests.engine.pipeline.unfused import unfused
+from tests.seeds import draw_numbers, share
 
 NEXT, STRICT = "skip_till_next_match", "strict_contiguity"
 PARTITION = "partition_contiguity"
@@ -106,7 +107,8 @@ def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[list[Any], Any]:
     return matches.rows.to_pylist(), matches.to_arrow().to_pylist()
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(share(150)))
 def test_it_finds_and_counts_what_blocks_do(seed: int, swept: list[tuple[int, int]]) -> None:
     """In the same order, with any room, and by key in threads, though that is not worth while."""
     random = Random(seed)

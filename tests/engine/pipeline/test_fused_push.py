@@ -14,6 +14,7 @@ import pytest
 import sase
 from sase.engine.options import Options
 from sase.engine.pipeline.fused.push import FusedPush
+from tests.seeds import draw_numbers, share
 
 TYPES = ["A", "B", "C", "D"]
 QUERIES = [
@@ -93,7 +94,8 @@ def pushed(plan: Any, rows: list[Row], random: Random) -> Iterator[tuple[Any, ..
     yield from (tuple(row.values()) for row in last.rows.to_pylist())
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(share(12)))
 @pytest.mark.parametrize("text", QUERIES)
 def test_it_finds_what_a_run_finds(text: str, seed: int, went: list[bool]) -> None:
     """In the same order; most pushes go straight, and some do not."""

@@ -12,6 +12,7 @@ import pytest
 import sase
 from sase.engine.options import Options
 from sase.engine.results import row_history
+from tests.seeds import draw_numbers
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 600"
 
@@ -40,6 +41,7 @@ def results(plan: Any, parts: list[Any]) -> tuple[list[dict[str, Any]], int]:
     return found, most
 
 
+@pytest.mark.heavy
 def test_single_rows_become_few_pieces() -> None:
     """And those that the window leaves go, as before."""
     events = rows(2500)
@@ -120,10 +122,11 @@ def test_columns_that_differ_stay_apart() -> None:
     assert len(levels) <= 20
 
 
+@pytest.mark.random
 def test_rows_that_are_late_or_out_of_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their numbers are those of the stream of pushes."""
-    events = rows(800)
-    random = Random(2)
+    events = rows(400)
+    random = Random(draw_numbers(3)[2])
     mixed = sorted(events, key=lambda row: row["ts"] + random.randrange(12))
     plan = sase.compile(QUERY, events, lateness=8)
 

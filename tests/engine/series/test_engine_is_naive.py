@@ -5,8 +5,6 @@ The number of examples goes with the Hypothesis profile.
 
 from __future__ import annotations
 
-from random import randrange
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -16,19 +14,19 @@ from tests.engine.matching.ways import Way, check, push
 from tests.engine.matching.ways import run as run_level_1
 from tests.engine.series.hunt import fault, told
 from tests.engine.series.routes import as_runs, case, is_there
+from tests.seeds import draw_numbers
 
 pytestmark = pytest.mark.skipif(not is_there(), reason="the engine cannot run level 2 yet")
 ONE = settings().max_examples
-COUNT = ONE * (10 if ONE > 1000 else 20)
-# Other examples in each run, but for those runs that shall be repeated.
-FIRST = 0 if settings().derandomize else randrange(2**40)
+PARTS = 10
+NUMBERS = draw_numbers(ONE * 10)
 SOME = settings(max_examples=ONE, suppress_health_check=[HealthCheck.too_slow])
 
 
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.random
+@pytest.mark.parametrize("part", range(PARTS))
 def test_the_engine_is_the_naive_matcher(part: int) -> None:
-    size = COUNT // 10
-    for number in range(FIRST + part * size, FIRST + (part + 1) * size):
+    for number in NUMBERS[part::PARTS]:
         example, way = case(number)
         assert fault(example, way) is None, told(number, example, way)
 

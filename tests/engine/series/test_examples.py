@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from tests.engine.series.census import Census
 from tests.engine.series.examples import drawn, examples
 
@@ -49,6 +51,7 @@ LEAST = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 def test_the_examples_use_all_of_level_2() -> None:
     census, spent = Census(), list[float]()
     for number in range(200):

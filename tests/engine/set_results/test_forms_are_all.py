@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from random import randrange
 from typing import Any
 
 import pytest
@@ -19,10 +18,10 @@ from tests.engine.series.comparing import differences, found
 from tests.engine.series.examples import SeriesExample
 from tests.engine.series.routes import is_there
 from tests.engine.set_results.examples import any_example, countable
+from tests.seeds import draw_numbers
 
 pytestmark = pytest.mark.skipif(not is_there(), reason="the engine cannot run level 2 yet")
 COUNT = settings().max_examples
-FIRST = 0 if settings().derandomize else randrange(2**40)
 
 
 def opened(example: SeriesExample, output: str) -> Any:
@@ -66,10 +65,11 @@ def _events(value: Any) -> list[int]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("made", [countable, any_example])
 def test_a_compressed_set_is_what_is_listed(made: Any) -> None:
     seen: Counter[bool] = Counter()
-    for number in range(FIRST, FIRST + COUNT):
+    for number in draw_numbers(COUNT):
         example = made(number)
         if example.is_refused:
             continue

@@ -19,7 +19,13 @@ def put_aside(path: Path, query: str) -> tuple[list[dict[str, int]], list[tuple[
     return found.rows.to_pylist(), [(row["sase_row"], row["sase_column"]) for row in table]
 
 
-@pytest.mark.parametrize("before", [0, 50_000], ids=["at once", "when the types are clear"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(0, id="at once"),
+        pytest.param(50_000, id="when the types are clear", marks=pytest.mark.heavy),
+    ],
+)
 def test_csv(before: int, tmp_path: Path) -> None:
     """The rows that fit are as good as in a file without the others, which are numbered, too.
 
@@ -79,6 +85,7 @@ def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
     assert (rows, aside) == ([{"a": 0, "b": 2}], [(1, "id")])
 
 
+@pytest.mark.heavy
 def test_a_column_that_no_query_names_makes_no_row_bad(tmp_path: Path) -> None:
     path = tmp_path / "events.csv"
     lines = ["ts,type,id,note", *(f"{n},A,{n},{n}" for n in range(100_000)), "100000,B,1,text"]

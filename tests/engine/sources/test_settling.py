@@ -41,7 +41,7 @@ def stream(value: object, *last: object) -> Lines:
     return first + rest
 
 
-@pytest.mark.parametrize("write", [csv, jsonl])
+@pytest.mark.parametrize("write", [csv, pytest.param(jsonl, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize(("value", "last"), [(10, (10.5, 11)), (None, (5, 7)), (None, (0.25, 0.5))])
 def test_types_are_those_of_all_values(
     write: Callable[[Path, Lines, list[str]], Path],

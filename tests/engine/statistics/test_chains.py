@@ -10,6 +10,7 @@ import pytest
 
 from sase.engine.columns.arrays import Numbers
 from sase.engine.statistics.chains import Chains, RowGroups, SampleRows
+from tests.seeds import draw_numbers
 
 
 def rows(
@@ -39,7 +40,8 @@ def made(
 
 
 @pytest.mark.parametrize("slices", [1, 3])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(5))
 def test_chains_are_counted_level_by_level(seed: int, slices: int) -> None:
     sample, groups, standing = rows(30, np.random.default_rng(seed), slices)
     chains = Chains(RowGroups(sample, groups), standing)

@@ -91,6 +91,7 @@ def test_agreements_of_chains(test: tuple[str, ...]) -> None:
     assert found.agreement(test, "ab") is None
 
 
+@pytest.mark.heavy
 def test_agreements_of_negative_components() -> None:
     query = "EVENT SEQ(!(D d), A a, !(B b), C c) WHERE [k] AND b.n > 1 WITHIN 999"
     found, few = statistics(query, EVENTS), [row for row in B if row["n"] > 1]
@@ -123,6 +124,7 @@ def test_selectivities_of_negative_components() -> None:
     assert found.selectivity("b.n < c.n") == pytest.approx(expected, abs=0.03)
 
 
+@pytest.mark.heavy
 def test_selectivities_of_the_events_of_a_series() -> None:
     """Of the first event, of one and the one before, and of the first and last beside another."""
     conditions = {

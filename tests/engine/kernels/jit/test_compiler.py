@@ -140,6 +140,7 @@ print(gc.isenabled())
 """
 
 
+@pytest.mark.heavy
 def test_no_garbage_is_collected_meanwhile(package: Path) -> None:
     """Neither for a kernel nor for its part; and afterwards it is again."""
     assert run(package, COLLECTING) == ("False\nFalse\nTrue\n", COMPILING)
@@ -155,6 +156,7 @@ print(half(3))
 """
 
 
+@pytest.mark.heavy
 def test_what_was_kept_is_loaded_without_what_compiling_needs(package: Path) -> None:
     """Which takes ten times as long; it is there for a kernel that is compiled then."""
     assert run(package, PROGRAM + PREPARED)[0].endswith("True\n")
@@ -170,17 +172,20 @@ def test_a_change_of_any_kernel_compiles_anew(package: Path) -> None:
     assert run(package)[1] == COMPILING
 
 
+@pytest.mark.heavy
 def test_bounds_checks_are_kept_apart(package: Path) -> None:
     run(package)
     assert run(package, NUMBA_BOUNDSCHECK="1")[1] == COMPILING
     assert run(package) == ("[0, 4, 8] 1\n", "")
 
 
+@pytest.mark.heavy
 def test_bounds_are_checked_on_demand(package: Path) -> None:
     for _ in ("compiled", "loaded"):
         assert run(package, BEYOND, NUMBA_BOUNDSCHECK="1")[0] == "index is out of bounds\n"
 
 
+@pytest.mark.heavy
 def test_an_index_counts_from_the_beginning(package: Path) -> None:
     """A negative one is none, whatever it is to Numba by itself."""
     assert run(package, AT.format(place=2))[0] == "3\n"
@@ -188,6 +193,7 @@ def test_an_index_counts_from_the_beginning(package: Path) -> None:
     assert run(package, AT.format(place=-1), NUMBA_BOUNDSCHECK="1")[0] == "index is out of bounds\n"
 
 
+@pytest.mark.heavy
 def test_a_package_that_cannot_be_written_is_kept_with_the_user(package: Path) -> None:
     block(package / "sase/engine/kernels/__pycache__")
     assert run(package)[1] == COMPILING
@@ -217,11 +223,17 @@ def test_without_compilation(package: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variable", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_expressions_in_other_modes(variable: str) -> None:
+@pytest.mark.parametrize(
+    ("variable", "profile"),
+    [
+        ("NUMBA_DISABLE_JIT", "quick"),
+        pytest.param("NUMBA_BOUNDSCHECK", "repeatable", marks=pytest.mark.heavy),
+    ],
+)
+def test_expressions_in_other_modes(variable: str, profile: str) -> None:
     """Their tests without compilation, and with every index checked."""
     files = ["test_meaning.py", "test_operations.py", "test_lowering.py"]
-    options = ["-q", "-x", "-p", "no:cacheprovider"]
+    options = ["-q", "-x", "-p", "no:cacheprovider", f"--hypothesis-profile={profile}"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *(str(EXPRESSIONS / name) for name in files)],
         env={**os.environ, variable: "1"}, cwd=ROOT, capture_output=True, text=True, check=False,

@@ -1,0 +1,33 @@
+"""The seed of a random run, and the numbers that tests draw examples by: the one place for both.
+
+Hypothesis takes the same seed (`tests/conftest.py`). Without one, as in `make test`, every run has
+the same examples.
+"""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+# Seeds are below the first, and the numbers of one do not reach those of the next.
+SEEDS, NUMBERS = 10**9, 10**6
+_first = 0
+
+
+def begin(seed: int) -> None:
+    """Draw by the numbers of this seed from now on."""
+    global _first
+    _first = seed * NUMBERS
+
+
+def draw_numbers(count: int) -> range:
+    """Return so many numbers to draw examples by: from 0 on, or those of the seed."""
+    assert count <= NUMBERS
+    return range(_first, _first + count)
+
+
+def share(of_hundred: int) -> int:
+    """Return how many of something there should be, told for a profile of a hundred examples.
+
+    No more than ten times as many: a test each would be too many tests.
+    """
+    return max(1, of_hundred * min(settings().max_examples, 1000) // 100)
