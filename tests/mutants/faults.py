@@ -26,9 +26,9 @@ RUNTIME, MULTI = (
     "sase/engine/kernels/baselines/multi_stacks.py",
 )
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
-SWEPT_LINES, LINES = (
-    "sase/engine/kernels/kleene/fused_lines.py",
-    "sase/engine/kernels/kleene/line_steps.py",
+LINE_SCAN, LINES = (
+    "sase/engine/kernels/kleene/line_scan.py",
+    "sase/engine/kernels/kleene/lines.py",
 )
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/apart.py", "sase/spark/limit.py"
 SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
@@ -226,28 +226,30 @@ FAULTS = [
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
     Fault("bar-of-the-wrong-side", LINES, "return min(bar, pass", "return max(bar, pass"),
-    Fault("bar-without-the-window", SWEPT_LINES, "is_passing or room", "is_passing or -room"),
+    Fault("bar-without-the-window", LINE_SCAN, "is_passing or room", "is_passing or -room"),
     Fault("bar-after-the-window", WINDOW, "return first + span", "return first + span + 1"),
-    Fault("bar-above-equals", LINES, "== ABOVE and met", "!= ABOVE and met"),
-    Fault("ranks-not-taken-back", SWEPT_LINES, "t, at, count, room)", "t, count, count, room)"),
-    Fault("bar-where-lines-leave", LINES, "== NEXT_MATCH and asked.acc", "!= 9 and asked.acc"),
+    Fault("bar-above-equals", LINES, "== ABOVE and EARLIEST", "!= ABOVE and EARLIEST"),
+    Fault(
+        "ranks-not-taken-back", LINE_SCAN, "unread(rules, lines, at,", "unread(rules, lines, count,"
+    ),
+    Fault("bar-where-lines-leave", LINES, "== NEXT_MATCH and rules.acc", "!= 9 and rules.acc"),
     Fault("line-in-its-old-place", LINES, "elif not stays:", "elif ahead != event.key - 9:"),
     Fault(
         "rank-counted-again",
-        SWEPT_LINES,
+        LINE_SCAN,
         "counts[EVENT] = i\n",
-        "counts[EVENT] = i\n                    swept.keys[key + RANK] += 1\n",
+        "counts[EVENT] = i\n                    lines.keys[key + RANK] += 1\n",
     ),
-    Fault("zero-below-zero", SWEPT_LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
-    Fault("negative-floats-rising", SWEPT_LINES, "((bits >> 63) & LATEST)", "0"),
+    Fault("zero-below-zero", LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
+    Fault("negative-floats-rising", LINES, "((bits >> 63) & LATEST)", "0"),
     Fault("line-left-in-its-place", LINES, "            if stays:\n", "            if False:\n"),
     Fault(
-        "enough-and-one-more", LINES, "lines[line + SIZE] >= enough", "lines[line + SIZE] > enough"
+        "enough-and-one-more", LINES, "cells[line + SIZE] >= enough", "cells[line + SIZE] > enough"
     ),
-    Fault("all-inside", SWEPT_LINES, " and swept.keys[key + OUTSIDE] == 0", ""),
-    Fault("all-at-other-times", SWEPT_LINES, " and stream.ties.shape[0] == 0", ""),
-    Fault("met-not-renewed", LINES, "and asked.renews == 1", "and asked.renews == 2"),
-    Fault("series-too-short", LINES, ">= asked.least", ">= asked.least - 1"),
+    Fault("all-inside", LINE_SCAN, " and lines.keys[key + OUTSIDE] == 0", ""),
+    Fault("all-at-other-times", LINE_SCAN, " and stream.ties.shape[0] == 0", ""),
+    Fault("met-not-renewed", LINES, "and rules.renews == 1", "and rules.renews == 2"),
+    Fault("series-too-short", LINES, ">= rules.least", ">= rules.least - 1"),
     Fault("swept-code-too-large", SWEEPING, "beyond |= excess(key, least, bits)", "beyond |= 0"),
     Fault("swept-ties-apart", SWEEPING, "tie + ties[begin + room[PLACE, place]]", "tie + place"),
     Fault("swept-out-early", SWEEPING, "sought, begin))", "sought, begin + length))"),

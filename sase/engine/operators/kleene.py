@@ -8,7 +8,6 @@ from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
-from sase.engine.operators.swept_evaluation import SweptEvaluationState
 from sase.engine.operators.walk_back_evaluation import WalkBackEvaluationState
 from sase.planning.nodes import Evaluation, RunEvaluation
 
@@ -25,7 +24,6 @@ def open_runs(node: RunEvaluation, context: Context, *, is_shown: bool) -> Opera
         case Evaluation.MERGED:
             return MergedEvaluationState(node, context)
         case _ if node.never_forks:
-            lines = LineEvaluationState if context.dictionary.streaming else SweptEvaluationState
-            return lines(node, context, shown=is_shown)
+            return LineEvaluationState(node, context, shown=is_shown)
         case _:
             return RunEvaluationState(node, context)

@@ -3,104 +3,140 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sase.engine.blocks.block import Block
+from sase.binding.bound import Part, WindowKind
+from sase.engine.blocks.block import Block, Key
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER, NULL
+from sase.engine.kernels.jit.arrow_memory import forms_of
+from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene import pieces as of
-from sase.engine.kernels.kleene.lines import Gate, advance_lines, expire_lines
+from sase.engine.kernels.kleene import line_scan as scan
+from sase.engine.kernels.kleene import line_store as store
+from sase.engine.kernels.kleene import lines as of
 from sase.engine.kernels.kleene.match_buffer import Written
-from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, FULL, NEXT_MATCH, USED, Incoming
-from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.kernels.kleene.runs import DONE, FULL, NEXT_MATCH, Incoming
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.bindings import Bindings, ColumnarBindings, begins_of
-from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach
-from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach, span_of
+from sase.engine.operators.run_evaluation import IncrementalEvaluation
 from sase.planning.nodes import RunEvaluation
 
-# The pieces that there is room for at first.
-PIECES = 64
-NO_GATE = Gate(0, NULL, frozen(np.zeros(0, np.int64)))
+# The words of the heap that there is room for at first.
+HEAP = 1 << 14
+MEASURES = {
+    WindowKind.TIME: scan.BY_TIME,
+    WindowKind.EVENTS: scan.BY_PLACE,
+    WindowKind.PARTITION_EVENTS: scan.BY_RANK,
+}
+# The orders that turned about are others.
+TURNED = {of.BELOW: of.ABOVE, of.NOT_ABOVE: of.NOT_BELOW}
+NO_VALUES = frozen(np.zeros(0, np.int64))
 
 
-class LineEvaluationState(RunEvaluationState):
-    """A running evaluation of lines, event by event.
+class LineEvaluationState(IncrementalEvaluation):
+    """A running evaluation of lines, of events that come block by block, or all from columns.
 
     Where matches are `shown` as they are they come component by component.
     """
 
-    kernel: ClassVar[Any] = staticmethod(advance_lines)
-    # The events that a chunk of results has room for at first, for each match.
-    events_a_match: ClassVar[int] = 8
-
     def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
+        # Compiled ahead; where events that are loaded are not fused it is the other one.
+        is_streaming = context.dictionary.streaming
+        compile_ahead(scan.advance_lines if is_streaming else scan.fused_lines)
         super().__init__(node, context)
-        assert not self._program.code.ranges, (
-            "a line knows its last event alone, and what it has noted"
-        )
-        self._runs.state[USED] = of.FIRST_LINE
-        self._lines = of.Lines(
-            self._runs,
-            np.zeros((PIECES, of.PIECE + 1), np.int64),
-            np.zeros(len(self._runs.heads), np.int64),
-            np.array([0, NOTHING, 0], np.int64),
-        )
-        self._levels = context.levels
+        code, chunk = self._program.code, context.options.chunk
+        assert not code.ranges, "a line knows its last event alone, and what it has noted"
+        self._levels, self._is_shown = context.levels, shown
         is_series = [not each.is_single for each in context.components]
         self._series = is_series.index(True) if any(is_series) else self._levels
-        bounds = (self._series, self._series + any(is_series)) if shown else (0, self._levels)
-        self._form = of.Form(
-            int(self._program.code.asks),
-            self._series,
-            self._program.code.gate(self._series),
-            *bounds,
+        self._gate = code.gate(self._series)
+        self._rules, self._values = self._line_rules(), NO_VALUES
+        rows = max(context.options.stack, 2 * store.FIRST_LINE // store.FIELDS)
+        self._nodes = self._program.cells(rows)
+        counts = np.zeros(store.COUNTS, np.int64)
+        counts[store.USED], counts[store.FREE] = store.FIRST_LINE, NOTHING
+        self._lines = store.Lines(
+            np.empty(rows * store.FIELDS, np.int64),
+            _new_keys(0),
+            np.empty(HEAP, np.int64),
+            np.full(store.SIZES, NOTHING, np.int64),
+            counts,
         )
-        self._is_shown, chunk = shown, context.options.chunk
-        self._output = of.Output(
+        # More events for each match where each chunk of results is shown by itself.
+        self._output = store.LineMatches(
             np.empty((self._levels, chunk), np.int64),
-            np.empty(chunk * self.events_a_match, np.int64),
+            np.empty(chunk * (8 if is_streaming else 32), np.int64),
             np.empty(chunk, np.int64),
             np.zeros(2, np.int64),
+        )
+        self._piece = np.empty(scan.READ, np.int64)
+        # What is compared of events in columns, once these are fused.
+        self._compared: list[NDArray[Any]] | None = None
+
+    def _line_rules(self) -> of.LineRules:
+        window, series, code = self._window, self._series, self._program.code
+        has_series, accepted, is_next = series < self._levels, 0, False
+        if self._gate != NOTHING:
+            accepted, _ = code.asked(self._gate)
+            is_next = code.meets(self._gate) is Part.PREVIOUS
+        return of.LineRules(
+            strategy=self._strategy,
+            span=span_of(window),
+            measure=scan.BY_TIME if window is None else MEASURES[window.kind],
+            ranked=0,
+            levels=self._levels,
+            series=series,
+            least=int(self._pattern.least[series]) if has_series else 1,
+            most=int(self._pattern.most[series]) if has_series else NOTHING,
+            accepted=TURNED.get(accepted, accepted),
+            renews=int(is_next),
+            kind=NULL,
+            turned=int(accepted in TURNED),
+            listed=series if self._is_shown else 0,
+            whole=int(not self._is_shown),
         )
 
     def _room(self, chunk: int) -> Written:
         """None: they are written in a way of their own."""
         return super()._room(0)
 
+    # ------------------------------------------------------------ block by block
+
     def _incoming(self, block: Block, spots: Numbers) -> Incoming:
-        """Also what a further event of the series is asked first, where that is simple to say."""
-        self._gate, form = NO_GATE, self._form
-        if form.gate != NOTHING and self._rules.strategy == NEXT_MATCH:
-            accepted, attribute = self._program.code.asked(form.gate)
-            lane = block.vector(attribute)
-            if lane.valid is None and isinstance(lane.tag, int) and lane.tag in (INTEGER, FLOAT):
-                values = np.ascontiguousarray(lane.values).view(np.int64)
-                self._gate = Gate(accepted, lane.tag, frozen(values))
+        """Also what a further event of the series is asked first, where that is of one kind."""
+        self._values = NO_VALUES
+        if self._gate != NOTHING and self._strategy == NEXT_MATCH:
+            vector = block.vector(self._program.code.asked(self._gate)[1])
+            if self._is_comparable(vector.tag, vector.valid):
+                self._values = frozen(np.ascontiguousarray(vector.values).view(np.int64))
         return super()._incoming(block, spots)
 
+    def _is_comparable(self, tag: int | NDArray[Any], valid: object) -> bool:
+        """Whether values are numbers of one kind, which is that of all that come after."""
+        if valid is not None or not isinstance(tag, int) or tag not in (INTEGER, FLOAT):
+            return False
+        if self._rules.kind == NULL:
+            self._rules = self._rules._replace(kind=tag)
+        return self._rules.kind == tag
+
     def _found(self, incoming: Incoming) -> Iterator[Bindings]:
-        """The matches that events complete."""
-        machine, state = self._program.machine(), self._runs.state
-        state[AT] = 0
-        why = NOTHING
+        """Yield the matches that events complete."""
+        gate = self._gate if self._strategy == NEXT_MATCH else NOTHING
+        machine, asks = self._program.machine(), int(self._program.code.asks)
+        self._lines.counts[store.EVENT], why = 0, NOTHING
         while why != DONE:
-            self._make_room_for_events()
-            why = advance_lines(
-                machine, self._pattern, self._form, self._rules, self._gate, self._lines, incoming,
-                self._output,
+            conditions = of.LineConditions(machine, self._nodes, gate, asks, self._values)
+            why = scan.advance_lines(
+                self._rules, None, incoming, conditions, self._lines, self._output, self._piece,
+                len(incoming.numbers),
             )  # fmt: skip
-            is_empty = not self._output.sizes[0]
-            yield from self._results()
-            if why != DONE:
-                key = int(incoming.keys[state[AT]])
-                if why == CROWDED:
-                    self._make_room_for_nodes(1)
-                    self._make_room_for_pieces(int(self._runs.counts[key]) + 1)
-                elif why == FULL and is_empty:
-                    self._make_room_for_matches(key)
+            yield from self._made_room(why)
+        yield from self._results()
 
     def _results(self) -> Iterator[Bindings]:
         """What was written, if anything was."""
@@ -124,63 +160,163 @@ class LineEvaluationState(RunEvaluationState):
                 lengths[series] = ends - begins_of(ends) - (levels - 1)
             yield Bindings(found, ends, lengths)
 
+    # ------------------------------------------------------------ fused
+
+    @property
+    def key(self) -> Key:
+        """The key by which lines are kept apart."""
+        return self._key
+
+    @property
+    def is_fusible(self) -> bool:
+        """Whether events are asked at most how a further one of the series compares.
+
+        That is with the first one or the one before it, by the same attribute.
+        """
+        if not self._is_shown or self.node.nothing is not None:
+            return False
+        if self._always.may_overflow or self._first.may_overflow:
+            return False
+        asked, gate = self._program.code.moments, self._gate
+        is_met = gate != NOTHING and self._program.code.meets(gate) is not None
+        return not asked or (len(asked) == 1 and is_met)
+
+    def begin(self, events: Block, keys: int, *, is_ranked: bool) -> bool:
+        """Fuse over events with codes of keys below a number, if what they are compared by can be.
+
+        That is so where it is a number of one kind, of each event.
+        """
+        compared = []
+        if self._gate != NOTHING:
+            vector = events.raw_vector(self._program.code.asked(self._gate)[1])
+            if not self._is_comparable(vector.tag, vector.valid):
+                return False
+            compared = [np.ascontiguousarray(vector.values)]
+        self._make_room_for_keys(keys)
+        self._rules, self._compared = self._rules._replace(ranked=int(is_ranked)), compared
+        return True
+
+    def stream(
+        self, block: Block, states: NDArray[np.uint8], keys: Numbers, digits: Numbers
+    ) -> scan.LineStream:
+        """The events that are to be taken in next; of the numbers of `keys` `digits` make codes."""
+        assert self._compared is not None
+        self._lines.counts[store.EVENT] = 0
+        self._seen += int(np.count_nonzero(states))
+        takes = self._always.bits(block, states)
+        span = block.range
+        return scan.LineStream(
+            frozen(self._first.bits(block, takes)),
+            frozen(takes),
+            frozen(forms_of(self._compared)),
+            frozen(keys),
+            frozen(digits),
+            frozen(block.events.ts),
+            frozen(block.events.ties),
+            span.begin,
+            span.position + span.begin,
+            span.tie,
+        )
+
+    def sweep(self, stream: scan.LineStream, end: int) -> Iterator[Bindings]:
+        """Take in events up to one, and yield what they complete when there is no more room."""
+        why = NOTHING
+        while why != DONE:
+            why = scan.fused_lines(
+                self._rules, stream, None, None, self._lines, self._output, self._piece, end
+            )
+            yield from self._made_room(why)
+
+    def rest(self) -> Iterator[Bindings]:
+        """What was not given yet."""
+        return self._results()
+
     # ------------------------------------------------------------ room
 
-    def _make_room_for_events(self) -> None:
-        """What is known of each partition, and the rows as they are now."""
-        held, more = self._lines.held, len(self._runs.heads) - len(self._lines.held)
-        if more > 0:
-            held = np.append(held, np.zeros(more, np.int64))
-        self._lines = self._lines._replace(runs=self._runs, held=held)
+    def _make_room_for_keys(self, keys: int) -> None:
+        known = len(self._lines.keys) // store.KEY_FIELDS
+        if keys > known:
+            more = _new_keys(max(keys - known, known))
+            self._lines = self._lines._replace(keys=np.append(self._lines.keys, more))
 
-    def _make_room_for_pieces(self, needed: int) -> None:
-        pieces, sizes = self._lines.pieces, self._lines.sizes
-        size = len(pieces)
-        while size - int(sizes[of.USED_PIECES]) + int(sizes[of.SPARE_PIECES]) < needed:
-            size *= 2
-        if size > len(pieces):
-            self._check_memory(8 * size * pieces.shape[1])
-            larger = np.empty((size, pieces.shape[1]), np.int64)
-            larger[: len(pieces)] = pieces
-            self._lines = self._lines._replace(pieces=larger)
+    def _made_room(self, why: int) -> Iterator[Bindings]:
+        """Make room for twice as much of what there was too little for, or yield results."""
+        if why == FULL and self._output.sizes[0]:
+            yield from self._results()
+        elif why == FULL:
+            singles, events = 2 * len(self._output.ends), 2 * len(self._output.events)
+            self._check_memory(8 * (self._levels * singles + events))
+            self._output = self._output._replace(
+                singles=np.empty((self._levels, singles), np.int64),
+                events=np.empty(events, np.int64),
+                ends=np.empty(singles, np.int64),
+            )
+        elif why == store.NO_EXTENT:
+            self._lines = self._lines._replace(heap=self._doubled(self._lines.heap))
+        elif why == store.NO_LINE:
+            self._lines = self._lines._replace(cells=self._doubled(self._lines.cells))
+            self._nodes = self._doubled(self._nodes)
 
-    def _make_room_for_matches(self, key: int) -> None:
-        """Room for all that the lines of a partition may become by an event."""
-        output, matches = self._output, int(self._runs.counts[key]) + 1
-        events = int(self._lines.held[key]) + matches
-        if matches > len(output.ends):
-            room = np.empty((self._levels, matches), np.int64)
-            output = output._replace(singles=room, ends=np.empty(matches, np.int64))
-        if events > len(output.events):
-            output = output._replace(events=np.empty(events, np.int64))
-        self._output = output
+    def _doubled(self, array: Numbers) -> Numbers:
+        self._check_memory(2 * array.nbytes)
+        larger = np.empty((2 * len(array), *array.shape[1:]), np.int64)
+        larger[: len(array)] = array
+        return larger
 
     # ------------------------------------------------------------ time and state
 
     def horizon(self) -> int | None:
-        """The first event of any line, once those that are over are gone."""
+        """The first event of any line, once those that are over are gone; none of columns."""
         bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
-        self._make_room_for_events()
-        first = expire_lines(self._lines, self._rules, bound, self._clock.position)
-        return None if first == NOTHING else int(first)
+        first = scan.expire_lines(self._rules, self._lines, bound, self._clock.position)
+        return None if first == NOTHING or self._compared is not None else int(first)
 
-    def _counted(self, bytes_held: int) -> Counters:
-        """What is counted for ANALYZE only."""
-        own = self._lines.pieces.nbytes + self._output.events.nbytes
-        return super()._counted(bytes_held + own)
+    def counters(self) -> Counters:
+        """Count events, lines made and alive, steps, and matches."""
+        lines = self._lines
+        held = [lines.cells, lines.heap, self._nodes, self._output.events]
+        return self._counters(
+            lines.counts[store.MADE : store.STEPS + 1], sum(each.nbytes for each in held)
+        )
 
     def checkpoint(self) -> Checkpoint:
         """The lines, and their events."""
         lines = self._lines
-        used = int(lines.sizes[of.USED_PIECES])
-        events = {"pieces": lines.pieces[:used], "held": lines.held, "sizes": lines.sizes}
-        return {**super().checkpoint(), **events}
+        used, top = int(lines.counts[store.USED]), int(lines.counts[store.TOP])
+        return {
+            **super().checkpoint(),
+            "lines": lines.cells[:used],
+            "keys": lines.keys,
+            "heap": lines.heap[:top],
+            "free": lines.free,
+            "counts": lines.counts,
+            "nodes": self._nodes[: used // store.FIELDS],
+            "kind": self._rules.kind,
+        }
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a state that was saved."""
+        """Continue from a checkpoint."""
         super().restore(saved)
-        kept, lines = np.array(saved["pieces"], np.int64), self._lines
-        pieces = np.empty((max(len(kept), len(lines.pieces)), of.PIECE + 1), np.int64)
-        pieces[: len(kept)] = kept
-        held, sizes = (np.array(saved[name], np.int64) for name in ("held", "sizes"))
-        self._lines = of.Lines(self._runs, pieces, held, sizes)
+        lines, rows = self._lines, max(len(saved["nodes"]), len(self._nodes))
+        self._rules = self._rules._replace(kind=int(saved["kind"]))
+        self._nodes = _refilled(np.empty((rows, self._program.width), np.int64), saved["nodes"])
+        kept = {name: np.array(saved[name], np.int64) for name in ("keys", "free", "counts")}
+        heap = np.empty(max(len(saved["heap"]) + store.SMALLEST, len(lines.heap)), np.int64)
+        cells = np.empty(rows * store.FIELDS, np.int64)
+        self._lines = store.Lines(
+            cells=_refilled(cells, saved["lines"]), heap=_refilled(heap, saved["heap"]), **kept
+        )
+
+
+def _new_keys(count: int) -> Numbers:
+    """What is known of keys that have no line."""
+    keys = np.zeros((count, store.KEY_FIELDS), np.int64)
+    keys[:, store.HEAD] = NOTHING
+    keys[:, [store.BAR, store.UNTIL]] = LATEST
+    return keys.ravel()
+
+
+def _refilled(array: Numbers, saved: Any) -> Numbers:
+    """An array that begins with what was saved."""
+    array[: len(saved)] = np.asarray(saved, np.int64).reshape(-1, *array.shape[1:])
+    return array

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
@@ -35,15 +36,63 @@ WITHOUT_RUNS = (
 )
 
 
-class RunEvaluationState(RunEvaluationBase):
-    """A running evaluation, event by event."""
+class IncrementalEvaluation(RunEvaluationBase):
+    """An evaluation that applies each event to the runs there are."""
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        super().__init__(node, context)
+        self._strategy = _strategy(node)
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """Yield the matches that the events of a block complete."""
+        self._seen += len(block)
+        if self.node.nothing is not None:
+            return
+        spots = block.positions
+        if self._strategy == of.RANKED:
+            assert block.ranks is not None
+            spots = block.ranks
+        incoming = self._incoming(block, spots)
+        self._make_room_for_keys(self._context.dictionary.size(self._key))
+        yield from self._found(incoming)
+
+    def _found(self, incoming: of.Incoming) -> Iterator[Bindings]:
+        """Yield the matches that events complete."""
+        raise NotImplementedError
+
+    def _make_room_for_keys(self, keys: int) -> None:
+        """Make room for what is known of so many partitions."""
+        raise NotImplementedError
+
+    def _check_memory(self, needed: int) -> None:
+        if is_too_much(needed):
+            is_any = self._strategy == of.ANY
+            raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
+
+    def _counters(self, counts: Numbers, bytes_held: int) -> Counters:
+        """Name events, matches, and the counts from `MADE` to `STEPS`."""
+        made, alive, most_alive, expired, steps = map(int, counts)
+        return {
+            "events": self._seen,
+            "runs": made,
+            "alive": alive,
+            "most_alive": most_alive,
+            "expired": expired,
+            "steps": steps,
+            "matches": self._built,
+            **self._counted(bytes_held),
+        }
+
+
+class RunEvaluationState(IncrementalEvaluation):
+    """A running evaluation of runs that share their beginnings."""
 
     kernel: ClassVar[Any] = staticmethod(of.advance_runs)
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self._rules = of.Rules(
-            _strategy(node),
+            self._strategy,
             span_of(node.window),
             int(self._prunes()),
             sum(1 << level for level in beginnings(context)),
@@ -57,19 +106,6 @@ class RunEvaluationState(RunEvaluationBase):
             np.zeros(of.STATE, np.int64),
         )
         self._runs.state[of.USED], self._runs.state[of.FREE] = 1, NOTHING
-
-    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
-        """Yield the matches that a block completes."""
-        self._seen += len(block)
-        if self.node.nothing is not None:
-            return
-        spots = block.positions
-        if self._rules.strategy == of.RANKED:
-            assert block.ranks is not None
-            spots = block.ranks
-        incoming = self._incoming(block, spots)
-        self._make_room_for_keys(self._context.dictionary.size(self._key))
-        yield from self._found(incoming)
 
     def _found(self, incoming: of.Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
@@ -112,11 +148,6 @@ class RunEvaluationState(RunEvaluationBase):
             fresh = np.zeros(1 << needed.bit_length(), np.int64)
         self._runs = runs._replace(cells=cells, fresh=fresh)
 
-    def _check_memory(self, needed: int) -> None:
-        if is_too_much(needed):
-            is_any = self._rules.strategy == of.ANY
-            raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
-
     # ------------------------------------------------------------ time and state
 
     def horizon(self) -> int | None:
@@ -126,18 +157,8 @@ class RunEvaluationState(RunEvaluationBase):
         return None if first == NOTHING else int(first)
 
     def counters(self) -> Counters:
-        """Events, runs made and alive, steps of runs, and matches."""
-        state = self._runs.state
-        return {
-            "events": self._seen,
-            "runs": int(state[of.MADE]),
-            "alive": int(state[of.LIVE]),
-            "most_alive": int(state[of.MOST_LIVE]),
-            "expired": int(state[of.EXPIRED]),
-            "steps": int(state[of.STEPS]),
-            "matches": self._built,
-            **self._counted(self._runs.cells.nbytes),
-        }
+        """Count events, runs made and alive, steps, and matches."""
+        return self._counters(self._runs.state[of.MADE : of.STEPS + 1], self._runs.cells.nbytes)
 
     def checkpoint(self) -> Checkpoint:
         """The runs."""

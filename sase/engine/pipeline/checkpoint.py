@@ -17,7 +17,7 @@ from sase.engine.results.row_history import restored as history_restored
 from sase.errors import SaseError
 
 # To be changed with every change of what any part saves, or of what it means.
-FORMAT = 7
+FORMAT = 8
 
 
 def checkpoint(pipeline: Pipeline) -> bytes:

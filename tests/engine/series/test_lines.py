@@ -136,6 +136,35 @@ def test_runs_that_may_fork_are_none(query: str) -> None:
     assert not isinstance(matcher.pipeline.operators[0], LineEvaluationState)
 
 
+@pytest.mark.parametrize("condition", ["a[i].v > a[i-1].v", "a[i].v <= a[1].v"])
+@pytest.mark.parametrize(
+    "values",
+    [[range(9), [None, 3, 4], [-4, 2**40]], [[0.5, 2.5, 7.25], [None, 3.5], [-0.0, 0.0, -1.0]]],
+)
+def test_some_blocks_have_nulls(
+    condition: str, values: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a further event has to pass is known in the other blocks, from those before too."""
+    random = Random(3)
+    events = [
+        {"ts": n, "type": random.choice("AAAB"), "k": 1, "v": random.choice([*values[n // 20 % 3]])}
+        for n in range(300)
+    ]
+    query = f"EVENT SEQ(A+ a[], B z) WHERE skip_till_next_match {{[k] AND {condition}}} WITHIN 40"
+    plan = replace(sase.compile(query, events, plan="nfab"), options=replace(OPTIONS, block=20))
+
+    def pushed() -> list[Any]:
+        matcher, found = plan.open(), list[Any]()
+        for begin in range(0, len(events), 20):
+            found += matcher.push(events[begin : begin + 20]).rows.to_pylist()
+            matcher = plan.restore(matcher.snapshot())
+        return found + matcher.finish().rows.to_pylist()
+
+    found = pushed()
+    monkeypatch.setattr(RunEvaluation, "never_forks", False)
+    assert found == pushed() and len(found) > 50
+
+
 def test_long_lines_and_many() -> None:
     """Pieces and rows are used again, and become more as there is need."""
     events = [{"ts": n, "type": "A", "k": n % 7, "v": n} for n in range(5_000)]

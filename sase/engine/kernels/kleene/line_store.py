@@ -1,11 +1,11 @@
-"""Where swept lines are kept: eight numbers each, and their events in a heap.
+"""Lines: runs that share nothing, eight numbers each, and their events in a heap.
 
     lines   ‖ … ‖ 16: … SIZE 3, AT 16, ROOM 16 ‖      heap   ‖ … ‖ 16: a40 a43 a47 · · … ‖ 32: … ‖
 
-A line is the place of the first of its numbers, and a key that of the first that are known of it.
-
-A place in the heap has room for 16 events or twice as many, and so on; those that are free are in a
-list for each size.
+A line is the index of the first of its numbers, and a key that of the first of its own. An extent
+of the heap has room for 16 events, or twice as many, and so on; the free ones of each size are a
+list.
+What conditions read of a line is a node (see `run_nodes`), in the row `line >> NODE_SHIFT`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from sase.engine.kernels.jit.arrow_memory import BLOCK, copy_blocks
 from sase.engine.kernels.jit.compiler import inlined, linked
-from sase.engine.kernels.jit.signatures import OutInts
-from sase.engine.kernels.kleene.pieces import Output
+from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.runs import DONE, FULL
 from sase.engine.kernels.sentinels import NOTHING
 
@@ -23,48 +22,62 @@ from sase.engine.kernels.sentinels import NOTHING
 # the spot of the last one, what a further event of the series is compared with, and where in the
 # heap its events begin, with room for how many.
 NEXT, START, SIZE, TIE, SPOT, MET, AT, ROOM = range(8)
-FIELDS = 8
+FIELDS, NODE_SHIFT = 8, 3
+# The node that has an event on trial, and the first line: the nodes before it are no lines.
+TRIAL, FIRST_LINE = 1, 2 * FIELDS
 # What is known of a key: its first line, how many it has and how many events it had; the least
 # value that any of them may accept, the last measure within all their windows, and how many of them
 # have no event of the series yet.
 HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE = range(6)
 KEY_FIELDS = 8
-# What is counted: the event to go on with, where the lines used end and the first free one, places
-# of the heap used, the events of all lines, and what an evaluation counts.
+# What is counted: the event to go on with, where the lines used end and the first free one, words
+# of the heap used, the events of all lines, and from MADE to STEPS what an evaluation counts.
 EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS = range(10)
 COUNTS = 10
-# The room of the smallest place in the heap, and how many sizes there are.
-SMALLEST, PLACES = BLOCK, 48
+# The room of the smallest extent of the heap, and how many sizes there are.
+SMALLEST, SIZES = BLOCK, 48
 # What there is no room for, besides results.
-NO_LINE, NO_PLACE = 3, 4
+NO_LINE, NO_EXTENT = 3, 4
 
 
-class Swept(NamedTuple):
-    """The lines, what is known of each key, the heap with what is free in it, and the counts."""
+class Lines(NamedTuple):
+    """The lines, what is known of each key, the heap with its free extents, and the counts."""
 
-    lines: OutInts
+    cells: OutInts
     keys: OutInts
     heap: OutInts
     free: OutInts
     counts: OutInts
 
 
+class LineMatches(NamedTuple):
+    """Matches: the event of each level that binds one, and the others one after the other.
+
+    `ends` is where those of each match end, `sizes` how many matches there are and how many events.
+    """
+
+    singles: OutIntRows
+    events: OutInts
+    ends: OutInts
+    sizes: OutInts
+
+
 @linked
-def taken_place(swept: Swept, room: int) -> int:
-    """A place in the heap with some room, which there is for certain."""
-    size = place_of(room)
-    place = swept.free[size]
-    if place == NOTHING:
-        place = swept.counts[TOP]
-        swept.counts[TOP] += room
+def allocate(lines: Lines, room: int) -> int:
+    """Take an extent of the heap, which has room for certain."""
+    size = size_class(room)
+    extent = lines.free[size]
+    if extent == NOTHING:
+        extent = lines.counts[TOP]
+        lines.counts[TOP] += room
     else:
-        swept.free[size] = swept.heap[place]
-    return int(place)
+        lines.free[size] = lines.heap[extent]
+    return int(extent)
 
 
 @inlined
-def place_of(room: int) -> int:
-    """Which of the sizes of places a room is."""
+def size_class(room: int) -> int:
+    """Return which of the sizes of extents a room is."""
     size, least = 0, SMALLEST
     while least < room:
         least, size = 2 * least, size + 1
@@ -72,93 +85,114 @@ def place_of(room: int) -> int:
 
 
 @inlined
-def give_place(swept: Swept, place: int, room: int) -> None:
-    """Give a place back."""
-    size = place_of(room)
-    swept.heap[place], swept.free[size] = swept.free[size], place
+def release(lines: Lines, extent: int, room: int) -> None:
+    """Give an extent of the heap back."""
+    size = size_class(room)
+    lines.heap[extent], lines.free[size] = lines.free[size], extent
 
 
 @inlined
-def add(swept: Swept, line: int, event: int) -> None:
-    """An event is the last one of a line."""
-    lines = swept.lines
-    size = lines[line + SIZE]
-    if size == lines[line + ROOM]:
-        place = taken_place(swept, 2 * size)
-        copy_blocks(swept.heap, lines[line + AT], swept.heap, place, size)
-        give_place(swept, lines[line + AT], size)
-        lines[line + AT], lines[line + ROOM] = place, 2 * size
-    swept.heap[lines[line + AT] + size] = event
-    lines[line + SIZE] = size + 1
-    swept.counts[HELD] += 1
+def append(lines: Lines, line: int, event: int) -> None:
+    """Append an event to those of a line."""
+    cells = lines.cells
+    size = cells[line + SIZE]
+    if size == cells[line + ROOM]:
+        extent = allocate(lines, 2 * size)
+        copy_blocks(lines.heap, cells[line + AT], lines.heap, extent, size)
+        release(lines, cells[line + AT], size)
+        cells[line + AT], cells[line + ROOM] = extent, 2 * size
+    lines.heap[cells[line + AT] + size] = event
+    cells[line + SIZE] = size + 1
+    lines.counts[HELD] += 1
 
 
 @inlined
-def let_go(swept: Swept, key: int, line: int) -> None:
-    """A line is no more."""
-    lines, counts = swept.lines, swept.counts
-    swept.keys[key + COUNT] -= 1
-    give_place(swept, lines[line + AT], lines[line + ROOM])
-    counts[HELD] -= lines[line + SIZE]
-    counts[LIVE] -= 1
-    lines[line + NEXT], counts[FREE] = counts[FREE], line
-
-
-@inlined
-def unlink(swept: Swept, key: int, ahead: int, after: int) -> None:
-    """What comes behind a line, or first, is another one."""
-    if ahead == NOTHING:
-        swept.keys[key + HEAD] = after
+def new_line(lines: Lines, key: int, measure: int) -> int:
+    """Make a line without events, which is in no list yet."""
+    counts, cells = lines.counts, lines.cells
+    line = counts[FREE]
+    if line == NOTHING:
+        line = counts[USED]
+        counts[USED] += FIELDS
     else:
-        swept.lines[ahead + NEXT] = after
+        counts[FREE] = cells[line + NEXT]
+    cells[line + NEXT], cells[line + START], cells[line + SIZE] = NOTHING, measure, 0
+    cells[line + AT], cells[line + ROOM] = allocate(lines, SMALLEST), SMALLEST
+    counts[LIVE] += 1
+    lines.keys[key + COUNT] += 1
+    return int(line)
+
+
+@inlined
+def drop(lines: Lines, key: int, line: int) -> None:
+    """Free a line that is in no list any more."""
+    cells, counts = lines.cells, lines.counts
+    lines.keys[key + COUNT] -= 1
+    release(lines, cells[line + AT], cells[line + ROOM])
+    counts[HELD] -= cells[line + SIZE]
+    counts[LIVE] -= 1
+    cells[line + NEXT], counts[FREE] = counts[FREE], line
+
+
+@inlined
+def link(lines: Lines, key: int, ahead: int, line: int) -> None:
+    """Have a line come behind another one in the list of its key, or first."""
+    if ahead == NOTHING:
+        lines.keys[key + HEAD] = line
+    else:
+        lines.cells[ahead + NEXT] = line
 
 
 # ---------------------------------------------------------------- room
 
 
 @inlined
-def free_of_heap(swept: Swept) -> int:
-    """How much of the heap was never used; what is copied in blocks is read beyond it."""
-    return int(swept.heap.shape[0] - swept.counts[TOP] - BLOCK)
+def free_words(lines: Lines) -> int:
+    """Count the words of the heap never used; what is copied in blocks is read beyond the last."""
+    return int(lines.heap.shape[0] - lines.counts[TOP] - BLOCK)
 
 
 @inlined
-def free_for_events(output: Output) -> int:
-    """How many more events there is room for; what is copied in blocks is written beyond them."""
+def free_events(output: LineMatches) -> int:
+    """Count the events there is room for; what is copied in blocks is written beyond them."""
     return int(output.events.shape[0] - output.sizes[1] - BLOCK)
 
 
 @inlined
-def has_room(swept: Swept, output: Output, begins: int, writes: int) -> bool:
+def lacks_line(lines: Lines, begins: int) -> bool:
+    """Whether an event may begin a line for which there is no room."""
+    is_full = lines.counts[FREE] == NOTHING and lines.counts[USED] == lines.cells.shape[0]
+    return bool(begins & 1 and is_full)
+
+
+@inlined
+def has_room(lines: Lines, output: LineMatches, begins: int, writes: int) -> bool:
     """Whether there is room for all that an event may need if all lines are of its key."""
-    counts, sizes = swept.counts, output.sizes
-    held, live = counts[HELD], counts[LIVE]
-    if free_of_heap(swept) < 2 * held + SMALLEST:
-        return False
-    if begins & 1 and counts[FREE] == NOTHING and counts[USED] == swept.lines.shape[0]:
+    held, live = lines.counts[HELD], lines.counts[LIVE]
+    if free_words(lines) < 2 * held + SMALLEST or lacks_line(lines, begins):
         return False
     if writes == 0:
         return True
-    is_enough = output.ends.shape[0] - sizes[0] > live
-    return bool(is_enough and free_for_events(output) > held + live)
+    is_enough = output.ends.shape[0] - output.sizes[0] > live
+    return bool(is_enough and free_events(output) > held + live)
 
 
 @linked
-def lacks(swept: Swept, output: Output, key: int, begins: int, writes: int) -> int:
-    """What there is no room for that the lines of a key may need by an event, or `DONE`."""
-    counts, sizes = swept.counts, output.sizes
-    if begins & 1 and counts[FREE] == NOTHING and counts[USED] == swept.lines.shape[0]:
+def lacks(lines: Lines, output: LineMatches, key: int, begins: int, writes: int) -> int:
+    """Return what there is no room for that the lines of a key may need by an event, or `DONE`."""
+    if lacks_line(lines, begins):
         return NO_LINE
-    live, held, grown, line = swept.keys[key + COUNT], 0, SMALLEST, swept.keys[key + HEAD]
+    cells, live = lines.cells, lines.keys[key + COUNT]
+    held, grown, line = 0, SMALLEST, lines.keys[key + HEAD]
     while line != NOTHING:
-        size = swept.lines[line + SIZE]
+        size = cells[line + SIZE]
         held += size
-        if size == swept.lines[line + ROOM]:
+        if size == cells[line + ROOM]:
             grown += 2 * size
-        line = swept.lines[line + NEXT]
-    if free_of_heap(swept) < grown:
-        return NO_PLACE
-    is_enough = output.ends.shape[0] - sizes[0] > live
-    if writes == 0 or (is_enough and free_for_events(output) > held + live):
+        line = cells[line + NEXT]
+    if free_words(lines) < grown:
+        return NO_EXTENT
+    is_enough = output.ends.shape[0] - output.sizes[0] > live
+    if writes == 0 or (is_enough and free_events(output) > held + live):
         return DONE
     return FULL

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sase.engine.blocks.block import Block, EventRange, Watermark
 from sase.engine.columns import Events
 from sase.engine.kernels.jit.arrow_memory import forms_of
-from sase.engine.operators.swept_evaluation import SweptEvaluationState
+from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS, NO_NUMBERS, numbers_of_keys
 from sase.engine.pipeline.pipeline import Pipeline
@@ -42,7 +42,7 @@ class FusedLines:
     needs_all = True
 
     def __init__(
-        self, pipeline: Pipeline, evaluation: SweptEvaluationState, top: TransformationState
+        self, pipeline: Pipeline, evaluation: LineEvaluationState, top: TransformationState
     ) -> None:
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
@@ -55,17 +55,19 @@ class FusedLines:
     def of(cls, pipeline: Pipeline) -> FusedLines | Declined:
         """That of a pipeline whose runs never fork and ask little of events."""
         plan, (evaluation, *above) = pipeline.plan, pipeline.operators
-        if not isinstance(evaluation, SweptEvaluationState):
+        if not isinstance(evaluation, LineEvaluationState):
             assert plan.runs is not None
             if plan.runs.evaluation is not Evaluation.NFAB:
                 return Declined(f"the evaluation is {plan.runs.evaluation.value}")
             return Declined("runs may fork")
+        if pipeline.dictionary.streaming:
+            return Declined("events are pushed")
         if len(above) != 1:
             return Declined("an operator between evaluation and output looks at each match")
         (top,), tests = above, evaluation.key.tests
         assert isinstance(top, TransformationState)
         asks_more = {
-            "events are compared in more than one way": not evaluation.asks_little,
+            "events are compared in more than one way": not evaluation.is_fusible,
             f"there are more than {MOST_LEVELS} components": pipeline.context.levels > MOST_LEVELS,
             "results end at LIMIT": plan.returned.limit is not None,
             "events are ranked by another key": plan.ranked and set(plan.ranked) != set(tests),

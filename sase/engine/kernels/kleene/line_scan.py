@@ -1,0 +1,315 @@
+"""Events to the matches of lines: from columns in memory, in one step, or block by block.
+
+What is to know of events is read for a piece of them at a time: keys and what is compared as
+integers. Those of which the greater one passes are floats by their bits, and all numbers turned
+about where a series falls.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.expressions.operations import FLOAT
+from sase.engine.kernels.jit.arrow_memory import copy_numbers
+from sase.engine.kernels.jit.compiler import inlined, kernel
+from sase.engine.kernels.jit.signatures import Bytes, IntRows, Ints, OutInts
+from sase.engine.kernels.kleene.line_store import (
+    AT,
+    BAR,
+    COUNT,
+    EVENT,
+    EXPIRED,
+    HEAD,
+    KEY_FIELDS,
+    NEXT,
+    OUTSIDE,
+    RANK,
+    SPOT,
+    START,
+    STEPS,
+    UNTIL,
+    LineMatches,
+    Lines,
+    drop,
+    has_room,
+    lacks,
+    link,
+)
+from sase.engine.kernels.kleene.lines import (
+    LineConditions,
+    LineEvent,
+    LineRules,
+    is_simple,
+    sortable,
+    step,
+    step_inside,
+)
+from sase.engine.kernels.kleene.runs import DONE, RANKED, STRICT, Incoming
+from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
+
+# What windows measure.
+BY_TIME, BY_PLACE, BY_RANK = range(3)
+# So many events are read at a time. Of each stand one behind the other what it may change, its key,
+# what is compared, its spot or rank, and what the window measures.
+PIECE = 1 << 10
+WHAT, CODE, VALUE, RANKS, MEASURE = range(0, 5 * PIECE, PIECE)
+READ = 5 * PIECE
+# What an event may change: nothing, lines in their series, also others, or it may begin one.
+NONE, INSIDE, ANY, BEGINS = range(4)
+
+
+class LineStream(NamedTuple):
+    """Events: the levels that they may begin, and go on with, as bits; what is read of each.
+
+    `compared` has a row for what is compared, if anything is, and `keys` one for each number of a
+    key, of which `digits` make codes: forms and addresses, in which the first event is at a row, as
+    in the times and in `ties`, which are the ranks of order keys, or nothing where each event has
+    its own. The first event has a position and a tie.
+    """
+
+    begins: Bytes
+    takes: Bytes
+    compared: IntRows
+    keys: IntRows
+    digits: IntRows
+    times: Ints
+    ties: Ints
+    row: int
+    position: int
+    tie: int
+
+
+# ---------------------------------------------------------------- columns in memory
+
+
+@inlined
+def read_columns(
+    rules: LineRules, stream: LineStream, lines: Lines, begin: int, count: int, room: OutInts
+) -> None:
+    """Read what is to know of events from one on."""
+    for place in range(count):
+        begins, takes = stream.begins[begin + place], stream.takes[begin + place]
+        what = BEGINS if begins & 1 else ANY if begins else INSIDE
+        room[WHAT + place] = what if takes else NONE
+    read_codes(stream, begin, count, room)
+    read_values(rules, stream, begin, count, room)
+    if rules.ranked:
+        for place in range(count):
+            at = room[CODE + place] + RANK
+            room[RANKS + place] = lines.keys[at]
+            lines.keys[at] += 1
+    if rules.measure == BY_TIME:
+        for place in range(count):
+            room[MEASURE + place] = stream.times[stream.row + begin + place]
+    elif rules.measure == BY_PLACE:
+        for place in range(count):
+            room[MEASURE + place] = stream.position + begin + place
+
+
+@inlined
+def read_codes(stream: LineStream, begin: int, count: int, room: OutInts) -> None:
+    """Read the keys of events from one on."""
+    for place in range(count):
+        room[CODE + place] = 0
+    for column in range(stream.keys.shape[0]):
+        form, address = stream.keys[column, FORM], stream.keys[column, ADDRESS]
+        least, shift = stream.digits[column, 0], stream.digits[column, 2]
+        # What the window measures is read behind this, and may be written over.
+        copy_numbers(address + ((stream.row + begin) << (form >> 1)), form, count, room, MEASURE)
+        for place in range(count):
+            room[CODE + place] |= (room[MEASURE + place] - least) << shift
+    for place in range(count):
+        room[CODE + place] *= KEY_FIELDS
+
+
+@inlined
+def read_values(
+    rules: LineRules, stream: LineStream, begin: int, count: int, room: OutInts
+) -> None:
+    """Read what is compared of events from one on, as integers of which the greater one passes."""
+    if rules.accepted == 0:
+        for place in range(count):
+            room[VALUE + place] = 0
+        return
+    form, address = stream.compared[0, FORM], stream.compared[0, ADDRESS]
+    copy_numbers(address + ((stream.row + begin) << (form >> 1)), form, count, room, VALUE)
+    sort_values(rules, count, room)
+
+
+@inlined
+def sort_values(rules: LineRules, count: int, room: OutInts) -> None:
+    """Have the greater one of the values pass."""
+    if rules.kind == FLOAT:
+        for place in range(count):
+            room[VALUE + place] = sortable(room[VALUE + place])
+    if rules.turned:
+        for place in range(count):
+            room[VALUE + place] = ~room[VALUE + place]
+
+
+@inlined
+def unread(rules: LineRules, lines: Lines, begin: int, count: int, room: OutInts) -> None:
+    """Take back the ranks of events of a piece that are read once more."""
+    if rules.ranked:
+        for place in range(begin, count):
+            lines.keys[room[CODE + place] + RANK] -= 1
+
+
+# ---------------------------------------------------------------- blocks
+
+
+@inlined
+def read_block(
+    rules: LineRules, conditions: LineConditions, incoming: Incoming, begin: int, count: int,
+    room: OutInts,
+) -> None:  # fmt: skip
+    """Read what is to know of events of a block from one on; no bar is for unknown values."""
+    is_known = conditions.values.shape[0] > 0
+    for place in range(count):
+        begins, key = incoming.begins[begin + place], incoming.keys[begin + place]
+        what = BEGINS if begins & 1 else ANY if begins or not is_known else INSIDE
+        room[WHAT + place] = what if incoming.takes[begin + place] and key >= 0 else NONE
+        room[CODE + place] = max(key, 0) * KEY_FIELDS
+        room[VALUE + place] = conditions.values[begin + place] if is_known else 0
+        room[RANKS + place] = incoming.spots[begin + place]
+        room[MEASURE + place] = incoming.measures[begin + place]
+    if is_known:
+        sort_values(rules, count, room)
+
+
+# ---------------------------------------------------------------- the loop
+
+
+@inlined
+def next_event(lines: Lines, room: OutInts, place: int, count: int, measures: int) -> int:
+    """Find the next event of a piece that may change a line, or the end; count others as seen."""
+    keys, steps = lines.keys, 0
+    while place < count:
+        what = room[WHAT + place]
+        key = room[CODE + place]
+        if what == INSIDE:
+            is_passing = room[VALUE + place] >= keys[key + BAR]
+            if is_passing or room[measures + place] > keys[key + UNTIL]:
+                break
+            steps += keys[key + COUNT]
+        elif what == BEGINS or (what == ANY and keys[key + COUNT]):
+            break
+        place += 1
+    lines.counts[STEPS] += steps
+    return place
+
+
+@inlined
+def tie_of(stream: LineStream, i: int) -> int:
+    """Return the rank of the order key of an event."""
+    if stream.ties.shape[0] > 0:
+        return int(stream.tie + stream.ties[stream.row + i])
+    return stream.tie + stream.row + i
+
+
+@inlined
+def levels_of(stream: LineStream | None, incoming: Incoming | None, i: int) -> tuple[int, int]:
+    """Return the levels that an event may begin, and be taken at, as bits."""
+    if stream is not None:
+        return int(stream.begins[i]), int(stream.takes[i])
+    if incoming is not None:
+        return int(incoming.begins[i]), int(incoming.takes[i])
+    return 0, 0
+
+
+@inlined
+def apply_column(
+    rules: LineRules, stream: LineStream, lines: Lines, output: LineMatches, room: OutInts, i: int,
+    at: int, measure: int,
+) -> None:  # fmt: skip
+    """Apply an event of columns to the lines of its key."""
+    key, value, place = room[CODE + at], room[VALUE + at], stream.position + i
+    begins, takes = int(stream.begins[i]), int(stream.takes[i])
+    is_alike = is_simple(rules) and stream.ties.shape[0] == 0
+    is_within = measure <= lines.keys[key + UNTIL] and begins & 1 == 0
+    if is_alike and is_within and lines.keys[key + OUTSIDE] == 0:
+        event = LineEvent(place, key, begins, takes, value, 0, 0, measure, 0)
+        step_inside(rules, lines, output, event)
+    else:
+        spot = room[RANKS + at] if rules.strategy == RANKED else place
+        bound, tie = window_start(measure, rules.span), tie_of(stream, i)
+        event = LineEvent(place, key, begins, takes, value, tie, spot, measure, bound)
+        step(rules, None, lines, output, event)
+
+
+@inlined
+def apply_incoming(
+    rules: LineRules, incoming: Incoming, conditions: LineConditions, lines: Lines,
+    output: LineMatches, room: OutInts, i: int, at: int, measure: int,
+) -> None:  # fmt: skip
+    """Apply an event of a block to the lines of its key."""
+    begins, takes = int(incoming.begins[i]), int(incoming.takes[i])
+    event = LineEvent(
+        incoming.numbers[i], room[CODE + at], begins, takes, room[VALUE + at], incoming.ties[i],
+        room[RANKS + at], measure, window_start(measure, rules.span),
+    )  # fmt: skip
+    step(rules, conditions, lines, output, event)
+
+
+def _scanned(
+    rules: LineRules, stream: LineStream | None, incoming: Incoming | None,
+    conditions: LineConditions | None, lines: Lines, output: LineMatches, room: OutInts,
+    behind: int,
+) -> int:  # fmt: skip
+    """Take in events, on from where it stopped up to one, and write the matches they complete."""
+    last, counts, first = rules.levels - 1, lines.counts, lines.counts[EVENT]
+    measures = RANKS if stream is not None and rules.measure == BY_RANK else MEASURE
+    while first < behind:
+        count = min(PIECE, behind - first)
+        if stream is not None:
+            read_columns(rules, stream, lines, first, count, room)
+        if incoming is not None and conditions is not None:
+            read_block(rules, conditions, incoming, first, count, room)
+        at = next_event(lines, room, 0, count, measures)
+        while at < count:
+            i, key, measure = first + at, room[CODE + at], room[measures + at]
+            begins, takes = levels_of(stream, incoming, i)
+            writes = (takes >> last) & 1
+            if not has_room(lines, output, begins, writes):
+                why = lacks(lines, output, key, begins, writes)
+                if why != DONE:
+                    unread(rules, lines, at, count, room)
+                    counts[EVENT] = i
+                    return why
+            if stream is not None:
+                apply_column(rules, stream, lines, output, room, i, at, measure)
+            if incoming is not None and conditions is not None:
+                apply_incoming(rules, incoming, conditions, lines, output, room, i, at, measure)
+            at = next_event(lines, room, at + 1, count, measures)
+        first += count
+    counts[EVENT] = behind
+    return DONE
+
+
+# Over columns in memory, and block by block.
+fused_lines = kernel(_scanned, absent=["incoming", "conditions"])
+advance_lines = kernel(_scanned, absent=["stream"])
+
+
+@kernel
+def expire_lines(rules: LineRules, lines: Lines, bound: int, spot: int) -> int:
+    """Drop the lines that a window or contiguity has ended; return the first event still needed."""
+    cells, keys, first = lines.cells, lines.keys, NOTHING
+    for key in range(0, keys.shape[0], KEY_FIELDS):
+        ahead, line = NOTHING, keys[key + HEAD]
+        while line != NOTHING:
+            after = cells[line + NEXT]
+            is_left = rules.strategy == STRICT and cells[line + SPOT] + 1 < spot
+            if cells[line + START] < bound or is_left:
+                lines.counts[EXPIRED] += 1
+                link(lines, key, ahead, after)
+                drop(lines, key, line)
+            else:
+                ahead = line
+                event = lines.heap[cells[line + AT]]
+                if first == NOTHING or event < first:
+                    first = event
+            line = after
+    return int(first)
