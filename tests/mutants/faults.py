@@ -26,9 +26,11 @@ RUNTIME, MULTI = (
     "sase/engine/kernels/baselines/multi_stacks.py",
 )
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
-LINE_SCAN, LINES = (
-    "sase/engine/kernels/kleene/line_scan.py",
-    "sase/engine/kernels/kleene/lines.py",
+KLEENE = "sase/engine/kernels/kleene"
+LINE_SCAN, LINE_STEPS, LINES = (
+    f"{KLEENE}/line_scan.py",
+    f"{KLEENE}/line_steps.py",
+    f"{KLEENE}/lines.py",
 )
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/apart.py", "sase/spark/limit.py"
 SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
@@ -225,15 +227,15 @@ FAULTS = [
     Fault("swept-range-too-long", SWEEPING, "code > most + 1", "code > most + 2"),
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
-    Fault("bar-of-the-wrong-side", LINES, "return min(bar, pass", "return max(bar, pass"),
+    Fault("bar-of-the-wrong-side", LINE_STEPS, "return min(bar, pass", "return max(bar, pass"),
     Fault("bar-without-the-window", LINE_SCAN, "is_passing or room", "is_passing or -room"),
     Fault("bar-after-the-window", WINDOW, "return first + span", "return first + span + 1"),
-    Fault("bar-above-equals", LINES, "== ABOVE and EARLIEST", "!= ABOVE and EARLIEST"),
+    Fault("bar-above-equals", LINE_STEPS, "== ABOVE and EARLIEST", "!= ABOVE and EARLIEST"),
     Fault(
         "ranks-not-taken-back", LINE_SCAN, "unread(rules, lines, at,", "unread(rules, lines, count,"
     ),
-    Fault("bar-where-lines-leave", LINES, "== NEXT_MATCH and rules.acc", "!= 9 and rules.acc"),
-    Fault("line-in-its-old-place", LINES, "elif not stays:", "elif ahead != event.key - 9:"),
+    Fault("bar-where-lines-leave", LINE_STEPS, "== NEXT_MATCH and rules.acc", "!= 9 and rules.acc"),
+    Fault("line-in-its-old-place", LINE_STEPS, "elif not stays:", "elif ahead != event.key - 9:"),
     Fault(
         "rank-counted-again",
         LINE_SCAN,
@@ -242,9 +244,14 @@ FAULTS = [
     ),
     Fault("zero-below-zero", LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
     Fault("negative-floats-rising", LINES, "((bits >> 63) & LATEST)", "0"),
-    Fault("line-left-in-its-place", LINES, "            if stays:\n", "            if False:\n"),
     Fault(
-        "enough-and-one-more", LINES, "cells[line + SIZE] >= enough", "cells[line + SIZE] > enough"
+        "line-left-in-its-place", LINE_STEPS, "            if stays:\n", "            if False:\n"
+    ),
+    Fault(
+        "enough-and-one-more",
+        LINE_STEPS,
+        "cells[line + SIZE] >= enough",
+        "cells[line + SIZE] > enough",
     ),
     Fault("all-inside", LINE_SCAN, " and lines.keys[key + OUTSIDE] == 0", ""),
     Fault("all-at-other-times", LINE_SCAN, " and stream.ties.shape[0] == 0", ""),

@@ -13,6 +13,7 @@ from sase.engine.kernels.expressions.operations import FLOAT
 from sase.engine.kernels.jit.arrow_memory import copy_numbers
 from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.signatures import Bytes, IntRows, Ints, OutInts
+from sase.engine.kernels.kleene.line_steps import is_simple, step, step_inside
 from sase.engine.kernels.kleene.line_store import (
     AT,
     BAR,
@@ -35,15 +36,7 @@ from sase.engine.kernels.kleene.line_store import (
     lacks,
     link,
 )
-from sase.engine.kernels.kleene.lines import (
-    LineConditions,
-    LineEvent,
-    LineRules,
-    is_simple,
-    sortable,
-    step,
-    step_inside,
-)
+from sase.engine.kernels.kleene.lines import LineConditions, LineEvent, LineRules, sortable
 from sase.engine.kernels.kleene.runs import DONE, RANKED, STRICT, Incoming
 from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
 from sase.engine.kernels.sentinels import NOTHING
