@@ -27,7 +27,7 @@ RUNTIME, MULTI = (
 )
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 KLEENE = "sase/engine/kernels/kleene"
-LINE_SCAN, LINE_STEPS, LINES = (
+LINE_SCAN, STEPS, LINES = (
     f"{KLEENE}/line_scan.py",
     f"{KLEENE}/line_steps.py",
     f"{KLEENE}/lines.py",
@@ -227,15 +227,15 @@ FAULTS = [
     Fault("swept-range-too-long", SWEEPING, "code > most + 1", "code > most + 2"),
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
-    Fault("bar-of-the-wrong-side", LINE_STEPS, "return min(bar, pass", "return max(bar, pass"),
+    Fault("bar-of-the-wrong-side", STEPS, "return min(bar, pass", "return max(bar, pass"),
     Fault("bar-without-the-window", LINE_SCAN, "is_passing or room", "is_passing or -room"),
     Fault("bar-after-the-window", WINDOW, "return first + span", "return first + span + 1"),
-    Fault("bar-above-equals", LINE_STEPS, "== ABOVE and EARLIEST", "!= ABOVE and EARLIEST"),
+    Fault("bar-above-equals", STEPS, "== ABOVE and EARLIEST", "!= ABOVE and EARLIEST"),
     Fault(
         "ranks-not-taken-back", LINE_SCAN, "unread(rules, lines, at,", "unread(rules, lines, count,"
     ),
-    Fault("bar-where-lines-leave", LINE_STEPS, "== NEXT_MATCH and rules.acc", "!= 9 and rules.acc"),
-    Fault("line-in-its-old-place", LINE_STEPS, "elif not stays:", "elif ahead != event.key - 9:"),
+    Fault("bar-where-lines-leave", STEPS, "== NEXT_MATCH and rules.acc", "!= 9 and rules.acc"),
+    Fault("line-in-its-old-place", STEPS, "elif not stays:", "elif ahead != event.key - 9:"),
     Fault(
         "rank-counted-again",
         LINE_SCAN,
@@ -244,12 +244,10 @@ FAULTS = [
     ),
     Fault("zero-below-zero", LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
     Fault("negative-floats-rising", LINES, "((bits >> 63) & LATEST)", "0"),
-    Fault(
-        "line-left-in-its-place", LINE_STEPS, "            if stays:\n", "            if False:\n"
-    ),
+    Fault("line-left-in-its-place", STEPS, "            if stays:\n", "            if False:\n"),
     Fault(
         "enough-and-one-more",
-        LINE_STEPS,
+        STEPS,
         "cells[line + SIZE] >= enough",
         "cells[line + SIZE] > enough",
     ),
