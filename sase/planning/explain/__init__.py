@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from sase.planning.explain.describing import described
-from sase.planning.explain.value import Explanation
+from sase.planning.explain.explanation import Explanation
 
 __all__ = ["Explanation", "described"]

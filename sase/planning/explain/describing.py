@@ -9,6 +9,7 @@ from sase.binding.bound import BoundComponent
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.driver import Stage
+from sase.planning.explain.explanation import Explanation
 from sase.planning.explain.operators import OperatorText, symbol_of, window_text
 from sase.planning.explain.reasons import reasons
 from sase.planning.explain.value import (
@@ -17,7 +18,6 @@ from sase.planning.explain.value import (
     ExplainedForm,
     ExplainedOperator,
     ExplainedStep,
-    Explanation,
     Measured,
 )
 from sase.planning.nodes import (

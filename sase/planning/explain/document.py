@@ -9,11 +9,11 @@ from sase.planning.explain.value import (
     VERSION,
     ExplainedForm,
     ExplainedOperator,
-    Explanation,
+    ExplainedPlan,
 )
 
 
-def as_document(explanation: Explanation) -> dict[str, Any]:
+def as_document(explanation: ExplainedPlan) -> dict[str, Any]:
     """All of it; what is not known is null."""
     worst = explanation.worst
     return {

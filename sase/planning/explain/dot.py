@@ -6,10 +6,10 @@ from math import log10
 
 from sase.planning.explain.numbers import counted
 from sase.planning.explain.physical import declined, executed
-from sase.planning.explain.value import ExplainedOperator, Explanation
+from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
 
 
-def as_dot(explanation: Explanation) -> str:
+def as_dot(explanation: ExplainedPlan) -> str:
     """Operators as boxes; the arrows between them as wide as what flows, on a log scale."""
     lines = ["digraph plan {", "  rankdir=BT", '  node [shape=box, style=rounded, fontname="sans"]']
     lines.append('  events [label="events", shape=plaintext]')
@@ -27,7 +27,7 @@ def as_dot(explanation: Explanation) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _physical(explanation: Explanation) -> list[str]:
+def _physical(explanation: ExplainedPlan) -> list[str]:
     """A box around the operators that a fused path executes, and a note on what does."""
     if not explanation.physical:
         return []

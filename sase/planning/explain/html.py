@@ -17,14 +17,14 @@ from sase.planning.explain.page.history import history
 from sase.planning.explain.page.markup import Markup, element, together
 from sase.planning.explain.page.query import query_pieces
 from sase.planning.explain.physical import declined, executed
-from sase.planning.explain.value import Explanation
+from sase.planning.explain.value import ExplainedPlan
 
 NO_NUMBERS = "Nothing is known of the events, so all arrows are equally thin."
 NUMBERS = "Arrows are as wide as what flows, on a log scale."
 OUTLINES = "Dashed lines are the width that was expected, where it differs."
 
 
-def as_html(explanation: Explanation) -> str:
+def as_html(explanation: ExplainedPlan) -> str:
     """The page."""
     style, script = _file("page.css"), _file("page.js")
     return Template(_file("page.html")).substitute(
@@ -56,7 +56,7 @@ def _hash(text: str) -> str:
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
 
 
-def _facts(explanation: Explanation) -> Markup:
+def _facts(explanation: ExplainedPlan) -> Markup:
     return element(
         "dl",
         *[
@@ -67,7 +67,7 @@ def _facts(explanation: Explanation) -> Markup:
     )
 
 
-def _known(explanation: Explanation) -> Iterator[tuple[str, str]]:
+def _known(explanation: ExplainedPlan) -> Iterator[tuple[str, str]]:
     expected, worst = explanation.expected_results, explanation.worst
     if expected is not None:
         about = f"about {counted(expected)} expected"
@@ -96,7 +96,7 @@ def _known(explanation: Explanation) -> Iterator[tuple[str, str]]:
     yield from (("Note", note) for note in explanation.notes)
 
 
-def _caption(explanation: Explanation) -> str:
+def _caption(explanation: ExplainedPlan) -> str:
     expected = any(each.expected for each in explanation.operators)
     measured = any(each.measured for each in explanation.operators)
     if not expected and not measured:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from sase.planning.explain.value import Explanation
+from sase.planning.explain.value import ExplainedPlan
 from sase.planning.physical import PhysicalPath
 from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN
 
@@ -12,7 +12,7 @@ from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN
 OF_OTHER_PLANS = (NO_SCAN.reason, NO_RUNS.reason)
 
 
-def executed(explanation: Explanation) -> str:
+def executed(explanation: ExplainedPlan) -> str:
     """What executes the operators, for each way in which events reach the plan."""
     taken = [path for path in explanation.physical if path.declined is None]
     feeds = {path.feed for path in taken}
@@ -29,7 +29,7 @@ def _taken(path: PhysicalPath) -> str:
     return told if path.refused is None else f"{told} and left the others: {path.refused}"
 
 
-def declined(explanation: Explanation, *, verbose: bool = False) -> list[str]:
+def declined(explanation: ExplainedPlan, *, verbose: bool = False) -> list[str]:
     """The paths that declined, and why; `verbose` names those for the other kind of plans, too."""
     found = [
         (path.declined, path.name)

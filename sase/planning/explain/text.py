@@ -10,13 +10,13 @@ from sase.planning.explain.forms import form_text
 from sase.planning.explain.numbers import counted, duration, size
 from sase.planning.explain.physical import OF_OTHER_PLANS, executed
 from sase.planning.explain.physical import declined as declined_paths
-from sase.planning.explain.value import ExplainedOperator, Explanation
+from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
 
 # Rewrites that were not passed over: None is one that applied.
 _PASSED = (None, *OF_OTHER_PLANS)
 
 
-def as_text(explanation: Explanation, *, verbose: bool = False) -> str:
+def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:
     """The plan; `verbose` adds the rewrites and the alternatives."""
     lines = [f"plan {explanation.recipe}: {explanation.summary}", *_heading(explanation), ""]
     lines += [*tree(explanation), "", *_physical(explanation, verbose=verbose)]
@@ -31,7 +31,7 @@ def as_text(explanation: Explanation, *, verbose: bool = False) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def tree(explanation: Explanation, *, told: bool = True) -> list[str]:
+def tree(explanation: ExplainedPlan, *, told: bool = True) -> list[str]:
     """The operators alone; without what is known of them, if that is not to be `told`."""
     return [
         line
@@ -43,7 +43,7 @@ def tree(explanation: Explanation, *, told: bool = True) -> list[str]:
     ]
 
 
-def _physical(explanation: Explanation, *, verbose: bool) -> Iterator[str]:
+def _physical(explanation: ExplainedPlan, *, verbose: bool) -> Iterator[str]:
     """What executes the operators; `verbose` says what it fuses, and names all that declined."""
     if not explanation.physical:
         return
@@ -54,7 +54,7 @@ def _physical(explanation: Explanation, *, verbose: bool) -> Iterator[str]:
         yield from wrap(f"  declined {line}", 100, subsequent_indent="    ")
 
 
-def _heading(explanation: Explanation) -> Iterator[str]:
+def _heading(explanation: ExplainedPlan) -> Iterator[str]:
     if explanation.source:
         yield f"statistics from {explanation.source}"
     expected = explanation.expected_results
@@ -71,7 +71,7 @@ def _heading(explanation: Explanation) -> Iterator[str]:
         yield f"worst estimate: {worst.symbol}, by a factor of {counted(worst.misestimate)}"
 
 
-def told_form(explanation: Explanation) -> list[str]:
+def told_form(explanation: ExplainedPlan) -> list[str]:
     """What there is to say of the form of the result, as lines."""
     told = None if explanation.form is None else form_text(explanation.form)
     return [] if told is None else wrap(f"output {told}", 100, subsequent_indent="  ")
@@ -140,7 +140,7 @@ def _counter(value: Any) -> str:
     return f"{value:,}" if value else ""
 
 
-def _rewrites(explanation: Explanation) -> Iterator[str]:
+def _rewrites(explanation: ExplainedPlan) -> Iterator[str]:
     yield "rewrites, in order:"
     for number, step in enumerate(explanation.steps, 1):
         if step.declined is not None:
@@ -151,7 +151,7 @@ def _rewrites(explanation: Explanation) -> Iterator[str]:
         yield from (f"       + {line}" for line in step.added)
 
 
-def _choices(explanation: Explanation) -> Iterator[str]:
+def _choices(explanation: ExplainedPlan) -> Iterator[str]:
     for number, choice in enumerate(explanation.choices, 1):
         yield f"choice {number}, by the time of the whole plan:"
         for each in sorted(choice, key=lambda each: each.nanoseconds):

@@ -1,11 +1,7 @@
-"""An explanation: what a plan does, why, what is expected of it and what it did; a frozen value.
-
-`to_dict` is its documented form (docs/explain.md), from which the page and the graph are drawn.
-"""
+"""What an explanation says of a plan: what it does, why, what is expected and what happened."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -106,7 +102,7 @@ class ExplainedForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class ExplainedPlan:
     """A plan from the bottom up, the rewrites that led to it, and what is known of the events."""
 
     query: str
@@ -143,39 +139,3 @@ class Explanation:
         """The operator whose output was misestimated most, by a factor of two or more."""
         worst = max(self.operators, key=lambda each: each.misestimate)
         return worst if worst.misestimate >= 2 else None
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def to_text(self, *, verbose: bool = False) -> str:
-        """The plan as a tree; `verbose` adds the rewrites and the alternatives."""
-        from sase.planning.explain.text import as_text
-
-        return as_text(self, verbose=verbose)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data of JSON; docs/explain.md describes it."""
-        from sase.planning.explain.document import as_document
-
-        return as_document(self)
-
-    def to_json(self) -> str:
-        """The same as text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
-
-    def to_dot(self) -> str:
-        """The plan as a graph for Graphviz."""
-        from sase.planning.explain.dot import as_dot
-
-        return as_dot(self)
-
-    def to_html(self) -> str:
-        """The plan as a page that needs nothing else."""
-        from sase.planning.explain.html import as_html
-
-        return as_html(self)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(self.to_text())}</pre>"

@@ -9,12 +9,12 @@ from sase.planning.explain.page.counters import counters
 from sase.planning.explain.page.flow import address, worst_mark
 from sase.planning.explain.page.history import step_body
 from sase.planning.explain.page.markup import Markup, element, listed, together
-from sase.planning.explain.value import Expected, ExplainedOperator, Explanation, Measured
+from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPlan, Measured
 
 FAR = 2.0  # a factor that is marked
 
 
-def panel(operator: ExplainedOperator, explanation: Explanation) -> Markup:
+def panel(operator: ExplainedOperator, explanation: ExplainedPlan) -> Markup:
     """All of it, as a section of the page."""
     heading = f"heading-{operator.name}"
     worst = [worst_mark(operator)] if operator is explanation.worst else []
@@ -34,7 +34,7 @@ def panel(operator: ExplainedOperator, explanation: Explanation) -> Markup:
     )
 
 
-def _sections(operator: ExplainedOperator, explanation: Explanation) -> Iterator[Markup]:
+def _sections(operator: ExplainedOperator, explanation: ExplainedPlan) -> Iterator[Markup]:
     parts = [element("code", explanation.query[start:end]) for start, end in operator.parts]
     known = {"expected": operator.expected, "actual": operator.measured}
     figures = {name: each for name, each in known.items() if each}
@@ -95,7 +95,7 @@ def _factor(expected: float | None, actual: float | None) -> Markup:
     return element("td", f"× {counted(factor)}", class_="far" if is_far else None)
 
 
-def _history(operator: ExplainedOperator, explanation: Explanation) -> Markup:
+def _history(operator: ExplainedOperator, explanation: ExplainedPlan) -> Markup:
     """The steps that changed it, numbered as in the list of all."""
     steps = [
         element("li", step_body(step, operator.symbol), value=number)

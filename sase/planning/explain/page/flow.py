@@ -6,7 +6,7 @@ from math import log10
 
 from sase.planning.explain.numbers import counted, duration, percentage
 from sase.planning.explain.page.markup import Markup, element, together
-from sase.planning.explain.value import ExplainedOperator, Explanation
+from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
 
 # Pixels: the width of one row, what each power of ten adds, and the widest; an arrow's height and
 # head, and how far that stands out.
@@ -15,7 +15,7 @@ VISIBLE = 2  # less of a difference is no outline
 DETAILS = 4  # the box of an operator shows so many
 
 
-def flow(explanation: Explanation) -> Markup:
+def flow(explanation: ExplainedPlan) -> Markup:
     """The picture, from the results on top down to the events."""
     operators = explanation.operators
     times = _times(operators)

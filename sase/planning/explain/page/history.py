@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sase.planning.explain.numbers import duration
 from sase.planning.explain.page.markup import Markup, breaking, element, together
-from sase.planning.explain.value import ExplainedAlternative, ExplainedStep, Explanation
+from sase.planning.explain.value import ExplainedAlternative, ExplainedPlan, ExplainedStep
 
 
-def history(explanation: Explanation) -> Markup:
+def history(explanation: ExplainedPlan) -> Markup:
     """Two parts of the page that open."""
     parts = []
     if explanation.steps:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sase.planning.explain.page.markup import Markup, element, together
-from sase.planning.explain.value import Explanation
+from sase.planning.explain.value import ExplainedPlan
 
 
-def query_pieces(explanation: Explanation) -> Markup:
+def query_pieces(explanation: ExplainedPlan) -> Markup:
     """The whole text; the script marks the pieces of the operator that is selected."""
     parts = [(part, each.name) for each in explanation.operators for part in each.parts]
     text = explanation.query

@@ -1,0 +1,49 @@
+"""An explanation with its forms: text, plain data, a graph and a page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from sase.planning.explain.document import as_document
+from sase.planning.explain.dot import as_dot
+from sase.planning.explain.text import as_text
+from sase.planning.explain.value import ExplainedPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(ExplainedPlan):
+    """A plan from the bottom up, the rewrites that led to it, and what is known of the events.
+
+    `to_dict` is its documented form (docs/explain.md), from which the page and the graph are drawn.
+    """
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, *, verbose: bool = False) -> str:
+        """The plan as a tree; `verbose` adds the rewrites and the alternatives."""
+        return as_text(self, verbose=verbose)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data of JSON; docs/explain.md describes it."""
+        return as_document(self)
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def to_dot(self) -> str:
+        """The plan as a graph for Graphviz."""
+        return as_dot(self)
+
+    def to_html(self) -> str:
+        """The plan as a page that needs nothing else."""
+        from sase.planning.explain.html import as_html
+
+        return as_html(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.to_text())}</pre>"
