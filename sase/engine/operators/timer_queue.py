@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sortedcontainers import SortedKeyList
 
 from sase.engine.blocks.block import Watermark
 from sase.engine.operators.bindings import Bindings
@@ -18,12 +19,29 @@ MOST_RUNS = 32
 
 @dataclass
 class _TimerRun:
-    """Sequences in the order of their timers, of which those before `start` are released."""
+    """Sequences in the order of their timers, of which those before `start` are released.
 
+    Runs are numbered as they arrive.
+    """
+
+    number: int
     due: NDArray[np.int64]
     sequences: Any
     oldest: int
     start: int = 0
+
+    def __len__(self) -> int:
+        return len(self.due) - self.start
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """The first timer that is not released, and the number."""
+        return int(self.due[self.start]), self.number
+
+    @property
+    def waiting(self) -> Any:
+        """The sequences that are not released."""
+        return self.sequences[:, self.start :]
 
 
 class TimerQueue:
@@ -33,37 +51,57 @@ class TimerQueue:
         self._levels, self._of_series = levels, of_series
         # The bytes of a sequence and its timer.
         self.width = 8 * (levels + 1)
-        self._runs: list[_TimerRun] = []
+        # The first is due first: to look whether any is takes no look at the others.
+        self._runs: SortedKeyList = SortedKeyList(key=lambda run: run.key)
+        self._number = 0
 
     def __len__(self) -> int:
-        return sum(len(run.due) - run.start for run in self._runs)
+        return sum(map(len, self._runs))
 
     def add(self, sequences: Sequences | Bindings, due: NDArray[np.int64]) -> None:
         """Queue sequences."""
-        self._runs.append(_run(sequences, due))
+        if not len(due):
+            return
+        self._add(sequences, due)
         if len(self._runs) > MOST_RUNS:
-            self._runs = [
-                _run(
-                    self._joined([run.sequences[:, run.start :] for run in self._runs]),
-                    np.concatenate([run.due[run.start :] for run in self._runs]),
-                )
-            ]
+            sequences, due = self._all()
+            self._runs.clear()
+            self._add(sequences, due)
+
+    def _add(self, sequences: Sequences | Bindings, due: NDArray[np.int64]) -> None:
+        order = np.argsort(due, kind="stable")
+        first = sequences.first if isinstance(sequences, Bindings) else sequences[0]
+        self._number += 1
+        run = _TimerRun(self._number, due[order], sequences[:, order], int(first.min()))
+        self._runs.add(run)
+
+    def _all(self) -> tuple[Any, NDArray[np.int64]]:
+        """All that waits, in the order of arrival of its runs, and when it is due."""
+        runs = sorted(self._runs, key=lambda run: run.number)
+        due = np.concatenate([np.empty(0, np.int64), *(run.due[run.start :] for run in runs)])
+        return self._joined([run.waiting for run in runs]), due
 
     def released(self, watermark: Watermark, *, inclusive: bool) -> Any:
         """Pop the sequences whose time has come; if `inclusive`, has passed."""
-        found, due = [], []
         side = "left" if inclusive else "right"
-        for run in self._runs:
+        runs: list[_TimerRun] = []
+        while self._runs and (
+            watermark.is_final or self._runs[0].key[0] + inclusive <= watermark.ts
+        ):
+            runs.append(self._runs.pop(0))
+        if not runs:
+            return self._joined([])
+        runs.sort(key=lambda run: run.number)
+        found, due = [], []
+        for run in runs:
             end = len(run.due)
             if not watermark.is_final:
                 end = int(np.searchsorted(run.due, watermark.ts, side=side))  # type: ignore[call-overload]
-            if end > run.start:
-                found.append(run.sequences[:, run.start : end])
-                due.append(run.due[run.start : end])
-                run.start = end
-        self._runs = [run for run in self._runs if run.start < len(run.due)]
-        if not found:
-            return self._joined([])
+            found.append(run.sequences[:, run.start : end])
+            due.append(run.due[run.start : end])
+            run.start = end
+            if len(run):
+                self._runs.add(run)
         order = np.argsort(np.concatenate(due), kind="stable")
         released = self._joined(found)[:, order]
         return released if self._of_series else np.ascontiguousarray(released)
@@ -75,33 +113,21 @@ class TimerQueue:
         return np.concatenate([empty, *parts], axis=1)
 
     def next_timer(self, *, inclusive: bool) -> int | None:
-        """The time of the first timer."""
-        first = min((int(run.due[run.start]) for run in self._runs), default=None)
-        return first if first is None or not inclusive else first + 1
+        """The time at which the next ones are released."""
+        return int(self._runs[0].key[0]) + inclusive if self._runs else None
 
     def oldest(self) -> int | None:
-        """The oldest event of the queued sequences."""
+        """An event that is not after any of those that wait."""
         return min((run.oldest for run in self._runs), default=None)
 
     def checkpoint(self) -> Checkpoint:
-        """The queue, as one run."""
-        waiting = self._joined([run.sequences[:, run.start :] for run in self._runs])
-        return {
-            "sequences": waiting.checkpoint() if self._of_series else waiting,
-            "due": np.concatenate(
-                [np.empty(0, np.int64), *(run.due[run.start :] for run in self._runs)]
-            ),
-        }
+        """All that waits, as one run."""
+        waiting, due = self._all()
+        return {"sequences": waiting.checkpoint() if self._of_series else waiting, "due": due}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Continue from a checkpoint."""
-        self._runs = []
+        """Go on from a state that was saved."""
+        self._runs.clear()
         if len(saved["due"]):
             found = saved["sequences"]
             self.add(Bindings.restored(found) if self._of_series else found, saved["due"])
-
-
-def _run(sequences: Sequences | Bindings, due: NDArray[np.int64]) -> _TimerRun:
-    order = np.argsort(due, kind="stable")
-    first = sequences.first if isinstance(sequences, Bindings) else sequences[0]
-    return _TimerRun(due[order], sequences[:, order], int(first.min()))
