@@ -82,7 +82,7 @@ def _explanations(arguments: Namespace, recipes: list[str]) -> list[Explanation]
 
 
 def _row(explanation: Explanation, names: list[str]) -> tuple[str, ...]:
-    from sase.planning.explain.numbers import counted, duration
+    from sase.planning.quantities import counted, duration
 
     results = explanation.expected_results
     expected = sum(each.expected.nanoseconds for each in explanation.operators if each.expected)

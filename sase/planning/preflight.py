@@ -9,7 +9,6 @@ from sase.binding.bound import BoundWindow
 from sase.lang.ast import StrategyName
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost
-from sase.planning.explain.numbers import counted, size
 from sase.planning.figures import Figures
 from sase.planning.nodes import (
     Operator,
@@ -20,6 +19,7 @@ from sase.planning.nodes import (
     reading,
     the,
 )
+from sase.planning.quantities import counted, size
 from sase.planning.split import window_of
 from sase.planning.statistics import Statistics
 

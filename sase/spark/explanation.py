@@ -9,8 +9,8 @@ from textwrap import wrap
 from typing import Any
 
 from sase.planning.explain import Explanation
-from sase.planning.explain.numbers import counted, duration, percentage
 from sase.planning.explain.text import told_form, tree
+from sase.planning.quantities import counted, duration, percentage
 
 VERSION = 1
 

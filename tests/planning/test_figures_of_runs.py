@@ -13,10 +13,10 @@ from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
 from sase.planning.cost import cost_of
-from sase.planning.explain.numbers import counted, duration
 from sase.planning.figures_of_runs import FiguresOfRuns
 from sase.planning.optimizer import MOST_BYTES
 from sase.planning.preflight import foreseen
+from sase.planning.quantities import counted, duration
 from sase.planning.statistics import AttributeStatistics, Statistics, TypeStatistics
 
 ROWS = 1_500

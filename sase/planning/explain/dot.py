@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import log10
 
-from sase.planning.explain.numbers import counted
 from sase.planning.explain.physical import declined, executed
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
+from sase.planning.quantities import counted
 
 
 def as_dot(explanation: ExplainedPlan) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from sase.planning.collapsing import collapsed
 from sase.planning.cost import cost_of
-from sase.planning.explain.numbers import counted, size
 from sase.planning.explain.value import ExplainedForm
 from sase.planning.nodes import Operator
 from sase.planning.preflight import bytes_of_a_match
+from sase.planning.quantities import counted, size
 from sase.planning.statistics import Statistics
 
 # Forms that hold no list.

@@ -10,7 +10,6 @@ from importlib.resources import files
 from string import Template
 
 from sase.planning.explain.forms import form_text
-from sase.planning.explain.numbers import counted, duration
 from sase.planning.explain.page.details import panel
 from sase.planning.explain.page.flow import address, flow
 from sase.planning.explain.page.history import history
@@ -18,6 +17,7 @@ from sase.planning.explain.page.markup import Markup, element, together
 from sase.planning.explain.page.query import query_pieces
 from sase.planning.explain.physical import declined, executed
 from sase.planning.explain.value import ExplainedPlan
+from sase.planning.quantities import counted, duration
 
 NO_NUMBERS = "Nothing is known of the events, so all arrows are equally thin."
 NUMBERS = "Arrows are as wide as what flows, on a log scale."

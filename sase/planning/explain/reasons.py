@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sase.binding.bound import EquivalenceTest
 from sase.binding.text import condition_text
-from sase.planning.explain.numbers import counted, percentage
 from sase.planning.explain.operators import OperatorText
 from sase.planning.nodes import Operator, Selection, SequenceConstruction, SequenceScan
+from sase.planning.quantities import counted, percentage
 from sase.planning.statistics import Statistics
 
 

@@ -7,10 +7,10 @@ from textwrap import wrap
 from typing import Any
 
 from sase.planning.explain.forms import form_text
-from sase.planning.explain.numbers import counted, duration, size
 from sase.planning.explain.physical import OF_OTHER_PLANS, executed
 from sase.planning.explain.physical import declined as declined_paths
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
+from sase.planning.quantities import counted, duration, size
 
 # Rewrites that were not passed over: None is one that applied.
 _PASSED = (None, *OF_OTHER_PLANS)

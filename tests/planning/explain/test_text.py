@@ -8,8 +8,8 @@ from textwrap import dedent
 import pytest
 
 from sase.planning.explain import Explanation
-from sase.planning.explain.numbers import counted, duration, percentage, size
 from sase.planning.explain.value import ExplainedAlternative, Measured
+from sase.planning.quantities import counted, duration, percentage, size
 from tests.planning.explain.pages import EXAMPLES, EXPECTED, MEASURED, Q3, STATISTICS, explained
 
 ABSENT = (

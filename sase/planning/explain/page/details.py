@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sase.planning.explain.numbers import counted, duration, size
 from sase.planning.explain.page.counters import counters
 from sase.planning.explain.page.flow import address, worst_mark
 from sase.planning.explain.page.history import step_body
 from sase.planning.explain.page.markup import Markup, element, listed, together
 from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPlan, Measured
+from sase.planning.quantities import counted, duration, size
 
 FAR = 2.0  # a factor that is marked
 

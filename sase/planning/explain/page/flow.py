@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import log10
 
-from sase.planning.explain.numbers import counted, duration, percentage
 from sase.planning.explain.page.markup import Markup, element, together
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
+from sase.planning.quantities import counted, duration, percentage
 
 # Pixels: the width of one row, what each power of ten adds, and the widest; an arrow's height and
 # head, and how far that stands out.

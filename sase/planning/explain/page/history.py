@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sase.planning.explain.numbers import duration
 from sase.planning.explain.page.markup import Markup, breaking, element, together
 from sase.planning.explain.value import ExplainedAlternative, ExplainedPlan, ExplainedStep
+from sase.planning.quantities import duration
 
 
 def history(explanation: ExplainedPlan) -> Markup:
