@@ -19,6 +19,7 @@ from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import keep_freed_memory
+from sase.engine.sources import open_tables
 
 # The least room for admitted events.
 FEW = 1 << 12
@@ -167,6 +168,7 @@ def loader_of(
         on_bad_row=on_bad_row,
         check=plan.check_types,
         made=plan.made,
+        opener=open_tables,
     )
 
 

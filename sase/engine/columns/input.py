@@ -207,8 +207,8 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         return Input(as_batch(events), type_name)
     if isinstance(events, pa.Schema):
         return Input(events.empty_table(), type_name)
-    if isinstance(events, str | PathLike):
-        return _of_files(events, type_name)
+    if isinstance(events, Input):
+        return replace(events, type_name=type_name)
     if isinstance(events, list | tuple) and all(isinstance(row, Mapping) for row in events):
         batch, unreadable = table_of_rows(events, type_name)
         rows = events if keeps_rows else None
@@ -231,18 +231,6 @@ def _of_frame(frame: object, type_name: str | None, keeps_rows: bool) -> Input:
     where = Input(None, type_name).where
     batch, unreadable, rows = table_of_frame(frame, where, type_name)
     return Input(batch, type_name, unreadable, rows=rows if keeps_rows else None)
-
-
-def _of_files(path: str | PathLike[str], type_name: str | None) -> Input:
-    """Files as a whole; a run that has no other input reads only the columns that it needs."""
-    from sase.engine.sources import open_files
-    from sase.engine.sources.type_inference import settle
-
-    files = open_files(path)
-    settle(files, (), shows_all=True, judges=False)
-    table, counts = files.table(n for n in files.schema.names if n not in files.conflicts)
-    odd = {name: DataError(str(problem)) for name, problem in files.conflicts.items()}
-    return Input(table, type_name, odd, files=counts)
 
 
 def _cannot_be(events: object, type_name: str | None) -> str:

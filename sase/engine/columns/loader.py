@@ -54,7 +54,8 @@ def load(
 class Loader:
     """Loads one input after the other; resolves equal columns and unifies dictionaries once.
 
-    What is `made` of columns is also there for others that load for the same plan.
+    What is `made` of columns is also there for others that load for the same plan. The `opener`
+    makes tables of events of any kind.
     """
 
     def __init__(
@@ -66,10 +67,11 @@ class Loader:
         on_bad_row: str = "error",
         check: Callable[[ColumnTypes], object] = lambda known: None,
         made: dict[Hashable, Any] | None = None,
+        opener: Callable[..., Inputs] = opened,
     ) -> None:
         if schema.definitions and classify is None:
             raise ValueError("conditions define the types of events: loading needs `classify`")
-        self.schema = schema
+        self.schema, self._opener = schema, opener
         self.names = tuple(dict.fromkeys(columns))
         self.quarantines = on_bad_row == "quarantine"
         self._classify = classify if schema.definitions else None
@@ -87,8 +89,8 @@ class Loader:
     def opened(self, events: object) -> Inputs:
         """Open events; coerce columns of dicts if bad rows go into quarantine."""
         if not self.quarantines:
-            return opened(events)
-        return coerced_to_load(opened(events, keeps_rows=True), self.schema, self.names)
+            return self._opener(events)
+        return coerced_to_load(self._opener(events, keeps_rows=True), self.schema, self.names)
 
     def saved(self) -> list[Any]:
         """Return the types that columns and time had, as plain values."""

@@ -3,7 +3,7 @@
 from sase.engine.sources.column_roles import TIME_NAMES, TYPE_NAMES, Names, names_found
 from sase.engine.sources.dataset import MOST_HELD, Files
 from sase.engine.sources.discover import is_path
-from sase.engine.sources.open import open_files
+from sase.engine.sources.open import open_files, open_tables
 
 __all__ = [
     "MOST_HELD",
@@ -14,4 +14,5 @@ __all__ = [
     "is_path",
     "names_found",
     "open_files",
+    "open_tables",
 ]

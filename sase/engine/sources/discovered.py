@@ -8,11 +8,11 @@ from typing import Any
 
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
-from sase.engine.columns import Inputs, describe, opened
+from sase.engine.columns import Inputs, describe
 from sase.engine.sources.column_roles import names_found
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
-from sase.engine.sources.open import open_files
+from sase.engine.sources.open import open_files, open_tables
 from sase.engine.sources.type_inference import settle
 from sase.errors import PlanError
 
@@ -77,7 +77,7 @@ def open_events(given: object, names: InputOptions) -> Files | Inputs:
         return given
     if is_path(given):
         return open_files(given, names.time, judges=names.quarantines)
-    return opened(given, keeps_rows=names.quarantines).drained()
+    return open_tables(given, keeps_rows=names.quarantines).drained()
 
 
 def _described(events: Files | Inputs, names: InputOptions) -> Schema:

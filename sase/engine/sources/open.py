@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Mapping
 
 import pyarrow as pa
 
+from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.dataset import Files, stamp
-from sase.engine.sources.discover import FoundFiles, find_files
+from sase.engine.sources.discover import FoundFiles, find_files, is_path
 from sase.engine.sources.formats.base import folder_columns
-from sase.engine.sources.type_inference import numbers_among
+from sase.engine.sources.type_inference import numbers_among, settle
 from sase.engine.sources.unify import unified
 from sase.errors import DataError, SchemaError
 
@@ -39,6 +41,27 @@ def open_files(
     files.describe(schema)
     files.retype(numbers_among(files, may_be_times(files.schema.names, time)))
     return files
+
+
+def open_tables(events: object, *, keeps_rows: bool = False) -> Inputs:
+    """Open events of any kind, files as a whole among them; see `columns.opened`.
+
+    A run whose only input are files reads the columns that it needs instead.
+    """
+    if is_path(events):
+        events = _whole(events)
+    elif isinstance(events, Mapping):
+        events = {name: _whole(each) if is_path(each) else each for name, each in events.items()}
+    return opened(events, keeps_rows=keeps_rows)
+
+
+def _whole(path: str | os.PathLike[str]) -> Input:
+    """Read all columns of files."""
+    files = open_files(path)
+    settle(files, (), shows_all=True, judges=False)
+    table, parts = files.table(n for n in files.schema.names if n not in files.conflicts)
+    odd = {name: DataError(str(problem)) for name, problem in files.conflicts.items()}
+    return Input(table, None, odd, files=parts)
 
 
 def _refuse_utf_16(path: str, found: FoundFiles) -> None:
