@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from sase.cli import main, shells
-from sase.cli.shells import Option, Place
+from sase.cli.shells import CompletionPlace, Option
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def places() -> Iterator[Place]:
+def places() -> Iterator[CompletionPlace]:
     """Every place of the command line, as the parsers of all commands have it."""
     program = main.program_parser()
     parsers = main.parsers_below(program)
@@ -34,8 +34,8 @@ def places() -> Iterator[Place]:
     return _places(program, ())
 
 
-def _places(parser: ArgumentParser, words: tuple[str, ...]) -> Iterator[Place]:
-    yield Place(words, _options(parser), _choices(parser), _takes_files(parser))
+def _places(parser: ArgumentParser, words: tuple[str, ...]) -> Iterator[CompletionPlace]:
+    yield CompletionPlace(words, _options(parser), _choices(parser), _takes_files(parser))
     for name, below in main.parsers_below(parser).items():
         yield from _places(below, (*words, name))
 

@@ -111,7 +111,7 @@ def _run_on_spark(arguments: Namespace) -> int:
     output = "structs" if arguments.output == "all" else arguments.output
     given = ReplayRequest.of(arguments, limit=arguments.limit, output=output)
     with warnings_as_messages(), session(arguments) as spark:
-        from sase.spark.explaining import explained
+        from sase.spark.explain import explained
 
         replay = given.replay(spark)
         found = explained(replay, analyze=arguments.analyze)

@@ -23,7 +23,7 @@ OURS = ("stream", "output", "answers")
 BATCH = 2**20  # rows
 
 
-class Stream(NamedTuple):
+class GeneratedStream(NamedTuple):
     """A kind of stream: its name, what it is, an example, and what adds its options."""
 
     name: str
@@ -164,19 +164,19 @@ def _retail(parser: ArgumentParser) -> None:
 
 # Examples in help texts are run by the tests.
 STREAMS = (
-    Stream(
+    GeneratedStream(
         "uniform",
         "Types and attributes drawn independently (SASE, SIGMOD 2006, Table 1).",
         "--events 1M --types 20 --domains 100,20 -o events.parquet",
         _uniform,
     ),
-    Stream(
+    GeneratedStream(
         "stock",
         "Trades, the price of each symbol a random walk (SASE+, SIGMOD 2008).",
         "--events 1M --symbols 100 -o trades.parquet",
         _stock,
     ),
-    Stream(
+    GeneratedStream(
         "retail",
         "Items go from shelf to counter to exit; thieves skip the counter.",
         "--items 50k --thefts 8 -o shop.parquet --answers stolen.csv",

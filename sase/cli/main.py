@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import NamedTuple, TextIO
 
 from sase import __version__
-from sase.cli.pandas_import import Program
+from sase.cli.pandas_import import HostProcess
 from sase.nearest import nearest
 
 
@@ -44,7 +44,7 @@ FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; the result is the exit status."""
     _write_any_character()
-    Program.is_all = arguments is None
+    HostProcess.is_command = arguments is None
     try:
         try:
             return _run(sys.argv[1:] if arguments is None else arguments)

@@ -1,7 +1,7 @@
-"""A program without pandas, which Arrow imports with the first value that it makes.
+"""Keep Arrow from importing pandas, which it does with the first value that it makes.
 
-It does so wherever pandas is installed, and that takes longer than to search a million events. No
-frame ever comes to a command. A command in a process of others, such as a test, is no program.
+That takes longer than to search a million events, and no command is given a data frame. In a
+process of others, such as a test, pandas stays as it is.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import sys
 
 
 class _Hidden:
-    """Finds what is imported, as `sys.meta_path` asks: pandas is not to be found."""
+    """A finder for `sys.meta_path` that says that pandas is not installed."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Nothing, as of all that others are to find."""
+        """Leave every other module to the finders behind."""
         if name == "pandas":
             raise ModuleNotFoundError("pandas is not needed", name=name)
 
 
-class Program:
-    """Whether this process is the program, and nobody else's."""
+class HostProcess:
+    """The process around a command: `is_command` if it runs nothing else."""
 
-    is_all = False
+    is_command = False
 
 
 def hide_pandas() -> None:
-    """Have Arrow make its first value as if there was no pandas; what asks for it later gets it."""
-    if not Program.is_all or "pandas" in sys.modules:
+    """Have Arrow make its first value as if there was no pandas; later imports find it."""
+    if not HostProcess.is_command or "pandas" in sys.modules:
         return
     import pyarrow
 

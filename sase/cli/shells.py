@@ -16,7 +16,7 @@ class Option(NamedTuple):
     choices: tuple[str, ...]
 
 
-class Place(NamedTuple):
+class CompletionPlace(NamedTuple):
     """A place of the command line: the words that lead to it, and what may follow them."""
 
     words: tuple[str, ...]
@@ -54,14 +54,14 @@ complete -o default -F _sase sase
 """
 
 
-def bash(places: list[Place]) -> str:
+def bash(places: list[CompletionPlace]) -> str:
     """One function that knows, for each place, what may follow."""
     reached = [quote(" ".join(("sase", *place.words))) for place in places if place.words]
     lines = [f"        {pattern}) known={quote(known)} ;;" for pattern, known in _known(places)]
     return BASH % {"places": " | ".join(reached), "known": "\n".join(lines)}
 
 
-def _known(places: list[Place]) -> Iterator[tuple[str, str]]:
+def _known(places: list[CompletionPlace]) -> Iterator[tuple[str, str]]:
     """Patterns of place/word before/word, the first that fits counts, and the words to offer."""
     for place in places:
         here = " ".join(("sase", *place.words))
@@ -89,12 +89,12 @@ fi
 """
 
 
-def zsh(places: list[Place]) -> str:
+def zsh(places: list[CompletionPlace]) -> str:
     """A function for each place, which calls that of the place below."""
     return ZSH % {"functions": "\n".join(map(_zsh_function, places))}
 
 
-def _zsh_function(place: Place) -> str:
+def _zsh_function(place: CompletionPlace) -> str:
     name = "_".join(("_sase", *place.words))
     specs = [_zsh_option(option, each) for option in place.options for each in option.names]
     if not any(place.choices.values()):
@@ -152,12 +152,12 @@ end
 """
 
 
-def fish(places: list[Place]) -> str:
+def fish(places: list[CompletionPlace]) -> str:
     """A line for each thing that can be completed."""
     return FISH % {"completions": "\n".join(line for place in places for line in _fish(place))}
 
 
-def _fish(place: Place) -> Iterator[str]:
+def _fish(place: CompletionPlace) -> Iterator[str]:
     # A place with places below ends where the next word begins.
     within = "at" if any(place.choices.values()) else "after"
     if not place.takes_files:
@@ -175,7 +175,7 @@ def _fish(place: Place) -> Iterator[str]:
         yield _fish_line(within, place, " ".join(names) + value, option.help)
 
 
-def _fish_line(where: str, place: Place, offers: str, says: str = "") -> str:
+def _fish_line(where: str, place: CompletionPlace, offers: str, says: str = "") -> str:
     condition = _fish_quoted(" ".join((f"__sase_{where}", *place.words)))
     described = f" -d {_fish_quoted(says)}" if says else ""
     return f"complete -c sase -n {condition} {offers}{described}"
@@ -185,4 +185,8 @@ def _fish_quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-SCRIPTS: dict[str, Callable[[list[Place]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SCRIPTS: dict[str, Callable[[list[CompletionPlace]], str]] = {
+    "bash": bash,
+    "zsh": zsh,
+    "fish": fish,
+}

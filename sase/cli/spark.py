@@ -102,7 +102,7 @@ class ReplayRequest:
         )
         self.options |= query_options(self.arguments) | vars(source.names)
         if output == "compressed":
-            from sase.spark.forms import check_set
+            from sase.spark.set_plan import check_set
 
             check_set(self.known)
         self._check_order(self.known.unoptimized.ordering)
@@ -197,7 +197,7 @@ def _time(text: str) -> int | datetime:
 @contextmanager
 def session(arguments: Namespace) -> Iterator[SparkSession]:
     """A session that is stopped at the end, or the one of the program that calls us."""
-    from sase.spark.failing import as_ours
+    from sase.spark.errors import as_ours
     from sase.spark.session import active_session
 
     active = active_session()
@@ -212,7 +212,7 @@ def session(arguments: Namespace) -> Iterator[SparkSession]:
 @contextmanager
 def _started(arguments: Namespace) -> Iterator[SparkSession]:
     """A session of our own; what Spark logs is kept in a file if Spark gives up."""
-    from sase.spark.failing import is_of_spark
+    from sase.spark.errors import is_of_spark
     from sase.spark.session import local_session
 
     if sys.stderr.isatty():

@@ -15,10 +15,10 @@ from sase.binding.input_options import (  # noqa: E402
     takes_input_options,
 )
 from sase.errors import PlanError  # noqa: E402
-from sase.spark.explaining import explain  # noqa: E402
+from sase.spark.explain import explain  # noqa: E402
 from sase.spark.explanation import SparkExplanation  # noqa: E402
 from sase.spark.replay import FRAMES, Replay, check_form, replay  # noqa: E402
-from sase.spark.source import Source  # noqa: E402
+from sase.spark.source import FrameSource  # noqa: E402
 from sase.spark.streaming import Stream, stream  # noqa: E402
 from sase.spark.table_function import register  # noqa: E402
 
@@ -86,7 +86,7 @@ def match(
     Streaming DataFrames give a streaming one. `lateness` is how late their rows may be where they
     have no watermark, `buckets` the number of parts that the keys and the state are in.
     """
-    if Source.of(df).is_streaming:
+    if FrameSource.of(df).is_streaming:
         _refuse("cut tables, and a stream is parted by key alone", slices=slices, strategy=strategy)
         check_form(output, flat=flat)
         return stream(

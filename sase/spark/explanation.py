@@ -16,7 +16,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Placement:
     """Something that is done, and where: on the driver, by Spark SQL, or in Python tasks."""
 
     where: str
@@ -43,7 +43,7 @@ class Halo:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TaskCounter:
     """A counter of an operator: the sum over all tasks, and the part where it is largest."""
 
     operator: str
@@ -76,9 +76,9 @@ class SparkExplanation:
     hot_keys: int
     told: tuple[str, ...]
     halo: Halo | None
-    places: tuple[Place, ...]
+    places: tuple[Placement, ...]
     spark_plan: str
-    counters: tuple[Counted, ...] = ()
+    counters: tuple[TaskCounter, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data of JSON; docs/spark-replay.md describes it."""

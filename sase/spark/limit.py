@@ -19,12 +19,12 @@ from pyspark.sql import types as st
 
 from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError
-from sase.spark.failing import told_alone
-from sase.spark.order import HEAD, ORDER, Numbers, heads_of, results_of, sequence
+from sase.spark.errors import told_alone
+from sase.spark.result_order import HEAD, ORDER, Numbers, heads_of, results_of, sequence
 
 
 @dataclass
-class Group:
+class TiedResults:
     """The results that are equal to the last one seen in what they are ordered by first.
 
     Results are given by that and, behind it, by what says which event their last one is.
@@ -91,7 +91,7 @@ class FirstOfPart:
 
     left: int
     looks_on: bool = False
-    _group: Group = field(default_factory=Group)
+    _group: TiedResults = field(default_factory=TiedResults)
     _last: MatchBatch | None = None
 
     def of(self, found: MatchBatch) -> Iterator[Leading]:
@@ -165,7 +165,7 @@ class First:
             yield from self._first(batches)
 
     def _first(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        left, group = self.count, Group()
+        left, group = self.count, TiedResults()
         last: pa.RecordBatch | None = None
         for batch in filter(len, batches):
             results, shown = results_of(batch.column(ORDER)), batch.drop_columns([ORDER])

@@ -26,8 +26,8 @@ from sase.engine.columns.data_types import data_type
 from sase.engine.plan import EnginePlan
 from sase.engine.statistics.footers import groups_of, raw_span
 from sase.errors import DataError
-from sase.spark.bounds import Times
-from sase.spark.source import Source
+from sase.spark.slice_bounds import TimeMarks
+from sase.spark.source import FrameSource
 from sase.spark.task import Task
 
 # Rows of a slice, about, and the most that are sorted together since their times overlap.
@@ -38,7 +38,7 @@ _TIMES = (st.DateType, st.TimestampType, st.TimestampNTZType, st.IntegerType, st
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RowGroup:
     """A row group of a file: its rows, and its first and last time."""
 
     file: int
@@ -49,10 +49,10 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RowGroupRun:
     """Row groups whose times overlap: they are read and sorted together."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[RowGroup, ...]
     first: int
     last: int
 
@@ -67,11 +67,11 @@ class Parquet:
     """Files whose footers say the times; `folders` are the columns that folders give."""
 
     uris: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[RowGroup, ...]
     folders: pa.Schema
 
     @cached_property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[RowGroupRun, ...]:
         """All that is read together, in the order of time."""
         return tuple(_runs(self.groups))
 
@@ -98,10 +98,10 @@ class Parquet:
             return 0
         return max(each.last for each in self.groups) - min(each.first for each in self.groups)
 
-    def times(self, cells: int) -> Times:
+    def times(self, cells: int) -> TimeMarks:
         """Marks between equal parts, as if the times of each row group were spread evenly."""
         if not self.groups:
-            return Times(0)
+            return TimeMarks(0)
         edges = sorted({each for group in self.groups for each in (group.first, group.last)})
         known = np.zeros(len(edges))
         for group in self.groups:
@@ -116,7 +116,7 @@ class Parquet:
         first = edges[0]
         away = np.interp(wanted, known, np.array([each - first for each in edges], np.float64))
         marks = tuple(first + int(each) for each in away)
-        return Times(self.rows, first, edges[-1], marks)
+        return TimeMarks(self.rows, first, edges[-1], marks)
 
     def bounds(self, parts: int) -> tuple[int, ...]:
         """Bounds of so many slices of about equal size, at most: each slice has whole runs.
@@ -134,7 +134,7 @@ class Parquet:
 # ---------------------------------------------------------------- what the files are
 
 
-def parquet_of(source: Source, plan: EnginePlan) -> Parquet | str:
+def parquet_of(source: FrameSource, plan: EnginePlan) -> Parquet | str:
     """The files of which the events are read as they are; or why tasks cannot read them."""
     if source.is_typed:
         return "each type has a DataFrame of its own"
@@ -172,7 +172,7 @@ def is_parquet(df: DataFrame) -> bool:
 
 
 def _found(
-    source: Source, schema: Schema, uris: tuple[str, ...], footers: Sequence[Any]
+    source: FrameSource, schema: Schema, uris: tuple[str, ...], footers: Sequence[Any]
 ) -> Parquet | str:
     """What the footers say, if they say enough."""
     (frame,) = source.frames
@@ -193,7 +193,7 @@ def _found(
                 span = raw_span(said, schema)
             if span is None:
                 return f"the footer of {uri} does not say that every row has a time, and which"
-            groups.append(Group(number, group.number, group.rows, *span))
+            groups.append(RowGroup(number, group.number, group.rows, *span))
     return Parquet(uris, tuple(groups), pa.schema([f for f in shown if f.name not in inside.names]))
 
 
@@ -221,25 +221,25 @@ def opened(uri: str) -> tuple[Any, str]:
     return found
 
 
-def _runs(groups: Iterable[Group]) -> Iterator[Run]:
+def _runs(groups: Iterable[RowGroup]) -> Iterator[RowGroupRun]:
     """The row groups in the order of time, those that overlap together."""
-    waiting: list[Group] = []
+    waiting: list[RowGroup] = []
     last = 0
     for group in sorted(groups, key=lambda group: (group.first, group.last)):
         if waiting and group.first >= last:
-            yield Run(tuple(waiting), waiting[0].first, last)
+            yield RowGroupRun(tuple(waiting), waiting[0].first, last)
             waiting = []
         last = max(last, group.last) if waiting else group.last
         waiting.append(group)
     if waiting:
-        yield Run(tuple(waiting), waiting[0].first, last)
+        yield RowGroupRun(tuple(waiting), waiting[0].first, last)
 
 
 # ---------------------------------------------------------------- what tasks do
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParquetReader:
     """How a task reads: the files, the columns with their types, and what folders give."""
 
     uris: tuple[str, ...]
@@ -249,7 +249,7 @@ class Reading:
     order: tuple[str, ...]
     dictionaries: tuple[str, ...] = ()
 
-    def rows(self, run: Run, first: pa.Scalar | None, last: pa.Scalar | None) -> pa.Table:
+    def rows(self, run: RowGroupRun, first: pa.Scalar | None, last: pa.Scalar | None) -> pa.Table:
         """The rows of a run from a first time to a last one, in order."""
         within = None
         if first is not None:
@@ -315,8 +315,8 @@ class FilesTask:
     """The search of slices, of which each batch brings numbers, in files."""
 
     task: Task
-    reading: Reading
-    runs: tuple[Run, ...]
+    reading: ParquetReader
+    runs: tuple[RowGroupRun, ...]
     scalar: pa.DataType
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -345,7 +345,9 @@ class FilesTask:
         return pa.scalar(time, width).cast(self.scalar)
 
 
-def files_task(task: Task, source: Source, files: Parquet, columns: Sequence[str]) -> FilesTask:
+def files_task(
+    task: Task, source: FrameSource, files: Parquet, columns: Sequence[str]
+) -> FilesTask:
     """The task for files, which needs some columns."""
     (frame,) = source.frames
     whole = source.arrow_schema(frame)
@@ -359,7 +361,7 @@ def files_task(task: Task, source: Source, files: Parquet, columns: Sequence[str
         and pa.types.is_string(schema.field(name).type)
         and name not in files.folders.names
     ]
-    reading = Reading(
+    reading = ParquetReader(
         files.uris, schema, files.folders, plan.schema.time, tuple(order), tuple(strings)
     )
     return FilesTask(

@@ -28,19 +28,19 @@ from sase.planning.nodes import Operator, chain
 from sase.planning.optimizer import Optimized
 from sase.planning.replay import strategy_named
 from sase.planning.statistics import Statistics
-from sase.spark.apart import has_whole_partitions, taken_apart, with_places, without_apart
-from sase.spark.bounds import slice_parts
 from sase.spark.columns import column
-from sase.spark.cutting import Cut, cut_of, shuffle_partitions
-from sase.spark.failing import as_ours
-from sase.spark.forms import check_set, form_of, set_schema
+from sase.spark.errors import as_ours
 from sase.spark.limit import limited
+from sase.spark.non_overlap import has_whole_partitions, taken_apart, with_places, without_apart
 from sase.spark.parquet import files_task
-from sase.spark.results import arrow_schema, spark_schema, with_order
-from sase.spark.rows import Rows
-from sase.spark.sets import Form
-from sase.spark.shape import PART
-from sase.spark.source import Frame, Source
+from sase.spark.partitioning import Cut, cut_of, shuffle_partitions
+from sase.spark.result_schema import arrow_schema, spark_schema, with_order
+from sase.spark.row_layout import PART
+from sase.spark.set_plan import check_set, form_of, set_schema
+from sase.spark.set_search import SetPlan
+from sase.spark.slice_bounds import slice_parts
+from sase.spark.source import Frame, FrameSource
+from sase.spark.source_scan import SourceScan
 from sase.spark.task import COUNT, METRICS, Task
 
 # The forms that streams have as well, those that list matches, those that are DataFrames, and all.
@@ -60,7 +60,7 @@ class Replay:
     """
 
     known: CompiledQuery
-    source: Source
+    source: FrameSource
     made: Optimized
     statistics: Statistics | None
     plan: EnginePlan
@@ -159,7 +159,7 @@ class Replay:
         return self.tallies if self.output == "count" else self.matches
 
     @cached_property
-    def form(self) -> Form:
+    def form(self) -> SetPlan:
         """How the matches are known as a set."""
         return form_of(self.known, self.plan)
 
@@ -181,11 +181,11 @@ class Replay:
     # ------------------------------------------------------------ how they are made
 
     @cached_property
-    def _rows(self) -> Rows:
-        return Rows(self.source, self.plan)
+    def _rows(self) -> SourceScan:
+        return SourceScan(self.source, self.plan)
 
     @property
-    def _of_sets(self) -> Rows:
+    def _of_sets(self) -> SourceScan:
         """The rows of which the set of all matches is made."""
         return replace(self._rows, also=self.form.plan.named)
 
@@ -288,7 +288,7 @@ def replay(
 ) -> Replay:
     """The query over the events, ready to give its DataFrames."""
     check_form(output, flat=flat)
-    source = Source.of(df)
+    source = FrameSource.of(df)
     if source.is_streaming:
         raise PlanError(
             "a replay is of events that are all there, and these are a stream: its matches are"
@@ -314,7 +314,7 @@ def replay(
     # What is cut are the searches; their matches are then parted by what is written.
     every, apart = without_apart(engine), engine.returned.apart
     forced, written = strategy_named(strategy), engine.split.keys
-    cut = cut_of(Rows(source, every), slices, forced, statistics, written)
+    cut = cut_of(SourceScan(source, every), slices, forced, statistics, written)
     if apart is None or has_whole_partitions(cut, engine):
         every, apart = engine, None
     return Replay(known, source, made, statistics, every, cut, output, is_flat, apart)

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from sase.engine.columns.input import Input, Inputs
 from sase.errors import DataError, SchemaError
 from sase.spark.columns import column
-from sase.spark.shape import Shape
+from sase.spark.row_layout import RowLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +40,14 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class FrameSource:
     """All events: `zone` is the time zone in which Arrow shows timestamps."""
 
     frames: tuple[Frame, ...]
     zone: str
 
     @classmethod
-    def of(cls, events: object) -> Source:
+    def of(cls, events: object) -> FrameSource:
         """The source that a caller gives."""
         if isinstance(events, Mapping):
             frames = tuple(_frame(df, name) for name, df in events.items())
@@ -69,9 +69,9 @@ class Source:
         return self.frames[0].type_name is not None
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> RowLayout:
         """How its events travel."""
-        return Shape(tuple(f.type_name or "" for f in self.frames) if self.is_typed else ())
+        return RowLayout(tuple(f.type_name or "" for f in self.frames) if self.is_typed else ())
 
     @property
     def is_streaming(self) -> bool:

@@ -44,14 +44,14 @@ from sase.errors import PlanError, SchemaError
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.blocks import whole_moments
 from sase.spark.columns import FLOATS, quoted
-from sase.spark.cutting import shuffle_partitions
-from sase.spark.failing import told_alone
+from sase.spark.errors import told_alone
+from sase.spark.partitioning import shuffle_partitions
 from sase.spark.replay import check_order
-from sase.spark.results import arrow_schema, spark_schema
-from sase.spark.rows import Rows
-from sase.spark.shape import Shape
-from sase.spark.source import Frame, Source
-from sase.spark.task import Search, Task
+from sase.spark.result_schema import arrow_schema, spark_schema
+from sase.spark.row_layout import RowLayout
+from sase.spark.source import Frame, FrameSource
+from sase.spark.source_scan import SourceScan
+from sase.spark.task import PartSearch, Task
 
 NAME, ZONE = "sase_match", "UTC"
 # Parts for each partition of a shuffle: they are placed by hash, and some must not stay empty.
@@ -98,7 +98,7 @@ def planned(
     """The plan of a call: its columns, its parts, and what searches them."""
     if not events.isTable or not isinstance(events.dataType, st.StructType):
         raise PlanError(f"the first argument of {NAME} is a table, as in  {NAME}(TABLE(t), …)")
-    source = Source((Frame(_Columns(events.dataType), None),), ZONE)  # type: ignore[arg-type]
+    source = FrameSource((Frame(_Columns(events.dataType), None),), ZONE)  # type: ignore[arg-type]
     text, said = _text(query), _said(options)
     check_choice("output", said["output"], LISTED)
     names = InputOptions(**{name: said.pop(name) for name in InputOptions().columns})
@@ -108,11 +108,11 @@ def planned(
     source.check_shown(None if engine.scan.columns is None else set(engine.named))
     schema = spark_schema(engine, source)
     plan, limit = without_limit(engine)
-    rows, (frame,) = Rows(source, engine), source.frames
+    rows, (frame,) = SourceScan(source, engine), source.frames
     columns = [_taken(frame, name) for name in rows.columns(frame)]
     task = Task(
         plan,
-        Shape(),
+        RowLayout(),
         arrow_schema(schema, ZONE),
         limit=limit,
         slack=rows.slack,
@@ -182,7 +182,7 @@ def _taken(frame: Frame, name: str) -> tuple[SelectedColumn, pa.DataType]:
     return SelectedColumn(quoted(name), name), shown
 
 
-def _keys(rows: Rows, frame: Frame) -> list[str] | None:
+def _keys(rows: SourceScan, frame: Frame) -> list[str] | None:
     """The keys as expressions of SQL, equal where the engine takes them for equal."""
     names = {test: set(rows.attributes_of(test).values()) for test in rows.keys}
     placed = {test: each.pop() for test, each in names.items() if len(each) == 1}
@@ -204,7 +204,7 @@ class _Matching:
 
     def __init__(self, plan: Planned) -> None:
         assert plan.task is not None
-        self._task, self._search = plan.task, Search(plan.task, 0)
+        self._task, self._search = plan.task, PartSearch(plan.task, 0)
         self._columns = plan.columns
         self._rows: list[Any] = []
         # Rows of the last moment, of which more may come.

@@ -23,12 +23,12 @@ from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError, SaseError
 from sase.planning.replay import SlicePlan
 from sase.spark.blocks import gathered, whole_moments
-from sase.spark.failing import of_row, told_alone
+from sase.spark.errors import of_row, told_alone
 from sase.spark.limit import FirstOfPart, Leading
-from sase.spark.order import ORDER, PARTITION, SPAN, heads_of, order_of, span_of
-from sase.spark.partitions import partitions_of
-from sase.spark.sets import Form, SetSearch
-from sase.spark.shape import PART, Shape
+from sase.spark.partition_values import partitions_of
+from sase.spark.result_order import ORDER, PARTITION, SPAN, heads_of, order_of, span_of
+from sase.spark.row_layout import PART, RowLayout
+from sase.spark.set_search import SetPlan, SetSearch
 from sase.spark.ties import Ties, agreed_by_results
 
 Gives: TypeAlias = Literal["results", "count", "compressed", "metrics"]
@@ -49,7 +49,7 @@ class Task:
     """A search of parts: `whole` ones first, then one for each slice."""
 
     plan: EnginePlan
-    shape: Shape
+    shape: RowLayout
     output: pa.Schema
     whole: int = 1
     slices: SlicePlan | None = None
@@ -57,7 +57,7 @@ class Task:
     slack: int = 0
     gives: Gives = "results"
     # What is asked of the set of all matches, where they are not looked at one by one as they come.
-    form: Form | None = None
+    form: SetPlan | None = None
     # The tests within whose partitions results are not to overlap, if they are not.
     apart: tuple[EquivalenceTest, ...] | None = None
 
@@ -83,7 +83,7 @@ class Task:
             if search.is_done:
                 break
         yield from self._shown(search.finish())
-        if isinstance(search, Search) and self.gives == "metrics":
+        if isinstance(search, PartSearch) and self.gives == "metrics":
             yield search.metrics()
         elif self.gives == "count":
             yield pa.record_batch([[f"{search.results:x}"]], schema=COUNT)
@@ -101,9 +101,9 @@ class Task:
             return None
         return self.slices.owned(part - self.whole)
 
-    def _search(self, part: int) -> Search | SetSearch:
+    def _search(self, part: int) -> PartSearch | SetSearch:
         if self.form is None or self.gives == "metrics":
-            return Search(self, part)
+            return PartSearch(self, part)
         counts = self.gives == "count"
         return SetSearch(self.form, self.shape, self.slack, self.owned(part), counts=counts)
 
@@ -134,7 +134,7 @@ def _mixed(one: int, other: int) -> SaseError:
     )
 
 
-class Search:
+class PartSearch:
     """The search of one part."""
 
     def __init__(self, task: Task, part: int) -> None:

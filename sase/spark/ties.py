@@ -16,7 +16,7 @@ from sase.binding.bound import EquivalenceTest
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.lang.ast import StrategyName
-from sase.spark.shape import Shape
+from sase.spark.row_layout import RowLayout
 
 
 class Ties:
@@ -28,7 +28,7 @@ class Ties:
     def __init__(
         self,
         plan: EnginePlan,
-        shape: Shape,
+        shape: RowLayout,
         within: Sequence[EquivalenceTest] | None = None,
     ) -> None:
         self._shape = shape

@@ -32,7 +32,8 @@ LINE_SCAN, STEPS, LINES = (
     f"{KLEENE}/line_steps.py",
     f"{KLEENE}/lines.py",
 )
-SPARK, APART, LIMIT = "sase/spark", "sase/spark/apart.py", "sase/spark/limit.py"
+SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
+RESULT_ORDER = f"{SPARK}/result_order.py"
 SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
 
 FAULTS = [
@@ -282,7 +283,7 @@ FAULTS = [
     Fault("tied-before-only", LIMIT, "in (last - 1, last + 1)", "in (last - 1,)", "spark"),
     Fault(
         "first-of-each-not-in-front",
-        f"{SPARK}/order.py",
+        f"{SPARK}/result_order.py",
         "HEAD].T, follows]",
         "HEAD].T, follows * 0]",
         "spark",
@@ -295,9 +296,19 @@ FAULTS = [
         "spark",
     ),
     Fault("equal-earlier-events", f"{SPARK}/task.py", "or within is not None", "", "spark"),
-    Fault("less-recent-first", f"{SPARK}/order.py", "        ~each\n", "        each\n", "spark"),
     Fault(
-        "ends-after-all", f"{SPARK}/order.py", "NO_EVENT = -(2**63)", "NO_EVENT = 2**62", "spark"
+        "less-recent-first",
+        f"{SPARK}/result_order.py",
+        "        ~each\n",
+        "        each\n",
+        "spark",
+    ),
+    Fault(
+        "ends-after-all",
+        f"{SPARK}/result_order.py",
+        "NO_EVENT = -(2**63)",
+        "NO_EVENT = 2**62",
+        "spark",
     ),
     Fault("undecided-taken-apart", APART, "is_equal & ~is_new)", "is_equal & is_new)", "spark"),
     Fault("end-forgotten-between-batches", APART, "taken[0] = ended", "pass", "spark"),
@@ -317,14 +328,14 @@ FAULTS = [
     ),
     Fault(
         "partitions-run-together",
-        f"{SPARK}/partitions.py",
+        f"{SPARK}/partition_values.py",
         'f"{len(each)}:{each}"',
         "each",
         "spark",
     ),
     Fault(
         "decimals-apart",
-        f"{SPARK}/partitions.py",
+        f"{SPARK}/partition_values.py",
         "int() | float() | Decimal():",
         "int() | float():",
         "spark",

@@ -32,7 +32,7 @@ ENGINE = (
 )
 # Of what Spark's workers do, by hand: no session is started.
 TASKS = (
-    *("tests/spark/test_tasks.py", "tests/spark/test_limit.py", "tests/spark/test_apart.py"),
+    *("tests/spark/test_tasks.py", "tests/spark/test_limit.py", "tests/spark/test_non_overlap.py"),
     "-k",
     "tasks or said or no_order or refused or not_matter or just_taken or text or together or group",
 )

@@ -13,8 +13,8 @@ COUNTERPARTS = {"sase.lang.ast", "sase.binding.bound", "sase.planning.nodes"}
 
 # Names that are still used twice, to become none.
 LEFT = {
-    "Alternatives", "Arrived", "Column", "Comparison", "Form", "Group", "Matches", "Output",
-    "Place", "Program", "Reading", "Rows", "Search", "Source", "Span", "Stacks", "Stream", "Swept",
+    "Alternatives", "Arrived", "Column", "Comparison", "Group", "Matches", "Output",
+    "Search", "Span", "Stacks", "Stream", "Swept",
     "_Part",
 }  # fmt: skip
 

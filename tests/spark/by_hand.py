@@ -29,13 +29,13 @@ from sase.engine.sources.discovered import Discovered
 from sase.errors import DataError
 from sase.planning.replay import EARLIEST, ReplayStrategy, SlicePlan, possible, time_slices
 from sase.spark import blocks, sets
-from sase.spark.apart import Apart, without_apart
 from sase.spark.columns import slack_of
-from sase.spark.forms import form_of
 from sase.spark.limit import First
-from sase.spark.order import ORDER, PARTITION, SPAN
-from sase.spark.sets import Form, shown_schema
-from sase.spark.shape import PART, SEQ, TIME, Shape, packed
+from sase.spark.non_overlap import NonOverlap, without_apart
+from sase.spark.result_order import ORDER, PARTITION, SPAN
+from sase.spark.row_layout import PART, SEQ, TIME, RowLayout, packed
+from sase.spark.set_plan import form_of
+from sase.spark.set_search import SetPlan, shown_schema
 from sase.spark.task import COUNT, Task
 from tests.spark.cases import ALL, Case
 
@@ -86,7 +86,7 @@ class ByHand:
         return replace(self.known.plan(self.known.optimized()).engine, on_bad_row="error")
 
     @cached_property
-    def form(self) -> Form:
+    def form(self) -> SetPlan:
         """How a replay has the matches as a set."""
         return form_of(self.known, self.plan)
 
@@ -180,7 +180,7 @@ class ByHand:
         table = table.take(rows)
         keys = [*zip(table[PARTITION].to_pylist(), table[ORDER].to_pylist(), strict=True)]
         table = table.take(sorted(range(len(table)), key=keys.__getitem__))
-        step: Apart = pickle.loads(pickle.dumps(Apart(tuple(names))))
+        step: NonOverlap = pickle.loads(pickle.dumps(NonOverlap(tuple(names))))
         yield from step(self._cut(table))
 
     def _cut(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -191,9 +191,9 @@ class ByHand:
             table = table.slice(size)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> RowLayout:
         """How the events travel."""
-        return Shape(() if ALL in self.case.tables else tuple(self.case.tables))
+        return RowLayout(() if ALL in self.case.tables else tuple(self.case.tables))
 
     def _searched(self, task: Task) -> tuple[ReplayStrategy, list[pa.RecordBatch]]:
         """What a task gives of all parts, and how the rows were parted."""

@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 
 from sase import spark as on_spark
 from sase.errors import DataError, ReplayWarning
-from sase.spark.collecting import batches_of, in_order
-from sase.spark.failing import as_ours
+from sase.spark.collect import batches_of, in_order
+from sase.spark.errors import as_ours
 from tests.spark.cases import multiset
 from tests.spark.known import BY_KEY, QUICK, REPLAYS, events, frame, local, rows_of
 

@@ -19,8 +19,8 @@ from unittest.mock import patch
 import pyarrow as pa
 from pyspark import TaskContext
 
-from sase.spark.apart import Apart
 from sase.spark.limit import First
+from sase.spark.non_overlap import NonOverlap
 from sase.spark.session import local_session
 from sase.spark.task import Task
 from tests.spark.cases import multiset
@@ -68,7 +68,7 @@ class KilledTask(FailingTask):
     is_killed = True
 
 
-class KilledApart(Fails, Apart):
+class KilledApart(Fails, NonOverlap):
     """A second step that is killed."""
 
     is_killed = True
@@ -90,7 +90,7 @@ def main() -> None:
         before = {*marks.iterdir()}
         with (
             patch.object(import_module("sase.spark.replay"), "Task", kind),
-            patch("sase.spark.apart.Apart", KilledApart),
+            patch("sase.spark.non_overlap.NonOverlap", KilledApart),
             patch("sase.spark.limit.First", FailingFirst),
         ):
             found = known.found(frame(spark, few), slices=2)

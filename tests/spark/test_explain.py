@@ -15,7 +15,7 @@ from sase import spark as on_spark
 from sase.cli.main import main
 from sase.errors import PlanError
 from sase.planning.replay import SlicePlan
-from sase.spark.halo import estimated
+from sase.spark.explain import estimated
 
 EVENTS = pa.table(
     {

@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 import sase
 from sase import spark as on_spark
 from sase.errors import DataError
-from sase.spark.failing import as_ours
-from sase.spark.limit import FirstOfPart, Group
-from sase.spark.order import HEAD, heads_of
+from sase.spark.errors import as_ours
+from sase.spark.limit import FirstOfPart, TiedResults
+from sase.spark.result_order import HEAD, heads_of
 from tests.engine.matching.queries import Query
 from tests.spark.by_hand import ByHand
 from tests.spark.cases import Case, Manner, Row, cases, expected, in_order, multiset
@@ -133,7 +133,7 @@ def test_it_does_not_matter_how_results_come(query: Query, rows: list[Row], size
 def test_a_group_is_that_of_all_results_seen(heads: list[tuple[int, int]], size: int) -> None:
     """Of three numbers by which results are ordered one changes here, and then the last event."""
     results = np.array([[0, head, 0, event] for head, event in heads], np.int64)
-    whole, parts, follows = Group(), Group(), list[int]()
+    whole, parts, follows = TiedResults(), TiedResults(), list[int]()
     for begin in range(0, len(results), size):
         follows += parts.follows(results[begin : begin + size]).tolist()
         parts.add(results[begin : begin + size])

@@ -12,7 +12,7 @@ import sase
 import sase.spark
 from sase.spark.columns import all_of
 from sase.spark.predicates import as_column, conditions_on
-from sase.spark.source import Source
+from sase.spark.source import FrameSource
 
 NAN, INFINITY = float("nan"), float("inf")
 ROWS = [
@@ -64,7 +64,7 @@ def events(spark: SparkSession) -> DataFrame:
 
 def kept(condition: str, events: DataFrame) -> list[int] | None:
     """The times of the rows of type A that Spark keeps; None if it leaves all to the engine."""
-    source = Source.of(events)
+    source = FrameSource.of(events)
     plan = sase.spark.replay(f"EVENT A a WHERE {condition}", events, strategy="one_task").plan
     (frame,) = source.frames
     made = [as_column(each, frame) for each in conditions_on(plan.operators, 0)]

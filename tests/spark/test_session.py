@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from sase import errors
 from sase.errors import DataError, SparkError, SparkMissingError
-from sase.spark.failing import as_ours, in_short, translated
+from sase.spark.errors import as_ours, in_short, translated
 from sase.spark.requirements import check_java, java_version
 from sase.spark.session import LOCAL, active_session, local_session, settings_for
 

@@ -19,7 +19,7 @@ import sase
 from sase import spark as on_spark
 from sase.errors import DataError, PlanError, SaseError
 from sase.spark import table_function
-from sase.spark.failing import as_ours
+from sase.spark.errors import as_ours
 from tests.spark.cases import multiset
 
 BEGIN = datetime.fromisoformat("2026-03-28T20:00:00+00:00")

@@ -17,7 +17,7 @@ import sase
 from sase.engine.pipeline.codec import StateError
 from sase.engine.pipeline.reader import result_schema
 from sase.errors import DataError
-from sase.spark.shape import PART, Shape
+from sase.spark.row_layout import PART, RowLayout
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
 from sase.spark.streaming.packing import PACKED, PackRows, UnpackRows, from_bytes, to_bytes
 from sase.spark.streaming.timing import Ticks
@@ -38,7 +38,7 @@ def bucket_of(query: str, events: pa.Table, seq: str | None, lateness: int | Non
     plan = sase.compile(QUERIES[query], events.schema, seq=seq).engine
     output = result_schema(plan_matcher(plan), events.slice(0, 0))
     reach = None if lateness is None else TICKS.reach(lateness)
-    return Bucket(replace(plan, lateness=UNBOUNDED), Shape(), output, TICKS, 3, reach)
+    return Bucket(replace(plan, lateness=UNBOUNDED), RowLayout(), output, TICKS, 3, reach)
 
 
 def plan_matcher(plan: Any) -> Any:

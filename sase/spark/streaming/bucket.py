@@ -16,8 +16,8 @@ from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.errors import DataError
-from sase.spark.failing import of_row
-from sase.spark.shape import Shape
+from sase.spark.errors import of_row
+from sase.spark.row_layout import RowLayout
 from sase.spark.streaming.packing import from_bytes, to_bytes
 from sase.spark.streaming.timing import Ticks
 from sase.spark.ties import Ties
@@ -40,16 +40,16 @@ class Bucket:
     """
 
     plan: EnginePlan
-    shape: Shape
+    shape: RowLayout
     output: pa.Schema
     ticks: Ticks
     buckets: int
     lateness: int | None = None
 
-    def open(self, state: bytes | None, watermark: int) -> Opened:
+    def open(self, state: bytes | None, watermark: int) -> OpenedBucket:
         """The bucket as a micro-batch finds it, at a watermark in milliseconds."""
         if state is None:
-            return Opened(self, Matcher(self.plan), watermark, 0)
+            return OpenedBucket(self, Matcher(self.plan), watermark, 0)
         buckets, timer, size = _HEAD.unpack_from(state)
         if buckets != self.buckets:
             raise StateError(
@@ -57,10 +57,10 @@ class Bucket:
                 f" {self.buckets}: start it with  buckets={buckets}  , or without its checkpoint"
             )
         snapshot = _ZSTD.decompress(state[_HEAD.size :], size, asbytes=True)
-        return Opened(self, Matcher.of(restored(self.plan, snapshot)), watermark, timer)
+        return OpenedBucket(self, Matcher.of(restored(self.plan, snapshot)), watermark, timer)
 
 
-class Opened:
+class OpenedBucket:
     """A bucket within a micro-batch."""
 
     def __init__(self, bucket: Bucket, matcher: Matcher, watermark: int, timer: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.spark.blocks import gathered
-from sase.spark.shape import PART
+from sase.spark.row_layout import PART
 
 # Rows that are packed together at most: they are held in memory.
 MOST_ROWS = 1 << 18

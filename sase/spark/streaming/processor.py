@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import types as st
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from sase.spark.streaming.bucket import Bucket, Opened
+from sase.spark.streaming.bucket import Bucket, OpenedBucket
 from sase.spark.streaming.packing import BYTES
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ RESULTS = st.StructType(
 _STATE = st.StructType([st.StructField("matcher", st.BinaryType())])
 
 
-class Processor(StatefulProcessor):
+class BucketProcessor(StatefulProcessor):
     """Runs a bucket in each micro-batch that has rows for it, or for which it waited."""
 
     def __init__(self, bucket: Bucket) -> None:
@@ -63,7 +63,7 @@ class Processor(StatefulProcessor):
         size = len(made) - (0 if state is None else len(state))
         yield _frame(None, opened.rows, opened.late, opened.found, size)
 
-    def _set(self, before: int, opened: Opened) -> None:
+    def _set(self, before: int, opened: OpenedBucket) -> None:
         if opened.timer == before:
             return
         if before in self._handle.listTimers():  # else it was what has called us

@@ -25,12 +25,12 @@ from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.replay import FLOWING, OUTPUTS, check_order, check_quarantine, in_form
-from sase.spark.results import arrow_schema, spark_schema
-from sase.spark.source import Source
+from sase.spark.result_schema import arrow_schema, spark_schema
+from sase.spark.source import FrameSource
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
 from sase.spark.streaming.packing import BUCKET, BYTES, PACKED, PackRows, UnpackRows
-from sase.spark.streaming.processor import COUNTS, RESULTS, Processor
-from sase.spark.streaming.rows import StreamRows
+from sase.spark.streaming.processor import COUNTS, RESULTS, BucketProcessor
+from sase.spark.streaming.stream_scan import StreamScan
 from sase.spark.streaming.timing import Ticks
 
 # A number of its own, not one of a session's: with another one the keys of a checkpoint would be
@@ -50,7 +50,7 @@ class Stream:
     """
 
     known: CompiledQuery
-    source: Source
+    source: FrameSource
     plan: EnginePlan
     keys: tuple[EquivalenceTest, ...]
     buckets: int
@@ -77,21 +77,21 @@ class Stream:
     def bad_rows(self) -> DataFrame:
         """The bad rows as they were given, as a stream of their own: with a quarantine."""
         check_quarantine(self.on_bad_row)
-        return StreamRows(self.source, self.plan).bad_rows()
+        return StreamScan(self.source, self.plan).bad_rows()
 
     @property
     def _results(self) -> DataFrame:
         """What the buckets give in each micro-batch."""
         ticks = Ticks.of(self.plan.schema)
         delay = None if self.lateness is None else ticks.delay(self.lateness)
-        rows = StreamRows(self.source, self.plan).in_buckets(
+        rows = StreamScan(self.source, self.plan).in_buckets(
             self.keys, self.buckets, skips_bad=self.on_bad_row == "quarantine", delay=delay
         )
         return (
             rows.mapInArrow(PackRows(), PACKED)
             .groupBy(BUCKET)
             .transformWithStateInPandas(
-                Processor(self._bucket(ticks, delay)), RESULTS, "append", "eventTime"
+                BucketProcessor(self._bucket(ticks, delay)), RESULTS, "append", "eventTime"
             )
         )
 
@@ -133,7 +133,7 @@ def stream(
             f'output="{output}": a stream has no end at which its matches are counted; how many'
             " each micro-batch has given is in the progress of the streaming query"
         )
-    source = Source.of(df)
+    source = FrameSource.of(df)
     names = InputOptions(**options)
     known = compile_query(
         query,
@@ -149,12 +149,12 @@ def stream(
     check_order(engine)
     source.check_shown(None if engine.scan.columns is None else set(engine.named))
     allowed = _lateness(engine, source, lateness)
-    keys = _keys(StreamRows(source, engine), buckets)
+    keys = _keys(StreamScan(source, engine), buckets)
     count = (buckets or BUCKETS) if keys else 1
     return Stream(known, source, engine, keys, count, allowed, output, metrics)
 
 
-def _check(plan: EnginePlan, source: Source) -> None:
+def _check(plan: EnginePlan, source: FrameSource) -> None:
     """Refuse what cannot be done on a stream."""
     if not all(frame.df.isStreaming for frame in source.frames):
         raise PlanError(
@@ -173,7 +173,7 @@ def _check(plan: EnginePlan, source: Source) -> None:
         )
 
 
-def _lateness(plan: EnginePlan, source: Source, given: object) -> int | None:
+def _lateness(plan: EnginePlan, source: FrameSource, given: object) -> int | None:
     """How late rows may be in raw units, or None if the source has a watermark, which says it."""
     time = plan.schema.time
     marked = [_marked(frame.df) for frame in source.frames]
@@ -200,7 +200,7 @@ def _marked(df: DataFrame) -> set[str]:
     return {field.name for field in df.schema.fields if DELAY in field.metadata}
 
 
-def _keys(rows: StreamRows, buckets: int | None) -> tuple[EquivalenceTest, ...]:
+def _keys(rows: StreamScan, buckets: int | None) -> tuple[EquivalenceTest, ...]:
     """The tests by whose keys rows go to buckets; none if all go to the same."""
     plan, keys = rows.plan, rows.keys
     if buckets is not None and (isinstance(buckets, bool) or buckets < 1):

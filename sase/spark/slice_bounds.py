@@ -16,14 +16,14 @@ from sase.errors import PlanError
 from sase.planning.replay import EARLIEST, HALO, SlicePlan
 from sase.planning.split import Split
 from sase.spark.columns import rank
-from sase.spark.rows import Rows
-from sase.spark.shape import TIME
+from sase.spark.row_layout import TIME
+from sase.spark.source_scan import SourceScan
 
 # Times that are looked at to find marks, about; marks in a slice; and how exact their ranks are.
 SAMPLE, CELLS, ACCURACY = 1_000_000, 16, 10_000
 
 
-def given_bounds(rows: Rows, slices: object) -> tuple[int, ...] | None:
+def given_bounds(rows: SourceScan, slices: object) -> tuple[int, ...] | None:
     """The bounds that a caller gives, in raw units; None if it is a number of slices or nothing."""
     if slices is None or isinstance(slices, int):
         if isinstance(slices, bool) or (slices is not None and slices < 1):
@@ -37,7 +37,7 @@ def given_bounds(rows: Rows, slices: object) -> tuple[int, ...] | None:
     )
 
 
-def times(rows: Rows) -> DataFrame:
+def times(rows: SourceScan) -> DataFrame:
     """The raw times of all events; where they are counted, bad rows are none."""
     frames = []
     for frame in rows.source.frames:
@@ -48,7 +48,7 @@ def times(rows: Rows) -> DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class TimeMarks:
     """What is known of the times of so many rows: the first, the last, and marks between them.
 
     As many rows lie between two marks as between the next two, about.
@@ -71,20 +71,20 @@ class Times:
         return tuple(sorted({self.marks[place] for place in places if 0 <= place < cells - 1}))
 
 
-def known_times(events: DataFrame, cells: int) -> Times:
+def known_times(events: DataFrame, cells: int) -> TimeMarks:
     """What is to be known of raw times: two jobs find it out, the second on a sample of many."""
     time = sf.col(f"`{TIME}`")
     total = events.select(sf.count(time), sf.min(time), sf.max(time)).first()
     assert total is not None
     rows, first, last = total
     if not rows:
-        return Times(0)
+        return TimeMarks(0)
     if rows > 2 * SAMPLE:
         events = events.sample(fraction=SAMPLE / rows, seed=0)
     shares = sf.array(*(sf.lit(number / cells) for number in range(1, max(cells, 2))))
     found = events.select(sf.percentile_approx(time, shares, sf.lit(ACCURACY))).first()
     assert found is not None
-    return Times(rows, first, last, tuple(int(each) for each in found[0] or ()))
+    return TimeMarks(rows, first, last, tuple(int(each) for each in found[0] or ()))
 
 
 def slices_worth(parts: int, split: Split, span: int) -> int:

@@ -22,7 +22,9 @@ from sase.planning.replay import (
     time_slices,
 )
 from sase.planning.statistics import AttributeStatistics, Statistics
-from sase.spark.bounds import (
+from sase.spark.parquet import SLICE_ROWS, Parquet, parquet_of
+from sase.spark.row_layout import TIME
+from sase.spark.slice_bounds import (
     CELLS,
     SAMPLE,
     given_bounds,
@@ -31,9 +33,7 @@ from sase.spark.bounds import (
     slices_worth,
     times,
 )
-from sase.spark.parquet import SLICE_ROWS, Parquet, parquet_of
-from sase.spark.rows import Rows
-from sase.spark.shape import TIME
+from sase.spark.source_scan import SourceScan
 
 # A key is hot if it holds more than this share of what a task would hold if all held the same.
 HOT = 1.0
@@ -68,7 +68,7 @@ class Cut:
 
 
 def cut_of(
-    rows: Rows,
+    rows: SourceScan,
     slices: object,
     forced: ReplayStrategy | None,
     statistics: Statistics | None = None,
@@ -148,7 +148,7 @@ def shuffle_partitions(spark: SparkSession) -> int:
 class _Cutter:
     """Finds slices; `asked` is the number of parts where a caller wants so many."""
 
-    rows: Rows
+    rows: SourceScan
     bounds: tuple[int, ...] | None
     parts: int
     asked: int | None

@@ -16,9 +16,10 @@ from sase.errors import PlanError
 from sase.planning.explain import described
 from sase.planning.explain.describing import split_text
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
-from sase.spark.explanation import Counted, Halo, Place, SparkExplanation
-from sase.spark.halo import estimated, measured
+from sase.planning.replay import EARLIEST, SlicePlan
+from sase.spark.explanation import Halo, Placement, SparkExplanation, TaskCounter
 from sase.spark.replay import FLOWING, Replay, replay
+from sase.spark.row_layout import PART
 
 
 def explain(
@@ -73,6 +74,34 @@ def _halo(replay: Replay, *, analyze: bool) -> Halo | None:
     return None if replay.cut.hot else estimated(replay.cut.slices)
 
 
+def estimated(slices: SlicePlan) -> Halo | None:
+    """The halo by the bounds, if as many rows lie in each slice; None where too few are known."""
+    lengths = [end - begin for begin, end in zip(slices.bounds, slices.bounds[1:], strict=False)]
+    if not lengths or EARLIEST in slices.begins:
+        return None
+    share = 0.0
+    for number, bound in enumerate(slices.bounds):
+        # The first and the last slice are open: they are taken to be as long as their neighbours.
+        before, behind = lengths[max(number - 1, 0)], lengths[min(number, len(lengths) - 1)]
+        share += (bound - slices.begins[number]) / before + (slices.ends[number] - bound) / behind
+    return Halo(share / len(slices))
+
+
+def measured(replay: Replay) -> Halo | None:
+    """The halo as it is: a job counts the parts that each row goes to; None if there is no row."""
+    parts = sf.size(sf.col(f"`{PART}`"))
+    found = (
+        replay.rows_with_parts()
+        .select(
+            sf.count(sf.lit(1)), sf.sum(parts), sf.sum(sf.when(parts > 1, 1).otherwise(0))
+        )
+        .first()
+    )  # fmt: skip
+    assert found is not None
+    rows, total, several = found
+    return Halo(total / rows - 1, several / rows) if rows else None
+
+
 def spark_plan(df: DataFrame) -> str:
     """Spark's physical plan: what `df.explain()` prints, which Connect has as well."""
     with redirect_stdout(io.StringIO()) as shown:
@@ -80,7 +109,7 @@ def spark_plan(df: DataFrame) -> str:
     return shown.getvalue().strip()
 
 
-def counters(replay: Replay) -> tuple[Counted, ...]:
+def counters(replay: Replay) -> tuple[TaskCounter, ...]:
     """What the tasks count, in the order of the dataflow."""
     value, part = sf.col("value"), sf.col("part")
     found = (
@@ -90,46 +119,46 @@ def counters(replay: Replay) -> tuple[Counted, ...]:
         .collect()
     )
     order = ["Task", *(type(each).__name__ for each in replay.operators)]
-    every = (Counted(*row) for row in found)
+    every = (TaskCounter(*row) for row in found)
     return tuple(sorted(every, key=lambda each: (order.index(each.operator), each.counter)))
 
 
 # ---------------------------------------------------------------- what runs where
 
 
-def _places(replay: Replay) -> Iterator[Place]:
+def _places(replay: Replay) -> Iterator[Placement]:
     plan, cut = replay.plan, replay.cut
     jobs = f"; {'; '.join(cut.told)}" if cut.told else ""
-    yield Place("driver", f"binds and plans the query, and cuts the events{jobs}")
+    yield Placement("driver", f"binds and plans the query, and cuts the events{jobs}")
     yield from _preparing(replay)
     names = ", ".join(type(each).__name__ for each in replay.operators)
     matcher = f"one matcher for each of {cut.parts:,} parts: {names}"
     if replay.output in SETS and not replay.one_by_one(replay.output):
         matcher = f"a graph of events for each of {cut.parts:,} parts, in which paths are counted"
-    yield Place("Python tasks", matcher)
+    yield Placement("Python tasks", matcher)
     if replay.apart is not None:
         where, take = ("Python tasks", "take") if replay.apart else ("one Python task", "takes")
         names = ", ".join(test.attribute for test in replay.apart)
         of = f"of all matches of the same {names}" if names else "of all matches"
-        yield Place(where, f"{take} {of} the first, and then the first behind it (non_overlap)")
+        yield Placement(where, f"{take} {of} the first, and then the first behind it (non_overlap)")
     _, limit = without_limit(plan)
     if limit is not None:
-        yield Place("one Python task", f"takes the first {limit:,} results of all parts")
+        yield Placement("one Python task", f"takes the first {limit:,} results of all parts")
 
 
-def _preparing(replay: Replay) -> Iterator[Place]:
+def _preparing(replay: Replay) -> Iterator[Placement]:
     """How rows come to the matchers."""
     columns = ", ".join(_columns(replay))
     if replay.cut.files is not None:
-        yield Place(
+        yield Placement(
             "Python tasks", f"read {columns} of the row groups of a slice and its halo: no shuffle"
         )
         return
     schema = replay.plan.schema
     order = ", ".join(filter(None, [schema.time, schema.seq]))
-    yield Place("Spark SQL", f"reads {columns}")
-    yield Place("Spark SQL", f"keeps {_kept(replay)}")
-    yield Place("Spark SQL", f"{_placing(replay)}, and sorts each part by {order}")
+    yield Placement("Spark SQL", f"reads {columns}")
+    yield Placement("Spark SQL", f"keeps {_kept(replay)}")
+    yield Placement("Spark SQL", f"{_placing(replay)}, and sorts each part by {order}")
 
 
 def _columns(replay: Replay) -> Iterator[str]:

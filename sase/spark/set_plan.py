@@ -16,20 +16,20 @@ from sase.planning.collapsing import collapsed
 from sase.planning.nodes import Transformation, exchanged, the
 from sase.planning.optimizer import Optimized
 from sase.planning.replay import set_declined
-from sase.spark.results import struct_of
-from sase.spark.sets import Form, shown_schema
-from sase.spark.source import Source
+from sase.spark.result_schema import struct_of
+from sase.spark.set_search import SetPlan, shown_schema
+from sase.spark.source import FrameSource
 
 
-def form_of(known: CompiledQuery, plan: EnginePlan) -> Form:
+def form_of(known: CompiledQuery, plan: EnginePlan) -> SetPlan:
     """What answers questions of the set of all matches: a graph of events, or else the plan."""
     basic = exchanged(known.basic, replace(the(known.basic, Transformation), limit=None))
     made = collapsed(basic)
     keys = tuple(dict.fromkeys(test.attribute for test in known.bound.equivalences))
     if made.reasons:
-        return Form(plan, keys, made.reasons)
+        return SetPlan(plan, keys, made.reasons)
     engine = known.plan(Optimized.of(made.plan)).engine
-    return Form(replace(engine, on_bad_row=plan.on_bad_row), keys)
+    return SetPlan(replace(engine, on_bad_row=plan.on_bad_row), keys)
 
 
 def check_set(known: CompiledQuery) -> None:
@@ -39,7 +39,7 @@ def check_set(known: CompiledQuery) -> None:
         raise PlanError(f'output="compressed" cannot be taken on Spark: {why}')
 
 
-def set_schema(form: Form, source: Source, columns: tuple[list[str], ...]) -> st.StructType:
+def set_schema(form: SetPlan, source: FrameSource, columns: tuple[list[str], ...]) -> st.StructType:
     """The columns of the collapsed form, of events that have some columns by their DataFrame."""
     tables = tuple(
         replace(table, source=table.source.select(names))
@@ -49,7 +49,7 @@ def set_schema(form: Form, source: Source, columns: tuple[list[str], ...]) -> st
     return st.StructType([_field(each, form, source) for each in shown])
 
 
-def _field(shown: pa.Field, form: Form, source: Source) -> st.StructField:
+def _field(shown: pa.Field, form: SetPlan, source: FrameSource) -> st.StructField:
     match shown.name:
         case "key":
             kind: st.DataType = struct_of(shown.type, None, source)

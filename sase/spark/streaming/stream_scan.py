@@ -10,15 +10,15 @@ from pyspark.sql import functions as sf
 
 from sase.binding.bound import EquivalenceTest
 from sase.binding.folding import INT64_MIN
-from sase.spark.rows import Rows
-from sase.spark.shape import PART
+from sase.spark.row_layout import PART
 from sase.spark.source import Frame
+from sase.spark.source_scan import SourceScan
 from sase.spark.streaming.timing import Ticks
 
 WATERMARK, NEEDED = "#watermark", "#needed"
 
 
-class StreamRows(Rows):
+class StreamScan(SourceScan):
     """The rows that a plan needs; all of them move the watermark."""
 
     def in_buckets(

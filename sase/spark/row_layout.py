@@ -24,7 +24,7 @@ def packed(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Shape:
+class RowLayout:
     """The types whose columns are packed into a struct each; none if there is one DataFrame."""
 
     types: tuple[str, ...] = ()

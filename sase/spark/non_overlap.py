@@ -23,9 +23,9 @@ from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, the
-from sase.spark.cutting import Cut
-from sase.spark.failing import told_alone
-from sase.spark.order import HEAD, ORDER, PARTITION, SPAN, Numbers, results_of
+from sase.spark.errors import told_alone
+from sase.spark.partitioning import Cut
+from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, Numbers, results_of
 from sase.spark.task import COUNT
 
 
@@ -63,11 +63,11 @@ def taken_apart(
     partition, order = sf.col(f"`{PARTITION}`"), sf.col(f"`{ORDER}`")
     part = sf.pmod(sf.xxhash64(partition), sf.lit(parts)).cast("int")
     placed = results.repartitionById(parts, part).sortWithinPartitions(partition, order)
-    return placed.mapInArrow(Apart(tuple(schema.names), gives), schema)
+    return placed.mapInArrow(NonOverlap(tuple(schema.names), gives), schema)
 
 
 @dataclass(frozen=True)
-class Apart:
+class NonOverlap:
     """Takes of each partition the first match, and then the first behind it."""
 
     names: tuple[str, ...]

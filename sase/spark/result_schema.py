@@ -11,11 +11,11 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
 from sase.engine.plan import EnginePlan
-from sase.spark.order import ORDER
-from sase.spark.source import Source
+from sase.spark.result_order import ORDER
+from sase.spark.source import FrameSource
 
 
-def spark_schema(plan: EnginePlan, source: Source) -> st.StructType:
+def spark_schema(plan: EnginePlan, source: FrameSource) -> st.StructType:
     """The columns of results: structs with the types that their attributes have in the events."""
     made = result_schema(Pipeline(plan, streaming=True), source.empty)
     by_variable = {each.variable: each.types for each in plan.positives}
@@ -28,14 +28,16 @@ def spark_schema(plan: EnginePlan, source: Source) -> st.StructType:
     return st.StructType(fields)
 
 
-def _events(shown: pa.DataType, types: Collection[str] | None, source: Source) -> st.DataType:
+def _events(shown: pa.DataType, types: Collection[str] | None, source: FrameSource) -> st.DataType:
     """One event, or a list of them."""
     if pa.types.is_list(shown):
         return st.ArrayType(struct_of(shown.value_type, types, source))
     return struct_of(shown, types, source)
 
 
-def struct_of(shown: pa.StructType, types: Collection[str] | None, source: Source) -> st.StructType:
+def struct_of(
+    shown: pa.StructType, types: Collection[str] | None, source: FrameSource
+) -> st.StructType:
     """Some attributes of events, with the types that they have in the DataFrames."""
     frames = [f for f in source.frames if types is None or f.type_name in (None, *types)]
     fields = []

@@ -33,11 +33,11 @@ from sase.spark.columns import (
     slack_of,
 )
 from sase.spark.predicates import as_column, conditions_on
-from sase.spark.shape import PART, SEQ, TIME, packed
-from sase.spark.source import Frame, Source
+from sase.spark.row_layout import PART, SEQ, TIME, packed
+from sase.spark.source import Frame, FrameSource
 
 
-class Fault(NamedTuple):
+class BadValue(NamedTuple):
     """What can be wrong with the value of a column, and whether it is."""
 
     column: str
@@ -46,10 +46,10 @@ class Fault(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SourceScan:
     """The rows of a source that a plan needs."""
 
-    source: Source
+    source: FrameSource
     plan: EnginePlan
     # Whether results are made, and not only counted.
     shows: bool = True
@@ -128,21 +128,21 @@ class Rows:
 
     # ------------------------------------------------------------ bad rows
 
-    def faults(self, frame: Frame) -> list[Fault]:
+    def faults(self, frame: Frame) -> list[BadValue]:
         """All that can be wrong with a row (docs/semantics.md, Bad rows), as the engine says it."""
         schema = self.plan.schema
         found = [
-            Fault(schema.time, NO_TIME, is_bad_time(frame[schema.time], frame.kind(schema.time)))
+            BadValue(schema.time, NO_TIME, is_bad_time(frame[schema.time], frame.kind(schema.time)))
         ]
         if schema.type is not None and not self.source.is_typed:
-            found.append(Fault(schema.type, NO_TYPE, frame[schema.type].isNull()))
+            found.append(BadValue(schema.type, NO_TYPE, frame[schema.type].isNull()))
         if schema.seq is not None:
-            found.append(Fault(schema.seq, NO_SEQ, frame[schema.seq].isNull()))
+            found.append(BadValue(schema.seq, NO_SEQ, frame[schema.seq].isNull()))
         for name in self.plan.attributes:
             if name in frame.fields:
                 bad = is_bad_value(frame[name], frame.kind(name))
                 if bad is not None:
-                    found.append(Fault(name, TOO_LONG, bad))
+                    found.append(BadValue(name, TOO_LONG, bad))
         return found
 
     def is_bad(self, frame: Frame) -> Column:

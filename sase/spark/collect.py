@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from sase.spark.results import arrow_schema
+from sase.spark.result_schema import arrow_schema
 
 BATCH = "batch"
 

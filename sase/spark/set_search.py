@@ -25,8 +25,8 @@ from sase.engine.set_results.counted import CountedMatches
 from sase.engine.set_results.listed import CollapsedBuilder
 from sase.errors import BudgetError, DataError
 from sase.planning.replay import EARLIEST, LATEST
-from sase.spark.failing import of_row
-from sase.spark.shape import Shape
+from sase.spark.errors import of_row
+from sase.spark.row_layout import RowLayout
 from sase.spark.ties import Ties
 
 # Rows of a stretch, unless a window holds more.
@@ -34,7 +34,7 @@ STRETCH = 1 << 19
 
 
 @dataclass(frozen=True)
-class Form:
+class SetPlan:
     """What is asked of the set of all matches, and the `plan` that answers it.
 
     `reasons` say why matches are looked at one by one; without any they are counted as paths.
@@ -45,7 +45,7 @@ class Form:
     reasons: tuple[str, ...] = ()
 
 
-def shown_schema(form: Form, empty: object) -> pa.Schema:
+def shown_schema(form: SetPlan, empty: object) -> pa.Schema:
     """The columns of the collapsed form, by those of events without any row."""
     pipeline = Pipeline(form.plan)
     inputs, events = pipeline.load(empty)
@@ -75,8 +75,8 @@ class SetSearch:
 
     def __init__(
         self,
-        form: Form,
-        shape: Shape,
+        form: SetPlan,
+        shape: RowLayout,
         slack: int,
         owned: tuple[int, int] | None,
         *,

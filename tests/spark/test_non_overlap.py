@@ -19,8 +19,8 @@ from sase import spark as on_spark
 from sase.engine.pipeline.matcher import Matcher
 from sase.errors import DataError, PlanError
 from sase.lang.parser import parse_query
-from sase.spark.failing import as_ours
-from sase.spark.partitions import partitions_of
+from sase.spark.errors import as_ours
+from sase.spark.partition_values import partitions_of
 from tests.engine.matching.queries import Query
 from tests.spark.by_hand import ByHand
 from tests.spark.cases import Case, Manner, Row, cases, expected, manners, multiset
