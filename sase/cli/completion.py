@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from sase.cli import main, shells
+from sase.cli.parser import CommandParser
 from sase.cli.shells import CompletionPlace, Option
 
 
@@ -28,19 +29,18 @@ def run(arguments: Namespace) -> int:
 def places() -> Iterator[CompletionPlace]:
     """Every place of the command line, as the parsers of all commands have it."""
     program = main.program_parser()
-    parsers = main.parsers_below(program)
     for command in main.COMMANDS:
-        import_module(command.module).configure(parsers[command.name])
+        import_module(command.module).configure(program.below[command.name])
     return _places(program, ())
 
 
-def _places(parser: ArgumentParser, words: tuple[str, ...]) -> Iterator[CompletionPlace]:
+def _places(parser: CommandParser, words: tuple[str, ...]) -> Iterator[CompletionPlace]:
     yield CompletionPlace(words, _options(parser), _choices(parser), _takes_files(parser))
-    for name, below in main.parsers_below(parser).items():
+    for name, below in parser.below.items():
         yield from _places(below, (*words, name))
 
 
-def _options(parser: ArgumentParser) -> tuple[Option, ...]:
+def _options(parser: CommandParser) -> tuple[Option, ...]:
     return tuple(
         Option(
             tuple(action.option_strings),
@@ -48,7 +48,7 @@ def _options(parser: ArgumentParser) -> tuple[Option, ...]:
             _takes(action),
             tuple(map(str, action.choices or ())),
         )
-        for action in parser._actions
+        for action in parser.arguments
         if action.option_strings and action.help != argparse.SUPPRESS
     )
 
@@ -61,15 +61,15 @@ def _takes(action: argparse.Action) -> Literal["nothing", "file", "choice", "oth
     return "file" if action.type is Path or action.metavar in ("FILE", "PATH") else "other"
 
 
-def _choices(parser: ArgumentParser) -> dict[str, str]:
+def _choices(parser: CommandParser) -> dict[str, str]:
     """The words that may come next, and what they are."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return {choice.dest: choice.help or "" for choice in action._choices_actions}
+    if parser.below:
+        return {name: below.description or "" for name, below in parser.below.items()}
+    for action in parser.arguments:
         if not action.option_strings and action.choices is not None:
             return dict.fromkeys(map(str, action.choices), "")
     return {}
 
 
-def _takes_files(parser: ArgumentParser) -> bool:
-    return any(_takes(action) == "file" for action in parser._actions if not action.option_strings)
+def _takes_files(parser: CommandParser) -> bool:
+    return any(_takes(action) == "file" for action in parser.arguments if not action.option_strings)

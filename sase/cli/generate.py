@@ -41,7 +41,6 @@ def configure(parser: ArgumentParser) -> None:
             help=summary,
             description=summary,
             epilog=f"Example: sase generate {name} {example}",
-            allow_abbrev=False,
         )
         stream.set_defaults(stream=name)
         options(stream)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import NamedTuple, TextIO
 
 from sase import __version__
 from sase.cli.pandas_import import HostProcess
+from sase.cli.parser import CommandParser
 from sase.nearest import nearest
 
 
@@ -77,57 +78,43 @@ def _run(arguments: Sequence[str]) -> int:
     return _run_command(commands[first], rest)
 
 
-def program_parser() -> argparse.ArgumentParser:
+def program_parser() -> CommandParser:
     """The parser of what stands before a command; of the commands it knows the names alone."""
-    program = argparse.ArgumentParser(
+    program = CommandParser(
         prog="sase",  # and not __main__.py
         description="Find event patterns in streams and tables.",
         epilog="Exit status: 0 fine, 1 the run failed, 2 the query or the arguments are wrong.",
-        allow_abbrev=False,
     )
     program.add_argument("--version", action="version", version=f"sase {__version__}")
     commands = program.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, _, summary in COMMANDS:
-        commands.add_parser(name, help=summary)
+        commands.add_parser(name, help=summary, description=summary)
     return program
 
 
 def _run_command(command: Command, arguments: Sequence[str]) -> int:
     module = import_module(command.module)
-    parser = argparse.ArgumentParser(
-        prog=f"sase {command.name}",
-        description=command.summary,
-        # What is a clear abbreviation today is ambiguous once there is another option.
-        allow_abbrev=False,
-    )
+    parser = CommandParser(prog=f"sase {command.name}", description=command.summary)
     module.configure(parser)
     status: int = module.run(_parse(parser, arguments))
     return status
 
 
-def _parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+def _parse(parser: CommandParser, arguments: Sequence[str]) -> Namespace:
     """Parse what stands after a command; a choice such as `generate retail` has its own parser."""
-    if below := parsers_below(parser):
+    if parser.below:
         if not arguments or arguments[0].startswith("-"):
             parser.parse_args(arguments[:1])  # leaves with the help or an error
         first, *rest = arguments
-        if first not in below:
-            parser.error(f"there is no {first!r} here; {_suggestion(first, below)}")
-        return _parse(below[first], rest)
+        if first not in parser.below:
+            parser.error(f"there is no {first!r} here; {_suggestion(first, parser.below)}")
+        return _parse(parser.below[first], rest)
     # Intermixed, because a file may also come after an option: `check a.sase --format json b.sase`.
     parsed, unknown = parser.parse_known_intermixed_args(arguments)
     if unknown:
-        options = [option for action in parser._actions for option in action.option_strings]
+        options = [option for action in parser.arguments for option in action.option_strings]
         parser.error(f"{unknown[0]!r} means nothing here; {_suggestion(unknown[0], options)}")
     return parsed
-
-
-def parsers_below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The parsers of the choices that a parser hands on to, by name."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    return {}
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:

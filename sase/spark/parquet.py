@@ -34,6 +34,8 @@ from sase.spark.task import Task
 SLICE_ROWS, MOST_SORTED = 1 << 22, 1 << 23
 # Footers are read side by side, and of more files than these the driver reads none.
 READERS, MOST_FILES = 16, 20_000
+# Of the plan that a DataFrame was analyzed to PySpark has no public name.
+JAVA_FRAME = "_jdf"
 _TIMES = (st.DateType, st.TimestampType, st.TimestampNTZType, st.IntegerType, st.LongType)
 
 
@@ -156,11 +158,11 @@ def parquet_of(source: FrameSource, plan: EnginePlan) -> Parquet | str:
 
 def is_parquet(df: DataFrame) -> bool:
     """Whether a DataFrame is Parquet files as they are, without a filter or anything else."""
-    if not hasattr(df, "_jdf"):  # of Spark Connect
+    if not hasattr(df, JAVA_FRAME):  # of Spark Connect
         read = getattr(df, "_plan", None)
         is_read = type(read).__name__ == "DataSource" and not getattr(read, "_schema", None)
         return is_read and str(getattr(read, "_format", "")).lower() == "parquet"
-    read = df._jdf.queryExecution().analyzed()
+    read = getattr(df, JAVA_FRAME).queryExecution().analyzed()
     while read.getClass().getSimpleName() == "SubqueryAlias":
         read = read.child()
     if read.getClass().getSimpleName() != "LogicalRelation":

@@ -19,7 +19,8 @@ import pytest
 
 from sase import generate
 from sase.cli import generate as command
-from sase.cli.main import main, parsers_below
+from sase.cli.main import main
+from sase.cli.parser import CommandParser
 
 SMALL = {
     "uniform": (["--events", "50"], generate.uniform_events(events=50)),
@@ -106,9 +107,9 @@ def test_every_option_reaches_the_generator():
 
 
 def options_of(stream: str) -> dict[str, argparse.Action]:
-    parser = argparse.ArgumentParser()
+    parser = CommandParser()
     command.configure(parser)
-    return {action.dest: action for action in parsers_below(parser)[stream]._actions}
+    return {action.dest: action for action in parser.below[stream].arguments}
 
 
 @pytest.mark.parametrize("stream", SMALL)

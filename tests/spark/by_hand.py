@@ -28,7 +28,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.sources.discovered import Discovered
 from sase.errors import DataError
 from sase.planning.replay import EARLIEST, ReplayStrategy, SlicePlan, possible, time_slices
-from sase.spark import blocks, sets
+from sase.spark import blocks, set_search
 from sase.spark.columns import slack_of
 from sase.spark.limit import First
 from sase.spark.non_overlap import NonOverlap, without_apart
@@ -218,7 +218,7 @@ class ByHand:
         task = replace(task, whole=whole, slices=slices, slack=self.slack)
         batches = list[pa.RecordBatch]()
         size, stretch = self.random.choice([1, 2, 3, 5, 1000]), self.random.choice([1, 3, 1000])
-        with patch.object(blocks, "BLOCK", size), patch.object(sets, "STRETCH", stretch):
+        with patch.object(blocks, "BLOCK", size), patch.object(set_search, "STRETCH", stretch):
             for part, rows in parts.items():
                 again: Task = pickle.loads(pickle.dumps(task))
                 batches += again(self._batches(part, rows))

@@ -1,0 +1,28 @@
+"""The parser of a command: it knows its arguments, and the parsers of the choices below it."""
+
+from __future__ import annotations
+
+from argparse import Action, ArgumentParser
+from typing import Any
+
+
+class CommandParser(ArgumentParser):
+    """An `ArgumentParser` that keeps what was added to it; abbreviations of options are refused."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.arguments: list[Action] = []
+        # By name, such as the streams of `sase generate`.
+        self.below: dict[str, CommandParser] = {}
+        # What is a clear abbreviation today is ambiguous once there is another option.
+        super().__init__(**{"allow_abbrev": False, **settings})
+
+    def add_argument(self, *names: Any, **settings: Any) -> Action:
+        """Add an argument, and keep it."""
+        self.arguments.append(super().add_argument(*names, **settings))
+        return self.arguments[-1]
+
+    def add_subparsers(self, **settings: Any) -> Any:
+        """Add choices, and keep their parsers."""
+        choices = super().add_subparsers(**settings)
+        self.below = choices.choices  # which grows as they are added
+        return choices
