@@ -120,7 +120,7 @@ def test_every_option_of_every_command_is_known(name):
 
 def test_descriptions_with_signs_that_mean_something_to_a_shell():
     option = shells.Option(("-x",), r"it's [a] \ b: $HOME", "other", ())
-    places = [shells.Place(("check",), (option,), {}, False)]
+    places = [shells.CompletionPlace(("check",), (option,), {}, False)]
     assert r"""'(-x)-x[it'"'"'s \[a\] \\ b: $HOME]:value: '""" in shells.zsh(places)
     assert r"-s x -x -d 'it\'s [a] \\ b: $HOME'" in shells.fish(places)
 
