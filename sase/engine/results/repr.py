@@ -38,7 +38,7 @@ def _seen(character: str) -> str:
 
 def table_of(table: pa.Table, type_column: str | None) -> list[str]:
     """Results as lines: of an event all attributes but its type."""
-    return lines_of(*_cells_of(table, type_column))
+    return lines_of(*cells_of(table, type_column))
 
 
 def lines_of(header: list[str], cells: list[list[str]]) -> list[str]:
@@ -55,7 +55,7 @@ def lines_of(header: list[str], cells: list[list[str]]) -> list[str]:
 
 def as_html(head: pa.Table, count: int, report: Report, type_column: str | None) -> str:
     """Some matches as a heading and a table of the first, in HTML."""
-    header, cells = _cells_of(head, type_column) if count else ([], [])
+    header, cells = cells_of(head, type_column) if count else ([], [])
     names = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
@@ -87,7 +87,8 @@ def _footing(count: int, report: Report) -> list[str]:
     return lines + [f"warning: {warning}" for warning in report.warnings]
 
 
-def _cells_of(table: pa.Table, type_column: str | None) -> tuple[list[str], list[list[str]]]:
+def cells_of(table: pa.Table, type_column: str | None) -> tuple[list[str], list[list[str]]]:
+    """The names of result columns, and the cells of rows as text."""
     if not isinstance(table.schema.field(0).type, pa.StructType):
         table = table.drop_columns(["ts_start", "ts_end"])
     return list(map(printable, table.column_names)), [

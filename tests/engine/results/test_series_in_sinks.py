@@ -80,9 +80,9 @@ def test_the_other_formats_have_lists(suffix: str, matches: Matches, tmp_path: P
 
 
 def test_a_terminal_shows_the_first_events_of_a_series(matches: Matches) -> None:
-    from sase.engine.results.repr import _cells
+    from sase.engine.results.repr import cells_of
 
-    header, cells = _cells(matches, 3)
+    header, cells = cells_of(matches.head(3).to_arrow(), matches.schema.type)
     b = [row[header.index("b")] for row in cells]
     assert b[1] == '[ts=2026-03-02 00:00:07Z v=7 s="7"]'
     assert b[0].startswith('[ts=2026-03-02 00:00:01Z v=1 s="1", ts=2026-03-02 00:00:02Z v=2')
