@@ -11,7 +11,7 @@ from sase.binding.bound import BoundQuery
 from sase.engine.sources.discovered import Discovered
 from sase.engine.sources.type_inference import numbers_among
 from sase.errors import BindingError, SaseError
-from sase.planning.reading import attributes_read
+from sase.planning.traversal import attributes_read
 
 Outcome: TypeAlias = BoundQuery | BindingError
 Bind: TypeAlias = Callable[[Schema], Outcome]

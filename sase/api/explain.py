@@ -15,15 +15,15 @@ from sase.binding.input_options import InputKeywords, InputOptions, takes_input_
 from sase.binding.types import UNKNOWN
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
-from sase.planning.collapsing import FEW_AGREE
+from sase.planning.collapse import FEW_AGREE
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.value import ExplainedForm, Measured
 from sase.planning.nodes import Negation, Operator, find, reading
 from sase.planning.optimizer import Optimized
 from sase.planning.physical import Feed, PhysicalPath
-from sase.planning.reading import attributes_read
 from sase.planning.statistics import Statistics
+from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
     from sase.engine.report import Report

@@ -15,7 +15,7 @@ from sase.errors import BudgetError, PlanError
 from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query
 from sase.lang.printer import to_text
-from sase.planning.collapsing import FEW, FEW_AGREE, collapsed
+from sase.planning.collapse import FEW, FEW_AGREE, collapsible
 from sase.planning.nodes import Transformation, the
 from sase.planning.optimizer import Optimized
 
@@ -73,7 +73,7 @@ def _may_be_few(known: CompiledQuery) -> bool:
     """Whether matches that can be counted as paths may be found sooner one by one."""
     from sase.engine.pipeline.batch import is_too_large
 
-    form = collapsed(known.basic)
+    form = collapsible(known.basic)
     if known.may_explode or form.reasons:
         return False
     return not is_too_large(known.plan(Optimized.of(form.plan)).engine, known.source.events)
@@ -93,7 +93,7 @@ def _source(known: CompiledQuery, settings: Settings, *, for_set: bool) -> Match
     from sase.engine.pipeline.batch import held, is_too_large
     from sase.engine.set_results import CountedMatches
 
-    form = collapsed(known.basic)
+    form = collapsible(known.basic)
     plan, events = known.plan(Optimized.of(form.plan)).engine, known.source.events
     if for_set and is_too_large(plan, events):
         raise PlanError(

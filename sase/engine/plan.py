@@ -20,7 +20,7 @@ from sase.binding.text import value_text
 from sase.engine.options import Options
 from sase.errors import SchemaError
 from sase.lang.ast import StrategyName
-from sase.planning.agreement import Known, Unsaid
+from sase.planning.late_types import Known, LateTypes
 from sase.planning.nodes import (
     Negation,
     Operator,
@@ -30,9 +30,9 @@ from sase.planning.nodes import (
     find,
     the,
 )
-from sase.planning.reading import attributes_read, within
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, may_end, negations_of, split_of
+from sase.planning.traversal import attributes_read, within
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ class EnginePlan:
         )
 
     @cached_property
-    def unsaid(self) -> Unsaid:
+    def unsaid(self) -> LateTypes:
         """What the query leaves to the events to say."""
-        return Unsaid(self.operators, self.definitions)
+        return LateTypes(self.operators, self.definitions)
 
     def check_types(self, known: Known) -> None:
         """Refuse events whose columns hold what the query does not compare with, or cannot."""

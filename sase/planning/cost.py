@@ -7,10 +7,8 @@ from typing import TypeAlias
 
 from sase.binding.bound import Conjunct, EquivalenceTest
 from sase.planning.basic import decided_at
-from sase.planning.chances import ratio
-from sase.planning.cost_of_runs import cost_of_runs
+from sase.planning.cardinality import Cardinalities
 from sase.planning.cost_values import Cost, OperatorCost
-from sase.planning.figures import Figures
 from sase.planning.nodes import (
     Negation,
     NegativeComponent,
@@ -24,9 +22,11 @@ from sase.planning.nodes import (
     chain,
     find,
 )
-from sase.planning.reading import attributes_read
+from sase.planning.probabilities import ratio
+from sase.planning.run_cost import cost_of_runs
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import AttributeStatistics, Statistics
+from sase.planning.traversal import attributes_read
 
 Work: TypeAlias = dict[str, float]
 Tests: TypeAlias = tuple[EquivalenceTest, ...]
@@ -42,14 +42,14 @@ def cost_of(plan: Operator, statistics: Statistics) -> Cost:
     operators = list(reversed(chain(plan)))
     if not isinstance(operators[0], SequenceScan):
         return cost_of_runs(plan, statistics)
-    figures, found, flow = Figures(plan, statistics), list[OperatorCost](), 0.0
+    figures, found, flow = Cardinalities(plan, statistics), list[OperatorCost](), 0.0
     for operator in operators:
         found.append(_of(operator, flow, figures))
         flow = found[-1].rows_out
     return Cost(tuple(found))
 
 
-def _of(operator: Operator, flow: float, figures: Figures) -> OperatorCost:
+def _of(operator: Operator, flow: float, figures: Cardinalities) -> OperatorCost:
     match operator:
         case SequenceScan():
             return _scan(operator, figures)
@@ -69,7 +69,7 @@ def _of(operator: Operator, flow: float, figures: Figures) -> OperatorCost:
             return _checked(type(operator).__name__, flow, flow, figures, {})
 
 
-def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
+def _scan(scan: SequenceScan, figures: Cardinalities) -> OperatorCost:
     rows, admitted = float(figures.statistics.rows), figures.admitted
     keys, conditions = _decisive(figures)
     kept = len(keys) + len(attributes_read(*(each.condition for each in conditions)))
@@ -95,7 +95,7 @@ def _scan(scan: SequenceScan, figures: Figures) -> OperatorCost:
     return OperatorCost("SequenceScan", rows, pushed, tuple(work.items()), size, alive=alive)
 
 
-def _decisive(figures: Figures) -> tuple[set[Tests], list[Conjunct]]:
+def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
     """What decides of sequences, whichever operator asks: keys behind scan, and conditions."""
     selection, negation = find(figures.plan, Selection), find(figures.plan, Negation)
     alone = list(figures.construction.equivalences)
@@ -115,7 +115,7 @@ def _key_of(negative: NegativeComponent) -> Tests:
     return tuple(t for t in negative.equivalences if t.value is None and all(t.declared))
 
 
-def _is_hashed(key: Tests, figures: Figures) -> bool:
+def _is_hashed(key: Tests, figures: Cardinalities) -> bool:
     """Whether so many values occur that codes are given out by a table."""
     known = (figures.statistics.attributes(test.attribute) for test in key)
     widths = (max(map(_width, each), default=1.0) for each in known)
@@ -129,7 +129,7 @@ def _width(attribute: AttributeStatistics) -> float:
     return float(attribute.distinct or 1)
 
 
-def _construction(node: SequenceConstruction, figures: Figures) -> OperatorCost:
+def _construction(node: SequenceConstruction, figures: Cardinalities) -> OperatorCost:
     visited, built = figures.visited, figures.built
     decided = [
         (
@@ -161,7 +161,7 @@ def _construction(node: SequenceConstruction, figures: Figures) -> OperatorCost:
     )
 
 
-def _selection(node: Selection, flow: float, figures: Figures) -> OperatorCost:
+def _selection(node: Selection, flow: float, figures: Cardinalities) -> OperatorCost:
     components = figures.scan.components
     every = (*figures.decided, *node.equivalences)
     share = _share(
@@ -179,14 +179,14 @@ def _selection(node: Selection, flow: float, figures: Figures) -> OperatorCost:
 
 
 def _checked(
-    name: str, flow: float, out: float, figures: Figures, work: Work, kept: float = 0.0
+    name: str, flow: float, out: float, figures: Cardinalities, work: Work, kept: float = 0.0
 ) -> OperatorCost:
     """An operator that looks at all of its sequences."""
     work = {"checked": flow, "gathered": flow * len(figures.scan.components), **work}
     return OperatorCost(name, flow, out, tuple(work.items()), kept)
 
 
-def _negation(node: Negation, flow: float, figures: Figures) -> OperatorCost:
+def _negation(node: Negation, flow: float, figures: Cardinalities) -> OperatorCost:
     window = figures.reach(node.window) / figures.span
     work, kept, out = {"indexed": 0.0, "probed": 0.0, "decided": 0.0}, 0.0, flow
     for negative in node.negations:
@@ -201,7 +201,7 @@ def _negation(node: Negation, flow: float, figures: Figures) -> OperatorCost:
     return _checked("Negation", flow, out, figures, work, kept)
 
 
-def _tried(negative: NegativeComponent, figures: Figures) -> float:
+def _tried(negative: NegativeComponent, figures: Cardinalities) -> float:
     """The operations of conditions on the sequence, tried event by event until one forbids."""
     several = [c for c in negative.conditions if len(c.references) > 1]
     if not several:

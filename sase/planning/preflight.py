@@ -7,9 +7,9 @@ from math import ceil
 
 from sase.binding.bound import BoundWindow
 from sase.lang.ast import StrategyName
+from sase.planning.cardinality import Cardinalities
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost
-from sase.planning.figures import Figures
 from sase.planning.nodes import (
     Operator,
     RunEvaluation,
@@ -42,7 +42,7 @@ def foreseen(
     if find(plan, SequenceScan) is None:
         why = _of_runs(the(plan, RunEvaluation))
     else:
-        figures = Figures(plan, statistics)
+        figures = Cardinalities(plan, statistics)
         why = f"{_cause(figures)}; {_help(figures, expected, most)}"
     return f"about {counted(expected)} matches are expected, more than {too_many}: {why}"
 
@@ -73,7 +73,7 @@ def bytes_of_a_match(plan: Operator, cost: Cost) -> int:
     return _EVENT * ceil(events) + _COLUMN * len(the(plan, Transformation).columns or ())
 
 
-def _cause(figures: Figures) -> str:
+def _cause(figures: Cardinalities) -> str:
     """How many choices there are for each event, where they are most."""
     variables = [component.variable for component in figures.scan.components]
     reach = figures.reach(window_of(figures.plan))
@@ -89,7 +89,7 @@ def _cause(figures: Figures) -> str:
     return f"there are {listed} for each event that may follow"
 
 
-def _help(figures: Figures, expected: float, most: int | None) -> str:
+def _help(figures: Cardinalities, expected: float, most: int | None) -> str:
     scan, window, ways = figures.scan, window_of(figures.plan), []
     if len(scan.components) > 1:
         if window is None:

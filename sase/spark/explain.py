@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
 from sase.planning.explain import described
-from sase.planning.explain.describing import split_text
+from sase.planning.explain.describe import split_text
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.replay import EARLIEST, SlicePlan
 from sase.spark.explanation import Halo, Placement, SparkExplanation, TaskCounter

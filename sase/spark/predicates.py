@@ -31,7 +31,7 @@ from sase.binding.folding import INT64_MAX, INT64_MIN
 from sase.binding.types import Kind
 from sase.lang.ast import TURNED
 from sase.planning.nodes import Operator
-from sase.planning.reading import within
+from sase.planning.traversal import within
 from sase.spark.columns import FLOATS, INTEGERS, all_of, any_of
 from sase.spark.source import Frame
 

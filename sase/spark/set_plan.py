@@ -12,7 +12,7 @@ from sase.api.compiled_query import CompiledQuery
 from sase.engine.columns.input import Inputs
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
-from sase.planning.collapsing import collapsed
+from sase.planning.collapse import collapsible
 from sase.planning.nodes import Transformation, exchanged, the
 from sase.planning.optimizer import Optimized
 from sase.planning.replay import set_declined
@@ -24,7 +24,7 @@ from sase.spark.source import FrameSource
 def form_of(known: CompiledQuery, plan: EnginePlan) -> SetPlan:
     """What answers questions of the set of all matches: a graph of events, or else the plan."""
     basic = exchanged(known.basic, replace(the(known.basic, Transformation), limit=None))
-    made = collapsed(basic)
+    made = collapsible(basic)
     keys = tuple(dict.fromkeys(test.attribute for test in known.bound.equivalences))
     if made.reasons:
         return SetPlan(plan, keys, made.reasons)

@@ -103,7 +103,7 @@ FAULTS = [
     ),
     Fault(
         "order-of-unsaid-texts",
-        "sase/planning/agreement.py",
+        "sase/planning/late_types.py",
         'if operator not in ("=", "!="):',
         "if False:",
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
-from sase.planning.figures import Figures
+from sase.planning.cardinality import Cardinalities
 from sase.planning.nodes import Operator
 from sase.planning.optimizer import Optimized, optimized
 from sase.planning.recipes import read_recipe
@@ -48,9 +48,9 @@ def written(folder: Path, rewrites: str) -> str:
     return str(path)
 
 
-def figures(query: str, statistics: Statistics, recipe: str = "optimized") -> Figures:
+def figures(query: str, statistics: Statistics, recipe: str = "optimized") -> Cardinalities:
     """What is expected of the plan of a query by a recipe without statistics."""
-    return Figures(made(query, recipe=recipe).plan, statistics)
+    return Cardinalities(made(query, recipe=recipe).plan, statistics)
 
 
 def known(

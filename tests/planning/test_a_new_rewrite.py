@@ -29,7 +29,7 @@ def test_the_page_adds_a_rewrite(monkeypatch: pytest.MonkeyPatch) -> None:
     line = block("diff", "+ ").split("+", 1)[1].strip().split(",")[0]
     rule = eval(line, {**vars(module), "Rewrite": Rewrite})  # noqa: S307
     monkeypatch.setattr(driver, "REWRITES", {**REWRITES, rule.name: rule})
-    monkeypatch.setattr("sase.planning.explain.describing.REWRITES", driver.REWRITES)
+    monkeypatch.setattr("sase.planning.explain.describe.REWRITES", driver.REWRITES)
     (case,) = parse_cases(block("", "=== "), "docs/rewrites.md")
     assert plan_routes.before(case) == list(case.section("before") or ())
     assert plan_routes.after(case) == list(case.section("after") or ())

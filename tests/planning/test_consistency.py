@@ -14,7 +14,7 @@ from sase.binding.bound import Conjunct, ConjunctClass
 from sase.binding.schema_file import schema_from
 from sase.lang.parser import parse_query
 from sase.planning.consistency import Classified, Consistency, Growth, Trend, classified
-from sase.planning.walking_back import WalkStep, decided_walking_back
+from sase.planning.walk_back import WalkStep, decided_walking_back
 from tests.naive.conditions import Condition, Part, condition, conjuncts, is_true
 from tests.naive.expressions import Event, Scope, Series
 from tests.seeds import draw_numbers

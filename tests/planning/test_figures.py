@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import sase
 from sase.generate.uniform import uniform_events
-from sase.planning.figures import UNKNOWN_AGREEMENT, Figures
+from sase.planning.cardinality import UNKNOWN_AGREEMENT, Cardinalities
 from sase.planning.nodes import SequenceConstruction, the
 from sase.planning.split import negations_of
 from sase.planning.statistics import Statistics
@@ -127,7 +127,9 @@ def test_what_is_pushed_follows_a_sequence_also_of_frequent_keys(skew: float, er
     events = uniform_events(events=100_000, types=4, domains=(1000,), value_skew=skew, seed=3)
     explanation = sase.explain(query, events, plan="pais")
     assert explanation.statistics is not None
-    found = Figures(sase.compile(query, events, plan="pais").operators, explanation.statistics)
+    found = Cardinalities(
+        sase.compile(query, events, plan="pais").operators, explanation.statistics
+    )
     matches = sase.match(query + " LIMIT 1", events, plan="pais")
     counters = dict(matches.report.counters)
     assert found.pushed == pytest.approx(counters["SequenceScan"]["pushed"], rel=error)

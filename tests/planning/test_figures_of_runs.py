@@ -13,10 +13,10 @@ from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
 from sase.planning.cost import cost_of
-from sase.planning.figures_of_runs import FiguresOfRuns
 from sase.planning.optimizer import MOST_BYTES
 from sase.planning.preflight import foreseen
 from sase.planning.quantities import counted, duration
+from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.statistics import AttributeStatistics, Statistics, TypeStatistics
 
 ROWS = 1_500
@@ -29,11 +29,11 @@ SCHEMA = schema_from({"columns": dict.fromkeys(["ts", "id", "v"], "integer")})
 ONE_TYPE = Statistics(60, 0, 59, (TypeStatistics("A", 60),))
 
 
-def figures_of(query: str, known: Statistics | None = None) -> FiguresOfRuns:
+def figures_of(query: str, known: Statistics | None = None) -> RunCardinalities:
     """The figures of a query's basic plan, over the events if nothing else is known."""
     statistics = known or sase.explain(query, EVENTS).statistics
     assert statistics is not None
-    return FiguresOfRuns(basic_plan(bind_text(query, SCHEMA)), statistics)
+    return RunCardinalities(basic_plan(bind_text(query, SCHEMA)), statistics)
 
 
 def runs_counted(query: str) -> tuple[int, int]:
@@ -127,7 +127,7 @@ def test_the_length_of_matches_comes_near(strategy: str) -> None:
 def test_a_number_beyond_all_floats_is_a_logarithm() -> None:
     many = Statistics(10**6, 0, 10**6 - 1, (TypeStatistics("A", 10**6),))
     plan = basic_plan(bind_text("EVENT SEQ(A+ a[])", SCHEMA))
-    assert FiguresOfRuns(plan, many).expected.matches == pytest.approx(10**6 * log(2))
+    assert RunCardinalities(plan, many).expected.matches == pytest.approx(10**6 * log(2))
     assert cost_of(plan, many).results > 1e200
 
 

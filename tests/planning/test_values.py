@@ -8,7 +8,7 @@ import pytest
 
 from sase.binding.bound import Condition
 from sase.planning.nodes import Selection, the
-from sase.planning.values import exclude
+from sase.planning.value_ranges import exclude
 from tests.planning.plans import basic
 
 

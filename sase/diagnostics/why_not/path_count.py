@@ -19,7 +19,7 @@ from sase.engine.options import Options
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.planning.basic import basic_plan
-from sase.planning.collapsing import Collapsible, collapsed
+from sase.planning.collapse import Collapsible, collapsible
 from sase.planning.nodes import RunEvaluation, the
 
 Look = Callable[[int], None]
@@ -44,15 +44,15 @@ def form_of(query: BoundQuery) -> Collapsible:
 
     A window that counts in partitions which do not keep events apart is left to what reasons say.
     """
-    found = collapsed(basic_plan(query))
+    found = collapsible(basic_plan(query))
     if not keeps_runs(query):
         return found
-    return replace(collapsed(basic_plan(replace(query, window=None))), reasons=found.reasons)
+    return replace(collapsible(basic_plan(replace(query, window=None))), reasons=found.reasons)
 
 
 def keeps_runs(query: BoundQuery) -> bool:
     """Whether matches are found run by run, not walked back (see `postpone_conditions`)."""
-    runs = the(collapsed(basic_plan(query)).plan, RunEvaluation)
+    runs = the(collapsible(basic_plan(query)).plan, RunEvaluation)
     is_apart = all(test in runs.partitions for test in runs.equivalences)
     return runs.counts_in_partitions and not is_apart
 
@@ -111,7 +111,7 @@ class PathCounter:
         until: int | None = None
         try:
             for _ in pipeline.results(*self._pieces):
-                raise AssertionError("a collapsed evaluation lists no match")
+                raise AssertionError("a collapsible evaluation lists no match")
         except BudgetSpent:
             until = pipeline.at.events
         graph = evaluation.collected().matches.graph

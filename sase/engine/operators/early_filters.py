@@ -22,8 +22,7 @@ from sase.engine.kernels.kleene.early_filters import (
 from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.operators.contract import Context
 from sase.engine.operators.series_program import Machinery, conditions_of, packed
-from sase.planning.early import early
-from sase.planning.walking_back import WalkStep
+from sase.planning.walk_back import WalkStep, decided_early
 
 
 @dataclass
@@ -86,7 +85,7 @@ class EarlyProgram:
         found: list[tuple[int, Conjunct]] = []
         fills: list[_Fills] = []
         for conjunct in conjuncts:
-            decided = early(conjunct, context.components)
+            decided = decided_early(conjunct, context.components)
             assert decided is not None, "the plan decides it later"
             for moment in _moments(decided.step):
                 found.append((2 * levels[decided.component] + moment, conjunct))

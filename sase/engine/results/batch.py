@@ -26,7 +26,7 @@ from sase.engine.results.arrow_columns import arrow_column, is_zoned, time_array
 from sase.engine.results.list_columns import event_column, row_column
 from sase.engine.results.row_history import RowHistory
 from sase.errors import BudgetError
-from sase.planning.agreement import Known, Unsaid
+from sase.planning.late_types import Known, LateTypes
 
 # Matches of which results are made at once.
 PIECE = 1 << 16
@@ -47,7 +47,7 @@ class ResultSchema:
     # Whether the matches can also be had as a compressed set.
     compresses: bool
     # The types that the query leaves to the events.
-    unsaid: Unsaid
+    unsaid: LateTypes
 
     @classmethod
     def of(cls, plan: EnginePlan, texts: Interner) -> ResultSchema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sase.planning.explain.describing import described
+from sase.planning.explain.describe import described
 from sase.planning.explain.explanation import Explanation
 
 __all__ = ["Explanation", "described"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sase.planning.collapsing import collapsed
+from sase.planning.collapse import collapsible
 from sase.planning.cost import cost_of
 from sase.planning.explain.value import ExplainedForm
 from sase.planning.nodes import Operator
@@ -22,7 +22,7 @@ def explained_form(
     output: str, basic: Operator, plan: Operator, statistics: Statistics | None
 ) -> ExplainedForm:
     """The form of a query by its basic plan, and by the plan that would list its matches."""
-    reasons = collapsed(basic).reasons
+    reasons = collapsible(basic).reasons
     if statistics is None:
         return ExplainedForm(output, None, None, reasons)
     cost = cost_of(plan, statistics)

@@ -30,7 +30,7 @@ from sase.binding.text import Names, condition_text, value_text
 from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, the
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.infer_equivalence_tests import Node, classes, equality, lacks, node_of
-from sase.planning.values import exclude
+from sase.planning.value_ranges import exclude
 
 
 def derive_conditions(plan: Operator) -> Outcome:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.early import early
 from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
 from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
+from sase.planning.walk_back import decided_early
 
 
 def filter_early(plan: Operator) -> Outcome:
@@ -17,7 +17,7 @@ def filter_early(plan: Operator) -> Outcome:
     if runs.evaluation is not Evaluation.POSTPONED:
         return Declined("nothing is postponed")
     every = [edge.conjunct for edge in runs.conditions]
-    found = tuple(each for each in every if early(each, runs.components) is not None)
+    found = tuple(each for each in every if decided_early(each, runs.components) is not None)
     if not found:
         return Declined("no condition is decided before all events of a match are known")
     left = tuple(edge for edge in runs.conditions if edge.conjunct not in found)

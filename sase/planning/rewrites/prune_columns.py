@@ -11,8 +11,8 @@ from sase.planning.nodes import (
     exchanged,
     the,
 )
-from sase.planning.reading import attributes_read
 from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.traversal import attributes_read
 
 
 def prune_columns(plan: Operator) -> Outcome:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sase.binding.bound import ConjunctClass, EquivalenceTest
 from sase.planning.nodes import Operator, RunEvaluation, Transformation, exchanged, the
-from sase.planning.reading import attributes_read
 from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.traversal import attributes_read
 
 
 def partition_runs(plan: Operator, *, on: str | None = None) -> Outcome:

@@ -87,3 +87,24 @@ def _known(reference: Reference | Aggregate) -> WalkStep:
         Part.UP_TO_CURRENT: WalkStep.CHOOSING,
         Part.BEFORE_CURRENT: WalkStep.FURTHER,
     }[reference.part]
+
+
+def decided_early(conjunct: Conjunct, components: Sequence[BoundComponent]) -> Decided | None:
+    """The step of a condition that is decided before its component is left (SASE++).
+
+    Of later components it may name single events, each event of a series, and the last one of a
+    series that is not empty: a walk knows those without going through all of it.
+    """
+    decided = decided_walking_back(conjunct, components)
+    if decided is None or decided.step is WalkStep.LEAVING or decided.when_empty:
+        return None
+    for reference in references(conjunct.condition):
+        component = next(c for c in components if c.index == reference.component)
+        if not isinstance(reference, Reference):
+            return None
+        is_own = reference.component == decided.component
+        if reference.part is Part.LAST and component.minimum == 0:
+            return None
+        if not is_own and reference.part not in (Part.EVENT, Part.CURRENT, Part.LAST):
+            return None
+    return decided

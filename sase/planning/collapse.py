@@ -44,7 +44,7 @@ class Collapsible:
     lacks_having: bool = False
 
 
-def collapsed(basic: Operator) -> Collapsible:
+def collapsible(basic: Operator) -> Collapsible:
     """Of the basic plan of a query."""
     others = of_sequences(basic)
     plan = _prepared(rebuilt([each for each in chain(basic) if each not in others]))

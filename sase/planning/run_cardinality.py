@@ -36,10 +36,10 @@ from sase.binding.bound import (
 )
 from sase.binding.parts import references
 from sase.lang.ast import StrategyName
-from sase.planning.chances import shape_of, spread
-from sase.planning.figures import UNKNOWN_AGREEMENT
-from sase.planning.growth import Matrix, after, log_mean, log_of, power
+from sase.planning.cardinality import UNKNOWN_AGREEMENT
+from sase.planning.matrix_power import Matrix, after, log_mean, log_of, power
 from sase.planning.nodes import Operator, RunEvaluation, the
+from sase.planning.probabilities import shape_of, spread
 from sase.planning.selectivity import assumed, selectivity
 from sase.planning.split import negations_of
 from sase.planning.statistics import Statistics
@@ -74,7 +74,7 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class FiguresOfRuns:
+class RunCardinalities:
     """What is expected of a plan of runs over events of which statistics are known."""
 
     plan: Operator
@@ -320,7 +320,7 @@ def _counted(component: BoundComponent) -> int:
     return min(known, MOST_COUNTED)
 
 
-def _moves(figures: FiguresOfRuns, level: int, count: int) -> list[_Move]:
+def _moves(figures: RunCardinalities, level: int, count: int) -> list[_Move]:
     """Where a run may go with an event, how likely, and the chance that it is a match then."""
     components, found = figures.components, []
     if level >= 0 and (components[level].maximum is None or count < _counted(components[level])):
@@ -339,7 +339,7 @@ def _moves(figures: FiguresOfRuns, level: int, count: int) -> list[_Move]:
     return [each for each in found if each[1] > 0]
 
 
-def _leaves(figures: FiguresOfRuns, level: int, count: int) -> float:
+def _leaves(figures: RunCardinalities, level: int, count: int) -> float:
     """How likely a run may leave a component."""
     if level < 0:
         return 1.0
@@ -349,14 +349,14 @@ def _leaves(figures: FiguresOfRuns, level: int, count: int) -> float:
     return figures.passing(own, When.WHOLE)
 
 
-def _finished(figures: FiguresOfRuns, level: int, count: int) -> float:
+def _finished(figures: RunCardinalities, level: int, count: int) -> float:
     rest: Sequence[BoundComponent] = figures.components[level + 1 :]
     is_end = all(each.minimum == 0 for each in rest)
     return _leaves(figures, level, count) if is_end else 0.0
 
 
 def _stays(
-    figures: FiguresOfRuns,
+    figures: RunCardinalities,
     level: int,
     count: int,
     moves: Sequence[_Move],

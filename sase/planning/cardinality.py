@@ -19,7 +19,6 @@ from math import factorial, prod
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, WindowKind
 from sase.binding.text import condition_text
 from sase.planning.basic import decided_at
-from sase.planning.chances import absence, begun, clear_since, ratio, shape_of
 from sase.planning.nodes import (
     NegativeComponent,
     Operator,
@@ -30,6 +29,7 @@ from sase.planning.nodes import (
     find,
     the,
 )
+from sase.planning.probabilities import absence, begun, clear_since, ratio, shape_of
 from sase.planning.selectivity import assumed, selectivity, together
 from sase.planning.split import negations_of, window_of
 from sase.planning.statistics import Statistics
@@ -39,7 +39,7 @@ UNKNOWN_AGREEMENT = 0.01
 
 
 @dataclass(frozen=True)
-class Figures:
+class Cardinalities:
     """What is expected of a plan of sequences over events of which statistics are known."""
 
     plan: Operator

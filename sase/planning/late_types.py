@@ -32,7 +32,7 @@ from sase.binding.text import value_text
 from sase.binding.types import INTERVAL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
 from sase.binding.values import arithmetic, computed
 from sase.planning.nodes import Operator, Transformation, the
-from sase.planning.reading import within
+from sase.planning.traversal import within
 
 Definitions = tuple[tuple[str, Condition], ...]
 # What the columns of events hold, by name, and by type where each type has a table.
@@ -45,7 +45,7 @@ TEXTS = frozenset((Kind.STRING,))
 OF_NUMBERS = frozenset(("avg", "stddev"))
 
 
-class Unsaid:
+class LateTypes:
     """What a query leaves to the events: the types of some values in it."""
 
     def __init__(self, operators: Operator, definitions: Definitions = ()) -> None:

@@ -7,9 +7,9 @@ from math import exp, inf, log2, prod
 from sase.binding.bound import Aggregate, Part, When
 from sase.binding.parts import references
 from sase.planning.cost_values import Cost, OperatorCost
-from sase.planning.figures_of_runs import FiguresOfRuns
 from sase.planning.nodes import Evaluation, Negation, Operator, Transformation, chain
 from sase.planning.paths import neighbours
+from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import Statistics
 
@@ -21,7 +21,7 @@ _IN_LINES = 0.5
 
 def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
     """The cost of a plan of runs; what negation lets pass is not known, and taken for all."""
-    figures = FiguresOfRuns(plan, statistics)
+    figures = RunCardinalities(plan, statistics)
     found = [_evaluation(figures)]
     for operator in reversed(chain(plan)[:-1]):
         flow = found[-1].rows_out
@@ -37,7 +37,7 @@ def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
     return Cost(tuple(found))
 
 
-def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
+def _evaluation(figures: RunCardinalities) -> OperatorCost:
     runs, rows = figures.runs, float(figures.statistics.rows)
     matches = _number(figures.expected.matches)
     components = runs.components
@@ -54,7 +54,7 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
         "bound": matches * figures.length,
     }
     if runs.evaluation in (Evaluation.POSTPONED, Evaluation.EXPANDED):
-        walk = FiguresOfRuns(figures.plan, figures.statistics, is_walk=True).expected
+        walk = RunCardinalities(figures.plan, figures.statistics, is_walk=True).expected
         chosen, whole = _number(walk.made), _number(walk.matches)
         work |= {
             "visited": chosen,
@@ -88,7 +88,7 @@ def _evaluation(figures: FiguresOfRuns) -> OperatorCost:
     return OperatorCost("RunEvaluation", rows, matches, tuple(work.items()), size, alive=(alive,))
 
 
-def _merged(figures: FiguresOfRuns, made: float, alive: float) -> tuple[float, float]:
+def _merged(figures: RunCardinalities, made: float, alive: float) -> tuple[float, float]:
     """Runs that are made and kept: one of an event, a component and values that are read later."""
     components, most = figures.components, 0.0
     for level, component in enumerate(components):
@@ -98,7 +98,7 @@ def _merged(figures: FiguresOfRuns, made: float, alive: float) -> tuple[float, f
     return min(made, most), min(alive, most * figures.reach)
 
 
-def _told_apart(figures: FiguresOfRuns, level: int) -> float:
+def _told_apart(figures: RunCardinalities, level: int) -> float:
     """By how many values of earlier events runs differ that are at a component with one event.
 
     They are as many as an attribute has, or as there are events in a window that it may be of.
@@ -120,7 +120,7 @@ def _told_apart(figures: FiguresOfRuns, level: int) -> float:
     return prod(_values(figures, place, names) for (place, _), names in read.items())
 
 
-def _values(figures: FiguresOfRuns, level: int, names: set[str]) -> float:
+def _values(figures: RunCardinalities, level: int, names: set[str]) -> float:
     component = figures.components[level]
     known = [
         [each.distinct for each in figures.statistics.attributes(name, component.types)]
