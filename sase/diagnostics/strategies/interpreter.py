@@ -9,10 +9,11 @@ the kernels is called but to read attributes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any as AnyValue
 
 from sase.binding import BoundQuery, Schema
@@ -43,6 +44,7 @@ from sase.engine.expressions.constants import literal
 from sase.engine.expressions.strings import like
 
 Series = tuple[int, ...]
+NO_SERIES: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,37 @@ class Interpreter:
         self.query, self.events, self.schema = query, events, schema
         self.attributes = Attributes(events, schema, query.components)
         self._columns: dict[tuple[int, str, Kind], list[AnyValue]] = {}
+
+    def holds(
+        self,
+        condition: Condition,
+        series: Mapping[int, Series],
+        newest: Mapping[int, int] = NO_SERIES,
+    ) -> bool:
+        """Evaluate a condition for every event of the series that it ranges over."""
+        cases = self.cases(condition, series, newest)
+        return all(self.truth(condition, each) for each in cases)
+
+    def cases(
+        self,
+        condition: Condition,
+        series: Mapping[int, Series],
+        newest: Mapping[int, int] = NO_SERIES,
+    ) -> Iterator[MatchBinding]:
+        """Yield what a condition speaks of: each event of some series, or each but the first.
+
+        Of the components in `newest` it speaks of that event.
+        """
+        parts: dict[int, list[Part]] = {}
+        for each in references(condition):
+            parts.setdefault(each.component, []).append(each.part)
+        ranges = {
+            index: range(any(each.is_earlier for each in of), len(series.get(index, ())))
+            for index, of in parts.items()
+            if index not in newest and any(each.rank == Part.CURRENT.rank for each in of)
+        }
+        for chosen in product(*ranges.values()):
+            yield MatchBinding(series, {**newest, **dict(zip(ranges, chosen, strict=True))})
 
     def truth(self, condition: Condition, bound: MatchBinding) -> bool:
         """Evaluate a condition (docs/semantics.md, Truth and NULL)."""
@@ -124,9 +157,8 @@ class Interpreter:
                 return literal(expression)
             case Reference(component=component, attribute=attribute, type=kind):
                 selected = bound.selected(expression)
-                return (
-                    self.column(component, attribute, kind.kind)[selected[0]] if selected else None
-                )
+                column = self.column(component, attribute, kind.kind)
+                return column[selected[0]] if selected else None
             case Aggregate():
                 return self._aggregate(expression, bound)
             case Operation(name=name, operands=operands, type=kind):

@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 
 from sase.binding import BoundQuery, Schema
-from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, When
-from sase.binding.parts import references
+from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, When
 from sase.diagnostics.strategies.interpreter import Interpreter, MatchBinding, Series
 from sase.diagnostics.strategies.reasons import ForbiddenSkip, reasons
 from sase.engine.columns import Events
@@ -119,28 +117,11 @@ class StrategyRules:
         return [each for each in own if each.when in now]
 
     def _holds(self, conjunct: Conjunct, run: Run) -> bool:
-        """For the newest event of the last component, and every event of other series."""
+        """Evaluate it for the newest event of the last component, and all of other series."""
         series = dict(zip((each.index for each in self.query.positives), run, strict=False))
-        ranks = {
-            each.part.rank
-            for each in references(conjunct.condition)
-            if each.component == conjunct.component
-        }
-        newest: dict[int, int] = {}
-        if conjunct.component is not None and Part.CURRENT.rank in ranks:
-            newest[conjunct.component] = len(run[-1]) - 1
-        ranges = [
-            range(1 if each.but_first else 0, len(series.get(each.component, ())))
-            for each in conjunct.quantified
-        ]
-        numbers = [each.component for each in conjunct.quantified]
-        return all(
-            self.interpreter.truth(
-                conjunct.condition,
-                MatchBinding(series, newest | dict(zip(numbers, each, strict=True))),
-            )
-            for each in product(*ranges)
-        )
+        assert conjunct.component is not None
+        newest = {conjunct.component: len(run[-1]) - 1}
+        return self.interpreter.holds(conjunct.condition, series, newest)
 
     def agrees(self, component: BoundComponent, earlier: Sequence[int], position: int) -> bool:
         """Decide whether an event passes the equivalence tests with the other events of a run."""

@@ -34,7 +34,7 @@ COMPARED = 1000
 
 
 @dataclass(frozen=True)
-class Alternatives:
+class SeenValues:
     """Values of an attribute as text, with how many events have each; the one probably meant.
 
     Of numbers the least, the greatest and the nearest to the constant.
@@ -61,9 +61,7 @@ class Alternatives:
         return f"{self.attribute} is {listed}{more}{hint}"
 
 
-def alternatives_to(
-    condition: Condition, at: Numbers, attributes: Attributes
-) -> Alternatives | None:
+def alternatives_to(condition: Condition, at: Numbers, attributes: Attributes) -> SeenValues | None:
     """Collect what a condition on one attribute reads of events; None where it reads several."""
     read = {each for each in references(condition) if isinstance(each, Reference)}
     if len({each.attribute for each in read}) != 1:
@@ -80,7 +78,7 @@ def alternatives_to(
         return None
     values = vector.values if vector.valid is None else vector.values[vector.valid]
     if not len(values):
-        return Alternatives(reference.attribute)
+        return SeenValues(reference.attribute)
     if reference.type.kind is Kind.STRING:
         return _of_texts(reference.attribute, values, attributes.text_of, texts)
     numbers = [each for each in given if isinstance(each, int | float)]
@@ -106,9 +104,9 @@ def _constants(condition: Condition) -> list[Constant]:
 
 def _of_texts(
     name: str, codes: Numbers, text_of: Callable[[int], str | None], given: list[str]
-) -> Alternatives:
+) -> SeenValues:
     if not len(codes):
-        return Alternatives(name)
+        return SeenValues(name)
     used, counts = np.unique(codes, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:COMPARED]
     found = [(text_of(int(used[n])) or "", int(counts[n])) for n in most]
@@ -116,12 +114,12 @@ def _of_texts(
     near = (nearest(text, [value for value, _ in found]) for text in given)
     meant = next((each for each in near if each is not None), None)
     shown = tuple((quoted(value), count) for value, count in found[:SHOWN])
-    return Alternatives(name, shown, len(used), None if meant is None else quoted(meant))
+    return SeenValues(name, shown, len(used), None if meant is None else quoted(meant))
 
 
 def _of_numbers(
     reference: Reference, vector: Vector, values: Any, given: list[int | float]
-) -> Alternatives:
+) -> SeenValues:
     tag = vector.tag
     assert isinstance(tag, int)
     kind = reference.type
@@ -136,6 +134,6 @@ def _of_numbers(
         wanted = float(given[0]) * scale / (1e9 if kind.kind in TIMES else 1.0)
         near = text(values[np.argmin(np.abs(values.astype(np.float64) - wanted))])
     distinct = int(values.min() != values.max()) + 1
-    return Alternatives(
+    return SeenValues(
         reference.attribute, (), distinct, near, (text(values.min()), text(values.max()))
     )

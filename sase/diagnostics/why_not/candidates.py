@@ -11,7 +11,7 @@ import numpy as np
 from sase.binding import BoundQuery
 from sase.binding.bound import BoundComponent, Comparison, Condition, Conjunct, Reference, When
 from sase.diagnostics.attributes import Attributes, of_types
-from sase.diagnostics.why_not.alternatives import Alternatives, alternatives_to
+from sase.diagnostics.why_not.alternatives import SeenValues, alternatives_to
 from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, shown
 from sase.diagnostics.why_not.relaxation import keys_of
 from sase.engine.columns.arrays import Numbers
@@ -30,7 +30,7 @@ class Stopped:
     part: QueryPart
     number: int
     alone: int
-    seen: Alternatives | None = None
+    seen: SeenValues | None = None
     as_first: bool = False
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import isnan
 
 import numpy as np
@@ -92,19 +91,10 @@ class MatchJudge:
         return Failure(worst.share, f"{worst.text}, and {count - 1:,} more such")
 
     def _cases(self, condition: Condition, match: Match) -> Iterator[MatchBinding]:
-        """What a condition speaks of: each event of some series, or each but the first."""
         series = {index: self._places(events) for index, events in match.items()}
-        parts: dict[int, list[Part]] = {}
-        for each in references(condition):
-            parts.setdefault(each.component, []).append(each.part)
-        ranges = {
-            index: range(any(each.is_earlier for each in of), len(series.get(index, ())))
-            for index, of in parts.items()
-            if any(each.rank == Part.CURRENT.rank for each in of)
-        }
-        for chosen in product(*ranges.values()):
+        for case in self._interpreter.cases(condition, series):
             self._work -= 1
-            yield MatchBinding(series, dict(zip(ranges, chosen, strict=True)))
+            yield case
 
     def _missed(self, condition: Condition, case: MatchBinding) -> Failure:
         read = dict.fromkeys(references(condition))

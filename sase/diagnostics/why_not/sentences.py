@@ -103,21 +103,26 @@ def _meant(name: str, types: Sequence[tuple[str, int]]) -> str:
 def _none_is_first(candidates: ComponentCandidates) -> str:
     what = f"none of the {candidates.passing:,} {candidates.text} can be the first of a series"
     stopped = [each for each in candidates.stopped if each.as_first]
-    alone = [each for each in stopped if each.number == candidates.passing]
-    if alone:
-        return f"{what}: none passes " + "; nor ".join(map(_with_values, alone))
-    return f"{what}: none passes all of {' and '.join(each.part.text for each in stopped)}"
+    stops = _alone(stopped, candidates.passing) or _together(stopped)
+    return f"{what}: none passes {stops}"
 
 
 def _none_passes(candidates: ComponentCandidates) -> str:
     what = f"none of the {candidates.events:,} {candidates.text} passes"
     if candidates.events == 1:
         what = f"the one {candidates.text} does not pass"
-    alone = [each for each in candidates.stopped if each.number == candidates.events]
-    if not alone:
-        conditions = " and ".join(each.part.text for each in candidates.stopped)
-        return f"{what} all of {conditions}, though some pass each of them"
-    return f"{what} " + "; nor ".join(map(_with_values, alone))
+    if alone := _alone(candidates.stopped, candidates.events):
+        return f"{what} {alone}"
+    return f"{what} {_together(candidates.stopped)}, though some pass each of them"
+
+
+def _alone(stopped: Sequence[Stopped], events: int) -> str:
+    """Name the parts that stop all events by themselves."""
+    return "; nor ".join(_with_values(each) for each in stopped if each.number == events)
+
+
+def _together(stopped: Sequence[Stopped]) -> str:
+    return f"all of {' and '.join(each.part.text for each in stopped)}"
 
 
 def _with_values(stopped: Stopped) -> str:
