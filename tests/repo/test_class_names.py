@@ -13,7 +13,7 @@ COUNTERPARTS = {"sase.lang.ast", "sase.binding.bound", "sase.planning.nodes"}
 
 # Names that are still used twice, to become none.
 LEFT = {
-    "Alternatives", "Arrived", "Column", "Comparison", "Group", "Matches", "Output",
+    "Arrived", "Column", "Comparison", "Group", "Matches", "Output",
     "Search", "Span", "Stacks", "Stream", "Swept",
     "_Part",
 }  # fmt: skip

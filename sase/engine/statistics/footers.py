@@ -19,7 +19,7 @@ from sase.planning.statistics import Statistics, TypeStatistics
 _UNITS = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 
 
-class Group(NamedTuple):
+class FooterGroup(NamedTuple):
     """A row group: how many rows, what is said of columns by name, and its number in the file."""
 
     rows: int
@@ -46,7 +46,7 @@ def from_footers(files: Files, schema: Schema) -> Statistics | None:
     return Statistics(rows, first, last, _types(groups, schema, rows), source="footers")
 
 
-def groups_of(metadata: Any, named: list[str]) -> Iterator[Group]:
+def groups_of(metadata: Any, named: list[str]) -> Iterator[FooterGroup]:
     """Yield the row groups of a file that hold rows, with what is said of some columns."""
     places = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
     wanted = {name: places[name] for name in named if name in places}
@@ -54,13 +54,13 @@ def groups_of(metadata: Any, named: list[str]) -> Iterator[Group]:
         group = metadata.row_group(number)
         if group.num_rows:
             found = {name: group.column(place).statistics for name, place in wanted.items()}
-            yield Group(group.num_rows, found, number)
+            yield FooterGroup(group.num_rows, found, number)
 
 
 # ---------------------------------------------------------------- time
 
 
-def _span(groups: list[Group], schema: Schema) -> tuple[int, int] | None:
+def _span(groups: list[FooterGroup], schema: Schema) -> tuple[int, int] | None:
     """Return the first and the last time, if every row group says them."""
     said = [group.columns.get(schema.time) for group in groups]
     if not said or any(each is None or not each.has_min_max for each in said):
@@ -91,7 +91,7 @@ def raw_span(said: Any, schema: Schema) -> tuple[int, int] | None:
 # ---------------------------------------------------------------- types
 
 
-def _types(groups: list[Group], schema: Schema, rows: int) -> tuple[TypeStatistics, ...]:
+def _types(groups: list[FooterGroup], schema: Schema, rows: int) -> tuple[TypeStatistics, ...]:
     """Return the types of which it is known how many events there are."""
     if schema.type is None:
         names = schema.type_names if not schema.definitions else None
