@@ -263,7 +263,7 @@ class EquivalenceTest:
 
 @dataclass(frozen=True, slots=True)
 class BoundComponent:
-    """A component: whom it admits, and how many of them it binds."""
+    """A component: the types that it admits, and how many events it binds."""
 
     index: int
     variable: str
@@ -318,7 +318,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class BoundQuery:
-    """A query that makes sense."""
+    """A query whose names, types and rules are checked."""
 
     components: tuple[BoundComponent, ...]
     strategy: StrategyName

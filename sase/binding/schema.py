@@ -78,7 +78,7 @@ class Schema:
         return self.columns is not None and not self._declared
 
     def admits_unknown_types(self, attribute: str) -> bool:
-        """Whether events may have a type of which nothing is known, and lack an attribute."""
+        """Whether events may have types that the schema does not list, and lack attributes."""
         is_common = attribute in (self.time, self.type, self.seq)
         return self.type is not None and bool(self._declared) and not is_common
 

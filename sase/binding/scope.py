@@ -86,7 +86,7 @@ def unit_of_integer_time(span: Span, scope: Scope) -> None:
 
 
 def unknown(node: ast.Node) -> Placeholder:
-    """What stands for an expression that has an error, so that it causes no others."""
+    """The value that replaces an expression with an error, so that it causes no others."""
     return Placeholder(UNKNOWN, "", span=node.span)
 
 

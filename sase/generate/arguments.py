@@ -13,7 +13,7 @@ from sase.errors import SaseError
 
 
 class GeneratorError(SaseError):
-    """An argument with which no stream can be made."""
+    """An argument of a generator that is out of range, or of the wrong kind."""
 
 
 def whole(name: str, value: SupportsIndex, at_least: int = 0, at_most: int = 2**63 - 1) -> int:
