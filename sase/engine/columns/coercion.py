@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +36,7 @@ from sase.engine.columns.python_rows import (
 from sase.engine.columns.resolve import type_expected
 from sase.engine.columns.roles import ALLOWED
 from sase.engine.columns.strings import is_unicode
+from sase.engine.columns.text_timestamps import why_none
 
 # The kinds that a column may have; any if there are none.
 Kinds = Collection[Kind]
@@ -59,7 +59,6 @@ _BOUNDS = {
     Kind.FLOAT: (-MOST_EXACT, MOST_EXACT, "no float has this value; give the column as floats"),
 }
 NO_UNICODE = "this is not UTF-8: convert it, for example with  iconv -t UTF-8"
-_NO_MOMENT = "this is no moment in the form of ISO 8601, such as 2026-01-31 12:00:00"
 _NO_SCALAR = "no condition can read it: give numbers, strings or truth values"
 
 
@@ -77,13 +76,14 @@ class _Column:
         self.values = list(values)
         self.rejects: list[tuple[str, Any]] = []
 
-    def reject(self, why: str, is_bad: Callable[[Any], bool]) -> None:
-        """Reject all values that are bad."""
-        bad = [row for row, value in enumerate(self.values) if value is not None and is_bad(value)]
-        if bad:
-            self.rejects.append((why, np.array(bad, np.int64)))
-        for row in bad:
-            self.values[row] = None
+    def reject(self, reason_of: Callable[[Any], str | None]) -> None:
+        """Reject all values against which there is a reason."""
+        found: dict[str, list[int]] = {}
+        for row, value in enumerate(self.values):
+            if value is not None and (why := reason_of(value)) is not None:
+                found.setdefault(why, []).append(row)
+                self.values[row] = None
+        self.rejects += [(why, np.array(rows, np.int64)) for why, rows in found.items()]
 
     def coerced(self, array: pa.Array) -> Coerced:
         """Return the array made of the values that are left."""
@@ -93,19 +93,19 @@ class _Column:
 def coerce(values: Sequence[Any], kinds: Kinds) -> Coerced:
     """Make a column of one of the kinds of the values that fit."""
     column = _Column(values)
-    reasons = dict.fromkeys(value.why for value in values if isinstance(value, Unreadable))
-    for reason in reasons:
-        column.reject(reason, partial(_is_unreadable, why=reason))
+    column.reject(lambda value: value.why if isinstance(value, Unreadable) else None)
     target = _target(map(kind_of, column.values), kinds)
     accepted = _accepted(target)
     mixed = f"the column holds {target.value}s; give it values of one type"
-    column.reject(mixed, lambda value: kind_of(value) not in accepted)
+    column.reject(lambda value: None if kind_of(value) in accepted else mixed)
     if target in _BOUNDS:
         low, high, why = _BOUNDS[target]
-        column.reject(why, lambda v: kind_of(v) is Kind.INTEGER and not low <= int(v) <= high)
+        column.reject(
+            lambda v: why if kind_of(v) is Kind.INTEGER and not low <= int(v) <= high else None
+        )
     if target is Kind.TIMESTAMP:
         zoned = next((z for z in map(is_zoned, column.values) if z is not None), None)
-        column.reject(ZONES, lambda value: is_zoned(value) not in (None, zoned))
+        column.reject(lambda value: None if is_zoned(value) in (None, zoned) else ZONES)
     return _made(column)
 
 
@@ -125,10 +125,6 @@ def _made(column: _Column) -> Coerced:
         why = "it does not go with the values before it: give values of one type"
         column.rejects.append((why, np.array(sorted(refused), np.int64)))
     return column.coerced(array)
-
-
-def _is_unreadable(value: Any, why: str) -> bool:
-    return isinstance(value, Unreadable) and value.why == why
 
 
 def _accepted(kind: Kind) -> Kinds:
@@ -205,8 +201,8 @@ class ColumnKind(NamedTuple):
         if not self.is_read:
             return Coerced(pa.array([_shown(value) for value in values], pa.string()))
         column = _Column(values)
-        column.reject(NO_UNICODE, _is_no_unicode)
-        column.reject(_NO_SCALAR, lambda value: kind_of(value) is Kind.OTHER)
+        column.reject(_why_no_unicode)
+        column.reject(lambda value: _NO_SCALAR if kind_of(value) is Kind.OTHER else None)
         array, rejects = coerce(column.values, self._kinds(column.values))
         return Coerced(self._cast(array), (*column.rejects, *rejects))
 
@@ -217,16 +213,10 @@ class ColumnKind(NamedTuple):
             if pa.types.is_string(texts.type) or pa.types.is_null(texts.type):
                 return Coerced(pc.cast(texts, self.type))
         column = _Column(values)
-        column.reject(NO_UNICODE, _is_no_unicode)
-        column.reject(_NO_MOMENT, lambda value: not self._is_moment(value))
+        column.reject(_why_no_unicode)
+        column.reject(lambda value: why_none(value, self.type))
         array = pc.cast(pa.array(column.values, pa.string()), self.type)
         return column.coerced(array) if self.is_read else Coerced(array)
-
-    def _is_moment(self, value: Any) -> bool:
-        with suppress(*UNREADABLE):
-            pc.cast(pa.array([value], pa.string()), self.type)
-            return True
-        return False
 
     def _kinds(self, values: Sequence[Any]) -> Kinds:
         """Return the kind that values must be of; none if the first one says it."""
@@ -248,8 +238,8 @@ class ColumnKind(NamedTuple):
         return array if self.is_loose or not self.is_read else array.cast(self.type)
 
 
-def _is_no_unicode(value: Any) -> bool:
-    return isinstance(value, str) and not is_unicode(value)
+def _why_no_unicode(value: Any) -> str | None:
+    return NO_UNICODE if isinstance(value, str) and not is_unicode(value) else None
 
 
 def _shown(value: Any) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from os import PathLike
@@ -102,19 +102,29 @@ class Input:
         if isinstance(source, pa.Table):
             chunks = {name: source.column(i).chunks for name, i in indexes.items()}
             return source.num_rows, chunks
-        return self._drained(indexes)
+        rows, read = 0, {name: Chunks() for name in indexes}
+        for batch in self._batches():  # which are not held as a whole
+            rows += batch.num_rows
+            for name, index in indexes.items():
+                read[name].append(batch.column(index))
+        return rows, read
 
-    def _drained(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
-        rows, chunks = 0, {name: Chunks() for name in indexes}
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """Read a reader to its end."""
+        rows = 0
         try:
             for batch in self.source:
                 rows += batch.num_rows
-                for name, index in indexes.items():
-                    chunks[name].append(batch.column(index))
+                yield batch
         except pa.ArrowException as problem:
             message = f"{self.where}the events cannot be read beyond row {rows}: {problem}"
             raise DataError(message) from problem
-        return rows, chunks
+
+    def drained(self) -> Input:
+        """Read a reader into memory."""
+        if not self.is_lazy:
+            return self
+        return replace(self, source=pa.Table.from_batches(self._batches(), self.source.schema))
 
     @property
     def where(self) -> str:
@@ -133,7 +143,7 @@ class Inputs:
         """Read readers into memory, since they can be read once only."""
         if not any(table.is_lazy for table in self.tables):
             return self
-        return replace(self, tables=tuple(map(_in_memory, self.tables)))
+        return replace(self, tables=tuple(table.drained() for table in self.tables))
 
     @property
     def num_rows(self) -> int:
@@ -167,15 +177,6 @@ class Inputs:
             (t.type_name, t.source.schema, t.is_open, t.is_sparse, t.unreadable)
             for t in self.tables
         ]
-
-
-def _in_memory(table: Input) -> Input:
-    if not table.is_lazy:
-        return table
-    try:
-        return replace(table, source=table.source.read_all())
-    except pa.ArrowException as problem:
-        raise DataError(f"{table.where}the events cannot be read: {problem}") from problem
 
 
 def opened(events: object, *, keeps_rows: bool = False) -> Inputs:

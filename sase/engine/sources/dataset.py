@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sase.engine.columns.data_types import value_type
 from sase.engine.columns.origin import FilePart
+from sase.engine.columns.text_timestamps import moments_among, with_moments
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats.base import (
     BATCH,
@@ -24,7 +25,6 @@ from sase.engine.sources.formats.base import (
     folder_columns,
     is_string,
 )
-from sase.engine.sources.timestamps import moments_among, with_moments
 from sase.errors import DataError, SchemaError
 
 # The bytes of columns that are read as a whole; what is larger goes through in pieces.

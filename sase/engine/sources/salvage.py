@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from sase.engine.columns.python_rows import Unreadable
 from sase.engine.columns.strings import is_unicode
+from sase.engine.columns.text_timestamps import why_none
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, Row, TextFormat, text_reader
-from sase.engine.sources.timestamps import why_none
 
 
 def salvaged(files: Files, time: str) -> list[Row]:
@@ -50,7 +50,6 @@ def _parse_moments(rows: list[Row], name: str, kind: pa.DataType) -> None:
         text = row.get(name)
         if isinstance(text, str):
             if text not in known:
-                value = read(text)
-                is_none = isinstance(value, str)
-                known[text] = Unreadable(text, why_none(text, kind)) if is_none else value
+                why = why_none(text, kind)
+                known[text] = read(text) if why is None else Unreadable(text, why)
             row[name] = known[text]

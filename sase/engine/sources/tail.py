@@ -18,12 +18,12 @@ from sase.engine.columns.coercion import NO_UNICODE, ColumnKind
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.python_rows import UNREADABLE
 from sase.engine.columns.strings import is_unicode
+from sase.engine.columns.text_timestamps import moments_among, with_moments
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats import format_of_suffix
 from sase.engine.sources.formats.csv import CsvFormat
 from sase.engine.sources.formats.json_lines import JsonLinesFormat
 from sase.engine.sources.formats.text import DecodedRow, TextFormat
-from sase.engine.sources.timestamps import moments_among, with_moments
 from sase.errors import DataError
 
 STANDARD_INPUT, NEWLINE, BOM = "-", b"\n", b"\xef\xbb\xbf"

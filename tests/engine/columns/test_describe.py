@@ -10,6 +10,7 @@ import pytest
 from sase.binding import Schema, bind_text
 from sase.binding.types import FLOAT, INTEGER, STRING, UNKNOWN, DataType, Kind
 from sase.engine.columns import describe, load, opened
+from sase.engine.sources import open_tables
 from sase.errors import BindingError, DataError, SchemaError
 from tests.engine.columns.layouts import Frame, Stream
 
@@ -210,5 +211,5 @@ def test_types_by_the_thousand() -> None:
 )
 def test_what_cannot_be_events(events: Any, message: str) -> None:
     with pytest.raises(DataError) as caught:
-        describe(events)
+        describe(open_tables(events))
     assert message in str(caught.value)

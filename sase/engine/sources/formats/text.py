@@ -31,8 +31,8 @@ from sase.errors import DataError
 
 Row = dict[str, Any]
 NO_UNICODE = "is not UTF-8: convert the file, for example with  iconv -t UTF-8"
-# How Arrow reads a column of text in JSON, the strictest way first.
-_TEXTS = (pa.timestamp("s"), pa.string())
+# As what Arrow reads text in JSON, if all of a column is that.
+_INSTANT = pa.timestamp("s")
 
 
 class DecodedRow(NamedTuple):
@@ -165,14 +165,21 @@ class TextFormat(FileFormat):
 
     def types_of_rows(self, paths: Sequence[str], names: Collection[str] | None = None) -> Kinds:
         """Type each column by its first value, or as floats if it has any."""
-        found: dict[str, _ColumnType] = {}
+        first, floats, texts = dict[str, Any](), set[str](), set[str]()
         for path in paths:
             for row in self.rows(path, {}):
                 for name, value in (row.values or {}).items():
-                    if name not in found:
-                        found[name] = _ColumnType()
-                    found[name].add(value)
-        return {n: each.kind for n, each in found.items() if names is None or n in names}
+                    if first.get(name) is None:
+                        first[name] = value
+                    if isinstance(value, float):
+                        floats.add(name)
+                    elif isinstance(value, str) and name not in texts and not says(value, _INSTANT):
+                        texts.add(name)
+        return {
+            name: _type_of(value, has_floats=name in floats, has_texts=name in texts)
+            for name, value in first.items()
+            if names is None or name in names
+        }
 
     def retyped(
         self, paths: Sequence[str], problem: DataError, names: Collection[str], *, judges: bool
@@ -260,35 +267,16 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     raise pa.ArrowInvalid(f"there is text in a column of type {kind}")
 
 
-class _ColumnType:
-    """The type of a column by the values seen so far."""
-
-    def __init__(self) -> None:
-        self._first: Any = None
-        self._is_float = False
-        self._texts = list(_TEXTS)
-
-    def add(self, value: Any) -> None:
-        if value is None:
-            return
-        if self._first is None:
-            self._first = value
-        if isinstance(value, float):
-            self._is_float = True
-        elif isinstance(value, str) and len(self._texts) > 1 and not says(value, self._texts[0]):
-            del self._texts[0]
-
-    @property
-    def kind(self) -> pa.DataType:
-        if isinstance(self._first, str):
-            return self._texts[0]
-        is_number = isinstance(self._first, int | float) and not isinstance(self._first, bool)
-        if is_number:
-            return pa.float64() if self._is_float else pa.int64()
-        try:
-            return pa.array([self._first]).type
-        except UNREADABLE:
-            return pa.string()
+def _type_of(first: object, *, has_floats: bool, has_texts: bool) -> pa.DataType:
+    """Return the type of a column by its first value, and whether it has floats, or plain text."""
+    if isinstance(first, str):
+        return pa.string() if has_texts else _INSTANT
+    if isinstance(first, int | float) and not isinstance(first, bool):
+        return pa.float64() if has_floats else pa.int64()
+    try:
+        return pa.array([first]).type
+    except UNREADABLE:
+        return pa.string()
 
 
 def _misfit(value: object, known: type | None) -> tuple[str | None, type | None]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.engine.columns.strings import is_unicode
 from sase.errors import DataError
 
 ZONED, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
@@ -49,22 +50,24 @@ def _parsed(
     try:
         return pc.cast(texts, kind)
     except pa.ArrowException as problem:
-        row, value = next(
-            (row, value)
-            for row, value in enumerate(texts.to_pylist(), first)
-            if value is not None and not _all_are(pa.array([value]), kind)
-        )
-        message = f"{path}, row {row} (from 0): `{name}` is {value!r}: {why_none(value, kind)}"
+        reasons = ((row, v, why_none(v, kind)) for row, v in enumerate(texts.to_pylist(), first))
+        row, value, why = next(found for found in reasons if found[2] is not None)
+        message = f"{path}, row {row} (from 0): `{name}` is {value!r}: {why}"
         raise DataError(message, row, name, value) from problem
 
 
-def why_none(text: str, kind: pa.DataType) -> str:
-    """Say why text is no moment like the others of its column."""
-    values = pa.array([text])
-    if kind.tz is not None and _all_are(values, LOCAL):
-        return "this moment has no zone, and others do: add its offset, such as Z or +01:00"
-    if kind.tz is None and _all_are(values, ZONED):
-        return "this moment has a zone, and others have none: leave it out, or give all one"
+def why_none(value: object, kind: pa.DataType) -> str | None:
+    """Say why a value is no text of a moment like the others of its column, if it is none."""
+    if value is None:
+        return None
+    if isinstance(value, str) and is_unicode(value):
+        values = pa.array([value])
+        if _all_are(values, kind):
+            return None
+        if kind.tz is not None and _all_are(values, LOCAL):
+            return "this moment has no zone, and others do: add its offset, such as Z or +01:00"
+        if kind.tz is None and _all_are(values, ZONED):
+            return "this moment has a zone, and others have none: leave it out, or give all one"
     return "this is no moment in the form of ISO 8601, such as 2026-01-31 12:00:00"
 
 
