@@ -37,7 +37,7 @@ def run(
 ) -> Matches:
     """The matches, by a plan that statistics chose: those given, or of a sample if that pays."""
     from sase.engine.pipeline import batch
-    from sase.engine.pipeline.phases import timed
+    from sase.engine.pipeline.analyze import timed
 
     check_bounds(threads, max_matches)
     given = statistics_in(stats)

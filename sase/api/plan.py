@@ -67,8 +67,8 @@ class Plan:
         told how many rows have been searched, every now and then. What `clock` counts in the
         reading and in the search is in `Matches.report.timings`.
         """
+        from sase.engine.pipeline.analyze import timed
         from sase.engine.pipeline.batch import run
-        from sase.engine.pipeline.phases import timed
 
         check_bounds(threads, max_matches)
         settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}

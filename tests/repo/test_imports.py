@@ -2,9 +2,10 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
+import networkx as nx
 import pytest
 
 from tests.repo.source import ROOT, Module, example, module, modules
@@ -32,6 +33,22 @@ PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
     "cli": {"sase", "generate", *LAYERS},
     "__main__": {"cli"},
 }
+
+# The layers of the engine from the bottom to the top; what stands beside them is below them all.
+ENGINE = [
+    "kernels",
+    "match_graph",
+    "columns",
+    "sources",
+    "expressions",
+    "blocks",
+    "operators",
+    "statistics",
+    "results",
+    "pipeline",
+    "set_results",
+]
+BESIDE = {"__init__", "options", "plan", "report", "resources", "stopwatch"}
 
 # Third-party package → the only modules, with all below them, that import it.
 HOMES = {
@@ -150,6 +167,46 @@ def wrong_directions(module: Module) -> list[str]:
     ]
 
 
+def upwards(module: Module) -> list[str]:
+    """The imports of layers of the engine that stand above its own."""
+    level = _level(module.name)
+    return [
+        f"{module.path}:{line}: {module.name} imports {target}"
+        for target, line, _ in imports(module)
+        if _level(target) > level >= 0
+    ]
+
+
+def _level(name: str) -> int:
+    """The layer of the engine in which a module is; -1 beside it."""
+    parts = name.split(".")
+    inside = parts[:2] == ["sase", "engine"] and len(parts) > 2
+    return ENGINE.index(parts[2]) + 1 if inside and parts[2] in ENGINE else 0 if inside else -1
+
+
+def circles(known: Iterable[Module]) -> list[list[str]]:
+    """The modules that import each other; a module is imported with the packages it is in."""
+    trees = {each.name: each.tree for each in known}
+    graph = nx.DiGraph()
+    for name, tree in trees.items():
+        for node in ast.walk(tree):
+            graph.add_edges_from((name, each) for each in _reached(name, node, trees))
+    return [sorted(found) for found in nx.strongly_connected_components(graph) if len(found) > 1]
+
+
+def _reached(name: str, node: ast.AST, known: Collection[str]) -> Iterator[str]:
+    """The modules that an import runs, but for the packages that the importing one is in."""
+    if not isinstance(node, ast.ImportFrom) or not node.module or not is_ours(node.module):
+        return
+    for imported in node.names:
+        deep = f"{node.module}.{imported.name}"
+        parts = (deep if deep in known else node.module).split(".")
+        for end in range(2, len(parts) + 1):
+            reached = ".".join(parts[:end])
+            if not f"{name}.".startswith(f"{reached}."):
+                yield reached
+
+
 def far_from_home(module: Module) -> list[str]:
     """The imports of third-party packages that HOMES does not know, or knows elsewhere."""
     return [
@@ -182,9 +239,20 @@ def too_early(module: Module) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("check", [wrong_directions, far_from_home, too_early])
+@pytest.mark.parametrize("check", [wrong_directions, upwards, far_from_home, too_early])
 def test_the_package_keeps_to_the_rules(check):
     assert [problem for module in modules() for problem in check(module)] == []
+
+
+def test_there_are_no_circles() -> None:
+    assert circles(modules()) == []
+
+
+def test_the_engine_has_no_loose_files() -> None:
+    beside = {path.stem for path in (ROOT / "sase" / "engine").glob("*.py")}
+    assert beside == BESIDE
+    folders = {path.parent.name for path in (ROOT / "sase" / "engine").glob("*/__init__.py")}
+    assert folders == set(ENGINE)
 
 
 def test_the_naive_matcher_shares_only_the_syntax_tree():
@@ -219,6 +287,34 @@ def test_the_naive_matcher_shares_only_the_syntax_tree():
 )
 def test_a_wrong_direction_is_found(name, text):
     assert len(wrong_directions(example(text, name))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sase.engine.kernels.scan.stacks", "from sase.engine.blocks import block"),
+        ("sase.engine.operators.negation", "def late():\n    import sase.engine.pipeline.matcher"),
+        ("sase.engine.options", "from sase.engine.columns import Events"),
+    ],
+)
+def test_an_import_of_a_layer_above_is_found(name: str, text: str) -> None:
+    assert len(upwards(example(text, name))) == 1
+    assert upwards(example(text, "sase.engine.set_results.counted")) == []
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"a": "from sase.b import B", "b": "def late():\n    from sase.a import A"},
+        {"a": "from sase.b import B", "b": "if TYPE_CHECKING:\n    from sase.a import A"},
+        {"a": "from sase import b", "b": "from sase import c", "c": "from sase import a"},
+        {"a": "from sase.b.c import C", "b": "from sase.b.d import D", "b.d": "from sase import a"},
+    ],
+)
+def test_a_circle_is_found(texts: dict[str, str]) -> None:
+    (found,) = circles(example(text, f"sase.{name}") for name, text in texts.items())
+    assert "sase.a" in found
+    assert circles([example("from sase.b import B", "sase.a"), example("", "sase.b")]) == []
 
 
 def test_relative_imports_of_a_package_count_from_itself():

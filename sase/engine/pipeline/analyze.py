@@ -1,16 +1,19 @@
-"""A run that counts what every operator does and how long it takes, for EXPLAIN ANALYZE."""
+"""Runs that are measured: what operators do, for EXPLAIN ANALYZE, and how long phases take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
 from sase.engine.kernels.jit.compiler import compilations
 from sase.engine.pipeline.batch import run
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
+from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches
+from sase.engine.stopwatch import Stopwatch
 
+READING, SEARCH = "Reading", "Search"
 COMPILED = "kernels were compiled in this run, and the times of operators contain that"
 
 
@@ -35,3 +38,22 @@ def analyzed(
     if compilations() > before:
         report = replace(report, notes=(*report.notes, COMPILED))
     return matches, report
+
+
+def timed(run: Callable[[], Matches], clock: Callable[[], int]) -> Matches:
+    """The matches of a run, whose report has what the clock counted in each phase.
+
+    Reading is all up to the search: files, sorting, a sample, the choice of the plan. Events that
+    come in pieces are read by the search.
+    """
+    begin = clock()
+    matches = run()
+    reading, search = clock() - begin, matches.search
+
+    def watched() -> Generator[ResultBatch, None, Report]:
+        watch = Stopwatch(clock, 1)
+        report: Report = yield from watch.pulled(0, search())
+        return replace(report, timings=((READING, reading), (SEARCH, watch.spent[0])))
+
+    matches.search = watched
+    return matches
