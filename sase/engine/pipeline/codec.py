@@ -1,4 +1,4 @@
-"""State as bytes: arrays and plain values, and nothing that could be run when it is read.
+"""Encode state as bytes: arrays and plain values, nothing that could be run when it is read.
 
 A header of JSON describes the values; an array stands in it as its type, shape and place among the
 bytes behind. Whatever was changed on the way is seen by the checksum.
@@ -23,7 +23,7 @@ class StateError(SaseError):
 
 
 def to_bytes(state: Any) -> bytes:
-    """A state as bytes."""
+    """Encode a state."""
     arrays: list[bytes] = []
     header = json.dumps(_described(state, arrays)).encode()
     body = len(header).to_bytes(8, "little") + header + b"".join(arrays)
@@ -31,7 +31,7 @@ def to_bytes(state: Any) -> bytes:
 
 
 def from_bytes(data: bytes) -> Any:
-    """The state that `to_bytes` wrote."""
+    """Decode what `to_bytes` wrote."""
     body = data[len(MARK) + DIGEST :]
     if data[: len(MARK)] != MARK:
         raise StateError("this is no saved state, or one of another version of SASE")

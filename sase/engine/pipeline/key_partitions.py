@@ -1,7 +1,7 @@
-"""A batch run in several threads where there is no window: each takes some of the keys.
+"""Batch execution in several threads by key partitions, for plans without a window.
 
-The parts are searched side by side. All matches of an event are found in one part, so the order of
-the last events is the order of all.
+All matches that end with an event are found in one partition, so merging by the last event restores
+the order of results.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 
 Numbers = NDArray[np.int64]
-# The results of a part that may wait for the other parts.
+# Batches of results that a partition may queue while it waits for others.
 MOST_WAITING = 16
 
 
 def _codes(pipeline: Pipeline, events: Events, test: EquivalenceTest) -> Numbers:
-    """The codes of all events under a test, negative where they have none."""
+    """The key codes of all events under a test, negative where they have none."""
     coding, places = pipeline.dictionary, np.arange(len(events))
     stretch = EventRange(events, 0, len(events), 0, 0)
     block = Block(stretch, places, places, events.ts, places, places, coding)
@@ -48,12 +48,12 @@ def search_by_key(
     threads: int,
     watch: Callable[[int], object],
 ) -> Generator[ResultBatch, None, Report]:
-    """The matches of all keys, in order, of a pipeline that finds nothing itself."""
+    """Yield the matches of all keys, in order; `whole` searches nothing itself."""
     plan = whole.plan
     unlimited, left = without_limit(plan, by_key=True)
     history = whole.bind_input(inputs, events)
     yield MatchBatch(whole.shape, history)
-    # Events without a key are in no match with others: any part will do.
+    # Events without a key are in no match with others: any partition will do.
     of_part = np.maximum(_codes(whole, events, plan.split.keys[0]), 0) % threads
     with _searching(unlimited, events, of_part, threads) as parts:
         for results, last in _merged([_Stream(part, whole.shape) for part in parts]):
@@ -71,7 +71,7 @@ def search_by_key(
 
 
 class _Part:
-    """The events of some keys, and the search of them."""
+    """The events of some keys, and their search."""
 
     def __init__(self, plan: EnginePlan, events: Events, positions: Numbers) -> None:
         self.pipeline = open_pipeline(plan)
@@ -80,16 +80,16 @@ class _Part:
         self._search: Search[Results] | None = None
 
     def submit(self, pool: Pool) -> None:
-        """Have a thread search ahead; else whoever asks does."""
+        """Search ahead in a thread; without it the consumer searches."""
         self._search = Search(self._find, MOST_WAITING)
         pool.submit(self._search.run)
 
     def found(self) -> Iterator[Results]:
-        """What is found."""
+        """Yield what is found."""
         return self._find() if self._search is None else self._search.found()
 
     def stop(self) -> None:
-        """Nobody wants more."""
+        """Stop the search."""
         if self._search is not None:
             self._search.stop()
 
@@ -101,7 +101,7 @@ class _Part:
 def _searching(
     plan: EnginePlan, events: Events, of_part: Numbers, threads: int
 ) -> Iterator[list[_Part]]:
-    """A part for each thread, of which this one is the first; in the end no other is left."""
+    """Open a partition for each thread, of which this one is the first; stop them in the end."""
     parts: list[_Part] = []
     with Pool(max(threads - 1, 1)) as pool:
         try:
@@ -116,27 +116,27 @@ def _searching(
 
 
 class _Stream:
-    """What is found in a part, of which some is in hand: results as the whole matcher has them."""
+    """The results of a partition, a batch in hand, with positions and codes of the whole input."""
 
     def __init__(self, part: _Part, shape: ResultSchema) -> None:
         self._part, self._shape = part, shape
         self._found = part.found()
-        # The code of each text of the part as the shape has it.
+        # The code in the shape of each text of the partition.
         self._codes: Numbers = np.empty(0, np.int64)
         self._results: Results | None = None
         self.last: Numbers = np.empty(0, np.int64)
 
     def advance(self) -> bool:
-        """Take the next results in hand, if there are any."""
+        """Take the next batch in hand; whether there is one."""
         found = next(self._found, None)
         if found is None:
             return False
-        self._results = self._told(found.moved(lambda places: self._part.positions[places]))
+        self._results = self._translated(found.moved(lambda places: self._part.positions[places]))
         self.last = self._results.last
         return True
 
     def up_to(self, bound: int) -> Results:
-        """Those in hand whose last event is at a position or before it."""
+        """Split off those in hand that end at a position or before it."""
         assert self._results is not None
         count = int(np.searchsorted(self.last, bound, "right"))
         taken = self._results.between(0, count)
@@ -144,8 +144,8 @@ class _Stream:
         self.last = self.last[count:]
         return taken
 
-    def _told(self, results: Results) -> Results:
-        """Results with the codes that texts have in the shape."""
+    def _translated(self, results: Results) -> Results:
+        """Translate codes of texts to those of the shape."""
         columns = zip(self._shape.columns or (), results.values, strict=True)
         values = [
             self._coded(each) if column.value.type.kind is Kind.STRING else each
@@ -154,7 +154,7 @@ class _Stream:
         return replace(results, values=tuple(values))
 
     def _coded(self, values: Numbers) -> Numbers:
-        """Tags and bits of texts."""
+        """Translate tags and bits of texts."""
         new = self._part.pipeline.shape.texts.texts[len(self._codes) :]
         self._codes = np.append(self._codes, self._shape.texts.codes(new))
         values, known = values.copy(), values[:, 0] != NULL
@@ -163,7 +163,7 @@ class _Stream:
 
 
 def _merged(streams: list[_Stream]) -> Iterator[tuple[Results, int]]:
-    """All results up to the least of the last positions in hand, and that: the rest is behind."""
+    """Merge results up to the least of the last positions in hand, and yield them with it."""
     live = [stream for stream in streams if stream.advance()]
     while live:
         bound = min(int(stream.last[-1]) for stream in live)

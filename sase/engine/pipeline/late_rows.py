@@ -1,4 +1,4 @@
-"""Rows that came too late to be in a match: the side output of a stream."""
+"""The side output of a stream: rows that came too late to be in a match."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class _Part(NamedTuple):
 
 
 class LateRows:
-    """How many rows were late, and those that nobody has taken yet."""
+    """Count late rows, and keep them until they are taken."""
 
     def __init__(self) -> None:
         self.count = 0
         self._parts: list[_Part] = []
 
     def add(self, inputs: Inputs, rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
-        """Set rows of an input aside, whose rows have these numbers."""
+        """Add rows of an input, which have these numbers in the stream."""
         self.count += len(rows)
         start = 0
         for each in taken(inputs, rows).tables:
@@ -66,7 +66,7 @@ class LateRows:
         return pa.table(columns)
 
     def clear(self) -> None:
-        """Forget the rows, not how many there were."""
+        """Drop the rows, not their count."""
         self._parts = []
 
     def _unite(self) -> bool:

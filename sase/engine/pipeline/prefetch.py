@@ -1,4 +1,4 @@
-"""A search in a thread of its own, which runs ahead of whoever takes what it finds."""
+"""Search in other threads, ahead of the one that consumes the results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ T = TypeVar("T")
 class Pool(ThreadPoolExecutor):
     """Threads for searches.
 
-    What nobody holds any more is given up in whichever thread collects it, also in one of these,
-    which cannot wait for itself to end.
+    Garbage may be collected in one of these threads, which cannot wait for itself to end.
     """
 
     def __init__(self, threads: int) -> None:
@@ -28,16 +27,16 @@ class Pool(ThreadPoolExecutor):
 
 
 class Search(Generic[T]):
-    """What a thread finds, of which so much may wait to be taken."""
+    """A producer in a thread, and the bounded queue of what it found."""
 
     def __init__(self, find: Callable[[], Iterator[T]], room: int) -> None:
         self._find = find
-        # At the end there is None, or what went wrong.
+        # None marks the end; an exception is raised again in the consumer.
         self._out: Queue[tuple[T] | BaseException | None] = Queue(room)
         self._stop = Event()
 
     def run(self) -> None:
-        """Find everything, in this thread, unless nobody wants more."""
+        """Produce everything in this thread, until stopped."""
         try:
             for found in self._find():
                 if self._stop.is_set():
@@ -48,14 +47,14 @@ class Search(Generic[T]):
             self._put(problem)
 
     def _put(self, delivery: tuple[T] | BaseException | None) -> None:
-        """Hand over, once there is room; whoever stops this makes some, for one."""
+        """Enqueue, once there is room; `stop` makes room for one."""
         if not self._stop.is_set():
             self._out.put(delivery)
 
     def found(self, meanwhile: Callable[[], bool] = lambda: False) -> Iterator[T]:
-        """What is found, waiting for it; what went wrong goes wrong here.
+        """Consume what is found; an error of the producer is raised here.
 
-        As long as there is nothing, something is done `meanwhile`, unless there is no more to do.
+        While the queue is empty call `meanwhile`, as long as it says that there is more to do.
         """
         while (delivery := self._next(meanwhile)) is not None:
             if isinstance(delivery, BaseException):
@@ -71,7 +70,7 @@ class Search(Generic[T]):
                     return self._out.get()
 
     def stop(self) -> None:
-        """Nobody wants more: a thread that waits for room has it now."""
+        """Stop the producer, also where it waits for room."""
         self._stop.set()
         with suppress(Empty):
             while True:

@@ -1,4 +1,4 @@
-"""Rows as they arrive, brought into the order of the stream: a stage before the matcher.
+"""The reorder buffer: brings rows into the order of the stream, a stage before the operators.
 
 A row is late if its time is below the greatest of all rows before it, less the allowed lateness,
 or below a time to which the stream was advanced: that is the `floor`. Late rows are set aside, and
@@ -41,7 +41,7 @@ class Arrived(NamedTuple):
 
 
 class ReorderBuffer:
-    """Sets late rows aside and holds the others back as long as they have to wait.
+    """Set late rows aside, and hold the others back as long as they have to wait.
 
     `load` makes events of an input of which all values are known to be good.
     """
@@ -61,7 +61,7 @@ class ReorderBuffer:
     def push(
         self, inputs: Inputs, events: Events, arrived: int, rows: Numbers | None = None
     ) -> list[Arrived]:
-        """What goes on now, of rows that have arrived and of those that waited.
+        """Release what need not wait, of rows that arrived and of those in the buffer.
 
         Of the rows that `arrived` some may have been bad: then `rows` are the numbers of the good.
         """
@@ -89,17 +89,17 @@ class ReorderBuffer:
         return list(self._released())
 
     def passed(self, arrived: int, last: int) -> None:
-        """Rows have gone on of which none had to wait, up to a time that was not there before."""
+        """Count rows that went past the buffer, up to a time that is greater than all before."""
         self.arrived += arrived
         self.floor, self._greatest = last, (last, LEAST)
 
     def advance(self, to: int) -> list[Arrived]:
-        """What goes on because no row before a time is to come."""
+        """Release what waits for a time, before which no row is to come."""
         self.floor = max(self.floor, to)
         return list(self._released())
 
     def finish(self) -> list[Arrived]:
-        """All that waits."""
+        """Release all that waits."""
         return list(self._released(everything=True))
 
     @property
@@ -108,7 +108,7 @@ class ReorderBuffer:
         return None if self._greatest[0] == LEAST else self._greatest[0]
 
     def due(self) -> int | None:
-        """The time that the next row waits for."""
+        """The next timer: the time that the first row waits for."""
         first = min((int(each.times[each.start]) for each in self._waiting), default=None)
         return first if first is None or self._seq is None else first + 1
 
@@ -126,7 +126,7 @@ class ReorderBuffer:
         return (time, LEAST if self._seq is None else int(_seq(events, self._seq)[place]))
 
     def _late(self, events: Events) -> np.typing.NDArray[np.bool_]:
-        """Whether each row is late, by the rows before it."""
+        """Mask the late rows, by the rows before each."""
         ts = _as_given(events.ts, events.order)
         greatest = np.maximum.accumulate(np.append(LEAST, ts[:-1]))
         floor = np.where(greatest < LEAST + self._lateness, LEAST, greatest - self._lateness)
@@ -152,7 +152,7 @@ class ReorderBuffer:
             self._waiting[-2:] = [_united(one, two)]
 
     def _released(self, *, everything: bool = False) -> Iterator[Arrived]:
-        """The rows of which it is known what comes before them, in as few inputs as may be."""
+        """Release the rows before the floor, in as few inputs as may be."""
         if not self._waiting:
             return
         # A lesser sequence number than those at the floor may still come.
@@ -182,7 +182,7 @@ class ReorderBuffer:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state that was saved."""
+        """Restore a checkpoint."""
         self.arrived, self.floor = state["arrived"], state["floor"]
         self._greatest = tuple(state["greatest"])
         for each in state["waiting"]:
@@ -216,7 +216,7 @@ class _Piece:
         return self.inputs.columns == other.inputs.columns
 
     def released(self, floor: int | None, side: Any) -> Numbers:
-        """The rows up to a time, which no longer wait."""
+        """Release the rows up to a time."""
         begin, end = self.start, len(self.order)
         if floor is not None:
             end = int(np.searchsorted(self.times, floor, side=side))
@@ -224,11 +224,11 @@ class _Piece:
         return self.order[begin : self.start]
 
     def trimmed(self) -> _Piece:
-        """Without the rows that are gone, if they are many."""
+        """Drop the rows that are released, if they are many."""
         return self.all_trimmed() if self.start > len(self) else self
 
     def all_trimmed(self) -> _Piece:
-        """Without the rows that are gone."""
+        """Drop the rows that are released."""
         if not self.start:
             return self
         left = self.order[self.start :]

@@ -1,4 +1,4 @@
-"""A batch run in several threads: each takes slices of time, and the results stay in order."""
+"""Batch execution in several threads by time slices, whose results stay in order."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.planning.nodes import SequenceConstruction, Transformation, exchanged, find, the
 from sase.planning.split import Split
 
-# Fewer events than these are not worth a thread, nor these a slice of their own where there are
-# more, nor are those that are few beside what the slice must look at around them.
+# The fewest events that are worth a thread, or one of many slices; and how many times as many as
+# its halo a slice must own.
 LEAST, ENOUGH, HALO = 1 << 20, 1 << 22, 4
-# Threads take so many times larger blocks: they wait for each other between the steps of one.
+# Blocks are larger by this factor: threads wait for each other between the steps of one.
 LARGER = 4
-# The results of a slice that may wait for those of the slices before it to be taken.
+# Batches of results that a slice may queue while earlier slices are consumed.
 MOST_WAITING = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The positions that a slice owns, and those that it looks at."""
+    """The positions that a time slice owns, and those that it reads: with its halo."""
 
     begin: int
     end: int
@@ -47,12 +47,12 @@ class Slice:
 
 
 def threads_that_pay(events: int) -> int:
-    """As many as there are cores, if there is enough to do for them."""
+    """The number of threads that pay for so many events."""
     return max(min(cores(), events // LEAST), 1)
 
 
 def slices_of(events: Events, split: Split, threads: int | None) -> list[Slice]:
-    """Slices of about equal size; one if more do not pay, unless threads were asked for."""
+    """Cut events into about equal slices; one if more do not pay, unless threads are given."""
     count = len(events)
     if split.before is None or not count or threads == 1:
         return [Slice(0, count, 0, count)]
@@ -65,7 +65,7 @@ def slices_of(events: Events, split: Split, threads: int | None) -> list[Slice]:
 
 
 def _cut(events: Events, split: Split, size: int) -> list[Slice]:
-    """Slices of about a size, cut between events that are not simultaneous."""
+    """Cut slices of about a size between events that are not simultaneous."""
     assert split.before is not None
     starts = events.ts[np.arange(0, len(events), size)]
     cuts = np.unique(np.searchsorted(events.ts, starts, "left"))
@@ -84,7 +84,7 @@ def _cut(events: Events, split: Split, size: int) -> list[Slice]:
 
 
 def _back(events: Events, begin: int, window: BoundWindow) -> int:
-    """The first event that a match can reach whose last one is at a position or behind it."""
+    """The first event of the halo before a slice: a match that ends in the slice can reach it."""
     if window.kind is WindowKind.EVENTS:
         return max(begin - size_of(window), 0)
     earliest = int(events.ts[begin]) - size_of(window)
@@ -92,14 +92,14 @@ def _back(events: Events, begin: int, window: BoundWindow) -> int:
 
 
 def _ahead(events: Events, end: int, window: BoundWindow) -> int:
-    """The position behind the last event that can forbid a match that begins before one."""
+    """The end of the halo behind a slice: what can forbid a match that begins in the slice."""
     if window.kind is WindowKind.EVENTS:
         return min(end + size_of(window), len(events))
     latest = int(events.ts[end - 1]) + size_of(window)
     return int(np.searchsorted(events.ts, min(latest, INT64_MAX), "right"))
 
 
-# What is found in a slice, and by which pipeline; at the end that alone.
+# Results of a slice with its pipeline; at the end of the slice the pipeline alone.
 _Delivery: TypeAlias = tuple[Pipeline, Results | None]
 
 
@@ -111,9 +111,9 @@ def search_in_threads(
     threads: int,
     watch: Callable[[int], object],
 ) -> Generator[ResultBatch, None, Report]:
-    """The matches of all slices, in order; this thread is one of so many.
+    """Yield the matches of all slices, in order; the calling thread is one of so many.
 
-    A pipeline that finds nothing itself has the plan, and takes over what those of slices noted.
+    `whole` searches nothing itself: it has the plan and the input, and merges the reports.
     """
     plan = whole.plan
     unlimited, left = without_limit(plan)
@@ -146,10 +146,10 @@ def search_in_threads(
 
 
 def without_limit(plan: EnginePlan, *, by_key: bool = False) -> tuple[EnginePlan, int | None]:
-    """The plan for parts, which count no results towards LIMIT, and what that is.
+    """The plan for parts, which count no results towards LIMIT, and the limit.
 
-    A slice builds sequences that are none, where it does not see what forbids them, and others that
-    it does not own. Only what is cut by key may still stop when it has built enough.
+    A slice builds sequences that it does not own, or that an event outside forbids. Only what is
+    partitioned by key may still stop when it has built enough.
     """
     top = the(plan.operators, Transformation)
     construction = find(plan.operators, SequenceConstruction)
@@ -161,16 +161,16 @@ def without_limit(plan: EnginePlan, *, by_key: bool = False) -> tuple[EnginePlan
 
 
 class _Task:
-    """The search of a slice: in a thread of the pool, or step by step in the one that asks for it.
+    """The search of a slice: in a thread of the pool, or step by step in the consuming thread.
 
-    What is found before it is asked for waits, so much of it at most.
+    What is found ahead of the consumer is queued, up to a bound.
     """
 
     def __init__(self, plan: EnginePlan, events: Events, part: Slice) -> None:
         self._by_first = plan.split.by_first
         self._part, self._pipeline = part, open_pipeline(plan, begin=part.first)
         self._events = events.between(part.first, part.last)
-        # Made ready here, one after the other: threads that do it take turns, and wait.
+        # Prepared here, one after the other: in threads this would be serial, and slower.
         if self._pipeline.loaded_path is not None:
             self._pipeline.loaded_path.prepare(self._events)
         self._search = Search(self._find, MOST_WAITING)
@@ -180,23 +180,23 @@ class _Task:
         self._problem: Exception | None = None
 
     def submit(self, pool: Pool) -> None:
-        """Have a thread search."""
+        """Search in a thread of the pool."""
         self._future = pool.submit(self._search.run)
 
     def claim(self) -> bool:
-        """Whether it is for this thread to search, since no other one has begun."""
+        """Take the search over, unless another thread has begun it; whether it is this thread's."""
         if self._own is None and (self._future is None or self._future.cancel()):
             self._own = self._find()
         return self._own is not None
 
     def step(self) -> bool:
-        """Search on in this thread; false if there is no more to find, or enough waits."""
+        """Search on in this thread; false if there is no more to find, or the queue is full."""
         assert self._own is not None
         if self._problem is not None or len(self._waiting) >= MOST_WAITING:
             return False
         try:
             delivery = next(self._own, None)
-        except Exception as problem:  # which is that of a later slice, and goes wrong there
+        except Exception as problem:  # of a later slice: raised when that is consumed
             self._problem = problem
             return False
         if delivery is not None:
@@ -204,7 +204,7 @@ class _Task:
         return delivery is not None
 
     def found(self, meanwhile: Callable[[], bool]) -> Iterator[_Delivery]:
-        """What is found; at last its pipeline, with nothing."""
+        """Yield what is found; at last the pipeline alone."""
         if not self.claim():
             yield from self._search.found(meanwhile)
             return
@@ -216,7 +216,7 @@ class _Task:
         yield from self._own
 
     def stop(self) -> None:
-        """Nobody wants more."""
+        """Stop the search."""
         self._search.stop()
 
     def _find(self) -> Iterator[_Delivery]:
@@ -227,16 +227,16 @@ class _Task:
 
 
 class _Searches:
-    """The searches of slices, of which a few run ahead of what is asked for.
+    """The searches of slices, of which a few run ahead of the consumer.
 
-    The thread that asks is one of those that search: where it slept, two others would share a core.
+    The consuming thread searches too: where it slept, two others would share a core.
     """
 
     def __init__(self, plan: EnginePlan, events: Events, slices: list[Slice], threads: int) -> None:
         self._plan, self._events, self._threads = plan, events, threads
         self._left = deque(slices)
         self._tasks: deque[_Task] = deque()
-        # The one that this thread searches while it waits for the first.
+        # The later slice that this thread searches while it waits for the first.
         self._ahead: _Task | None = None
         self._pool = Pool(threads - 1)
 
@@ -250,7 +250,7 @@ class _Searches:
         self._pool.__exit__(*problem)
 
     def next(self) -> Iterator[_Delivery]:
-        """What is found in the next slice; at last its pipeline, with nothing."""
+        """Yield what is found in the next slice; at last its pipeline alone."""
         own = None if self._tasks else self._left.popleft()
         while self._left and len(self._tasks) < self._threads:
             task = self._opened(self._left.popleft())
@@ -265,7 +265,7 @@ class _Searches:
         return _Task(self._plan, self._events, part)
 
     def _meanwhile(self) -> bool:
-        """Search on in a later slice that no other thread has begun, if there is one."""
+        """Search on in a later slice that no other thread has begun; whether there is one."""
         later = list(self._tasks)[1:]
         if self._ahead not in later:
             self._ahead = next((task for task in later if task.claim()), None)
@@ -273,7 +273,7 @@ class _Searches:
 
 
 def _owned(found: Iterator[Results], part: Slice, *, by_first: bool) -> Iterator[Results]:
-    """The results that a slice owns."""
+    """Keep the results that a slice owns."""
     for results in found:
         owner = results.first if by_first else results.last
         if owner.min() >= part.begin and owner.max() < part.end:

@@ -1,4 +1,4 @@
-"""What a search notes on its way, for the warnings of its report."""
+"""The warnings of a run: types that never occurred, and arithmetic beyond int64."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEW = 1 << 12
 
 
 class RunWarnings:
-    """Types of the query that have not occurred, and rows in which arithmetic left int64."""
+    """Collect types of the query that have not occurred, and rows where arithmetic overflowed."""
 
     def __init__(self, plan: EnginePlan, overflows: list[OverflowCounts]) -> None:
         self._plan, self._overflows = plan, overflows
@@ -30,7 +30,7 @@ class RunWarnings:
         self._rows: dict[int, int] = {}
 
     def note_types(self, events: Events, rows: slice | Numbers) -> None:
-        """Which of the query's types have occurred in some of the events."""
+        """Note which of the query's types occur in events."""
         self._known_names = names = events.type_names
         types = events.types[rows]
         for some in (types[:FEW], types[FEW:]):  # most occur soon, and the others need not be read
@@ -38,14 +38,14 @@ class RunWarnings:
             self.unseen -= {names[code] for code in sought if (some == code).any()}
 
     def note_rows(self, history: RowHistory) -> None:
-        """The rows of the examples, as long as their input is there."""
+        """Look up the rows of the examples, while their input is there."""
         for position in self._examples:
             if position not in self._rows:
                 (row,) = history.rows(np.array([position]))
                 self._rows[position] = int(row)
 
     def merge(self, other: RunWarnings, history: RowHistory, positions: Numbers | None) -> None:
-        """Take over what another search noted of events that have these positions, or their own."""
+        """Merge the warnings of another run, whose events have these positions, or their own."""
         self.unseen &= other.unseen
         self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
         for mine, others in zip(self._overflows, other._overflows, strict=True):
@@ -53,7 +53,7 @@ class RunWarnings:
         self.note_rows(history)
 
     def warnings(self, *, of_types: bool) -> Iterator[str]:
-        """What the user should know; that a type never occurred is known at the end."""
+        """Yield the warnings; that a type never occurred only where `of_types`: at the end."""
         for name in sorted(self.unseen) if of_types else ():
             # A bad row may have had the name itself.
             known = [each for each in self._known_names if each not in self.unseen]
