@@ -85,4 +85,4 @@ def _schema(found: FoundFiles, *, judges: bool) -> tuple[pa.Schema, dict[str, Sc
             schemas.append(found.format.infer_schema(path, found.base, judges=judges))
         except (OSError, pa.ArrowException) as problem:
             raise found.format.explain_fault(path, None, problem) from problem
-    return unified(schemas, found.paths, found.format)
+    return unified(schemas, found.paths, found.format.common_kind)

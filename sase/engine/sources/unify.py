@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from sase.engine.columns.data_types import value_type
-from sase.engine.sources.formats.base import FileFormat
 from sase.errors import SchemaError
+
+# What a format takes values of several types for, if there is a type for all of them.
+CommonKind: TypeAlias = Callable[[Sequence[pa.DataType]], pa.DataType | None]
 
 
 def unified(
-    schemas: Sequence[pa.Schema], paths: Sequence[str], format: FileFormat
+    schemas: Sequence[pa.Schema], paths: Sequence[str], common_kind: CommonKind
 ) -> tuple[pa.Schema, dict[str, SchemaError]]:
     """Return the columns of all files, of which some may lack a few; and the error for naming some.
 
@@ -25,7 +28,7 @@ def unified(
     for name in dict.fromkeys(name for schema in schemas for name in schema.names):
         at = [number for number, schema in enumerate(schemas) if name in schema.names]
         kinds = [schemas[number].field(name).type for number in at]
-        kind = _common(kinds) or format.common_kind(kinds)
+        kind = _common(kinds) or common_kind(kinds)
         if kind is None:
             kind = pa.string()
             conflicts[name] = _conflict(name, kinds, [paths[number] for number in at])

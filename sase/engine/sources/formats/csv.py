@@ -185,7 +185,8 @@ class CsvFormat(TextFormat):
         if name is None:
             if not judges:
                 return {}
-            found, _ = unified([self._good_lines(path).schema for path in paths], paths, self)
+            schemas = [self._good_lines(path).schema for path in paths]
+            found, _ = unified(schemas, paths, self.common_kind)
             return {name: found.field(name).type for name in names if name in found.names}
         having = self._having(paths, name)
         kind = next(
