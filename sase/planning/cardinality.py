@@ -34,13 +34,13 @@ from sase.planning.selectivity import assumed, selectivity, together
 from sase.planning.split import negations_of, window_of
 from sase.planning.statistics import Statistics
 
-# How likely two events are to agree on an attribute of which nothing is known.
+# How likely two events agree on an attribute without statistics.
 UNKNOWN_AGREEMENT = 0.01
 
 
 @dataclass(frozen=True)
 class Cardinalities:
-    """What is expected of a plan of sequences over events of which statistics are known."""
+    """Cardinalities of a plan of sequences, over events of known statistics."""
 
     plan: Operator
     statistics: Statistics
@@ -78,7 +78,7 @@ class Cardinalities:
 
     @cached_property
     def arrivals(self) -> tuple[float, ...]:
-        """The events of each positive component that the scan lets pass."""
+        """The events of each positive component that pass the scan."""
         if self.scan.nothing is not None:
             return tuple(0.0 for _ in self.scan.components)
         return tuple(
@@ -87,7 +87,7 @@ class Cardinalities:
         )
 
     def own(self, component: BoundComponent) -> float:
-        """What the conditions on a positive component alone let pass, wherever they are decided."""
+        """The selectivity of the conditions on a positive component alone, wherever decided."""
         places = (*self.scan.conditions, *self._selected)
         own = [c for c in places if c.references == (component.index,) and not c.derived]
         return self.admission(component, own)
@@ -104,7 +104,7 @@ class Cardinalities:
 
     @cached_property
     def admitted(self) -> float:
-        """The events of some component's types, negative ones too."""
+        """The admitted events of a component, a negative one too."""
         types: dict[str, float] = {}
         for component in (*self.scan.components, *(n.component for n in negations_of(self.plan))):
             if component.types is None or not self.statistics.types:
@@ -118,14 +118,14 @@ class Cardinalities:
 
     @cached_property
     def span(self) -> float:
-        """The whole stream, as the window measures it."""
+        """The length of the stream, as the window measures it."""
         window = window_of(self.plan)
         in_time = window is None or window.kind is WindowKind.TIME
         known = self.statistics.span if in_time else self.statistics.rows
         return float(max(known or self.statistics.rows, 1))
 
     def reach(self, window: BoundWindow | None) -> float:
-        """How much of the stream a window spans; all of it, where there is none."""
+        """The length of a window; that of the stream without one."""
         if window is None or window.size is None:
             return self.span
         size = float(window.size)
@@ -135,11 +135,11 @@ class Cardinalities:
 
     @cached_property
     def walked(self) -> float:
-        """How far back the walk goes."""
+        """The length of the walk back."""
         return self.reach(self.construction.window or self.scan.window)
 
     def tuples(self, level: int, reach: float) -> float:
-        """Ordered tuples of events from a level to the last, as far apart as a window reaches."""
+        """Ordered tuples of events from a level to the last within a window."""
         counts = self.arrivals[level:]
         m, span = len(counts), self.span
         share = reach / span
@@ -151,7 +151,7 @@ class Cardinalities:
     def agreement(
         self, tests: Sequence[EquivalenceTest], components: Sequence[BoundComponent]
     ) -> float:
-        """How likely events of components are to agree on tests."""
+        """How likely events of components agree on tests."""
         free = [test for test in tests if test.value is None]
         if not free or len(components) < 2:
             return 1.0
@@ -170,7 +170,7 @@ class Cardinalities:
         return {(frozenset(a.attributes), frozenset(a.variables)): a.share for a in known}
 
     def _pair(self, test: EquivalenceTest, components: Sequence[BoundComponent]) -> float:
-        """The same of two events, from what is known of the attribute alone."""
+        """The same of two events, by what is known of the attribute alone."""
         known = self.statistics.attributes(
             test.attribute, (n for c in components for n in c.types or ())
         )
@@ -179,11 +179,11 @@ class Cardinalities:
 
     @cached_property
     def key(self) -> tuple[EquivalenceTest, ...]:
-        """What the stacks in which construction walks are partitioned on."""
+        """The key of the stacks in which construction walks."""
         return self.scan.partitions[0] if self.scan.partitions else ()
 
     def passing(self, conditions: Sequence[Conjunct]) -> float:
-        """The share of tuples that conditions on several events let pass."""
+        """The selectivity of conditions on several events."""
         several = [c for c in conditions if len(c.references) > 1]
         single = prod(selectivity(c, self.names, self.statistics) for c in several)
         if len(several) < 2 or self._all_pass is None:
@@ -199,7 +199,7 @@ class Cardinalities:
 
     @cached_property
     def _all_pass(self) -> float | None:
-        """The share that all of them let pass, if it was measured."""
+        """The measured share that passes all of them."""
         for whole in together(self._on_several, self.names):
             return self.statistics.selectivity(condition_text(whole.condition, self.names))
         return None
@@ -227,7 +227,7 @@ class Cardinalities:
         return tuple(found)
 
     def _shape(self, tests: Sequence[EquivalenceTest], events: int) -> float:
-        """How even the keys are on which so many events agree."""
+        """The shape of the distribution of keys on which so many events agree."""
         return shape_of(prod(map(self._unevenness, tests)), events)
 
     def _unevenness(self, test: EquivalenceTest) -> float:
@@ -238,7 +238,7 @@ class Cardinalities:
 
     @cached_property
     def visited(self) -> tuple[float, ...]:
-        """The instances of each level that the walk looks at."""
+        """The instances of each level that the walk visits."""
         last = len(self.arrivals) - 1
         found = [self.pushed[last]]
         for level in range(last - 1, -1, -1):
@@ -262,7 +262,7 @@ class Cardinalities:
 
     @cached_property
     def built(self) -> float:
-        """The sequences that construction hands on."""
+        """The sequences that construction yields."""
         count = self.tuples(0, self.walked)
         count *= self.agreement(self.decided, self.scan.components)
         count *= self.passing(self.construction.conditions)
@@ -290,7 +290,7 @@ class Cardinalities:
     def _left_by(
         self, negations: Iterable[NegativeComponent], components: int | None = None
     ) -> float:
-        """The share of choices of so many components that several negative ones leave."""
+        """The share of choices that several negative components leave."""
         return prod(self.survival(negative, components) for negative in negations)
 
     def survival(self, negative: NegativeComponent, components: int | None = None) -> float:
@@ -309,7 +309,7 @@ class Cardinalities:
     def _agreeing(self, negative: NegativeComponent, components: int) -> float:
         """How likely an event agrees with the last so many positive components, which agree.
 
-        Values of which there are many sequences are frequent ones, of which more forbid as well.
+        Values of many sequences are frequent ones, of which more forbid as well.
         """
         tests, own, positives = negative.equivalences, negative.component, self.scan.components
         nearest = negative.around(positives)

@@ -1,6 +1,6 @@
-"""Which matches can be counted without listing them: what of a query a compressed set expresses.
+"""Which queries have matches that can be counted without listing them.
 
-Beside what `paths` says, nothing may look at whole matches or at several of them.
+Beside what `paths` says, nothing may depend on whole matches or several of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FEW_AGREE = f"that is faster for up to {FEW:,} of them, and a key keeps them few
 class Collapsible:
     """A plan that collects events instead of matches, and why that would not be enough.
 
-    Where it `lacks_having` alone, the matches that HAVING is asked of can be counted all the same.
+    If it only `lacks_having`, the matches that HAVING decides on can be counted all the same.
     """
 
     plan: Operator
@@ -45,7 +45,7 @@ class Collapsible:
 
 
 def collapsible(basic: Operator) -> Collapsible:
-    """Of the basic plan of a query."""
+    """The collapsed plan of a basic plan."""
     others = of_sequences(basic)
     plan = _prepared(rebuilt([each for each in chain(basic) if each not in others]))
     runs, top = the(plan, RunEvaluation), the(plan, Transformation)
@@ -73,7 +73,7 @@ def collapsible(basic: Operator) -> Collapsible:
 
 
 def _prepared(basic: Operator) -> Operator:
-    """A plan of runs, with all that one event decides decided for it alone."""
+    """A plan of runs with simple conditions pushed down."""
     plan = basic
     if find(plan, RunEvaluation) is None:
         made = evaluate_runs(plan)

@@ -92,10 +92,10 @@ class Growth(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Classified:
-    """A condition's class, and how its truth moves in a search forward (`later`) and back.
+    """The class of a condition, and the trend of its truth in a search forward (`later`) and back.
 
-    Where `exempts_first` a verdict is about an event that has others before it in its series: an
-    event that fails as a further one may still be the first.
+    Where `exempts_first` a verdict is about an event with others before it in its series: one
+    that fails as a further event may still be the first.
     """
 
     consistency: Consistency
@@ -103,16 +103,6 @@ class Classified:
     earlier: Trend
     exempts_first: bool
     reason: str
-
-    @property
-    def is_safe_when_true(self) -> bool:
-        """Whether what is true of all candidates needs no second look (SAFE)."""
-        return self.consistency in (Consistency.TRUE, Consistency.BOTH)
-
-    @property
-    def drops_when_false(self) -> bool:
-        """Whether what is false of all candidates can be dropped at once."""
-        return self.consistency in (Consistency.FALSE, Consistency.BOTH)
 
     @property
     def prunes_forward(self) -> bool:
@@ -130,7 +120,7 @@ def classified(
     components: Sequence[BoundComponent],
     nullable: Nullable = lambda reference: True,
 ) -> Classified:
-    """The class of a condition; `nullable` says of which attributes NULL must be expected."""
+    """Classify a condition; `nullable` says for which attributes NULL must be expected."""
     if conjunct.kind is ConjunctClass.NEGATIVE:
         reason = "it speaks of an event that is in no match: it is checked when the match is known"
         return Classified(Consistency.NEITHER, Trend.OPEN, Trend.OPEN, False, reason)
@@ -152,7 +142,7 @@ def classified(
 
 @dataclass(frozen=True, slots=True)
 class _Growing:
-    """How values and conditions move while the series of some components grow."""
+    """The trends of values and conditions while the series of some components grow."""
 
     conjunct: Conjunct
     components: Sequence[BoundComponent]
@@ -164,14 +154,14 @@ class _Growing:
         bound = self.components[component]
         if bound.is_single:
             return False
-        # In order, what comes before the one that grows is finished: forward all but the last,
-        # walking back all but the first.
+        # In order, what comes before the one that grows is finished: forward all but the
+        # last, walking back all but the first.
         mentioned = self.conjunct.references
         ends = {Growth.LATER: mentioned[-1:], Growth.EARLIER: mentioned[:1]}
         return component in ends.get(self.growth, mentioned)
 
     def of(self, condition: Condition) -> Trend:
-        """What the truth of a condition does: rising, it can only turn true."""
+        """The trend of the truth of a condition: rising, it can only turn true."""
         match condition:
             case Truth():
                 return Trend.STEADY
@@ -215,7 +205,7 @@ class _Growing:
     # ------------------------------------------------------------ values
 
     def value(self, expression: Expression) -> Trend:
-        """What a value does while events are added; NULL, which may end, is left to `is_late`."""
+        """The trend of a value while events are added; that NULL may end is left to `is_late`."""
         match expression:
             case Constant() | Placeholder():
                 return Trend.STEADY
@@ -227,7 +217,7 @@ class _Growing:
                 return self._scaled(expression)
 
     def _scaled(self, operation: Operation) -> Trend:
-        """Floats moved or stretched by a literal; all else may become NULL, or turn around."""
+        """Floats moved or scaled by a literal; all else may become NULL, or turn around."""
         match operation:
             case Operation(type=kind, name="neg", operands=(value,)) if kind.kind is Kind.FLOAT:
                 return self.value(value).opposite
@@ -268,11 +258,11 @@ class _Growing:
         return self.nullable(reference) or (may_be_empty and self.growth is Growth.ANYWHERE)
 
     def _range_grows(self, reference: Reference | Aggregate) -> bool:
-        """Whether added events may be among those that it selects from."""
+        """Whether added events may be in its range."""
         if not self.grows(reference.component) or _is_fixed(reference):
             return False
-        # What comes after the event of the instance is not in its range; and the one before it is,
-        # walking back, known when the instance is.
+        # What comes after the event of the instance is not in its range; the one before it
+        # is known, walking back, when the instance is.
         if reference.part in (Part.PREVIOUS, Part.BEFORE_CURRENT, Part.UP_TO_CURRENT):
             is_previous = reference.part is Part.PREVIOUS
             return self.growth is Growth.ANYWHERE or (
@@ -297,14 +287,14 @@ def _is_fixed(reference: Reference | Aggregate) -> bool:
 
 
 def _function(reference: Reference | Aggregate) -> str:
-    """What is taken of the events: `a[1]` is the first, `a[a.len]` and `a[i-1]` are the last."""
+    """The function of the events: `a[1]` is the first, `a[a.len]` and `a[i-1]` are the last."""
     if isinstance(reference, Aggregate):
         return reference.function
     return "first" if reference.part is Part.FIRST else "last"
 
 
 def _together(trends: Iterable[Trend]) -> Trend:
-    """Of a combination that rises with each of its parts: a sum, a conjunction, a disjunction."""
+    """The trend of a combination that rises with each part: a sum, a conjunction, a disjunction."""
     found = set(trends) - {Trend.STEADY}
     if not found:
         return Trend.STEADY
@@ -318,7 +308,7 @@ def _is_finite(expression: Expression) -> bool:
 
 
 def _sign(expression: Expression) -> int:
-    """Of a finite literal; 0 for all else."""
+    """The sign of a finite literal; 0 for all else."""
     if not isinstance(expression, Constant) or not _is_finite(expression):
         return 0
     assert isinstance(expression.value, int | float)

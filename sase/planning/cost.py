@@ -96,7 +96,7 @@ def _scan(scan: SequenceScan, figures: Cardinalities) -> OperatorCost:
 
 
 def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
-    """What decides of sequences, whichever operator asks: keys behind scan, and conditions."""
+    """What decides on sequences, in whichever operator: keys behind the scan, and conditions."""
     selection, negation = find(figures.plan, Selection), find(figures.plan, Negation)
     alone = list(figures.construction.equivalences)
     conditions = list(figures.construction.conditions)
@@ -111,19 +111,19 @@ def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
 
 
 def _key_of(negative: NegativeComponent) -> Tests:
-    """The key of an index of negation; a test that fixes the value is a condition."""
+    """The key of an index of negation; a fixed value is a condition."""
     return tuple(t for t in negative.equivalences if t.value is None and all(t.declared))
 
 
 def _is_hashed(key: Tests, figures: Cardinalities) -> bool:
-    """Whether so many values occur that codes are given out by a table."""
+    """Whether the key has so many values that a table gives out its codes."""
     known = (figures.statistics.attributes(test.attribute) for test in key)
     widths = (max(map(_width, each), default=1.0) for each in known)
     return sum(ceil(log2(max(width, 1.0))) for width in widths) > DENSE_BITS
 
 
 def _width(attribute: AttributeStatistics) -> float:
-    """The codes that its values take: of numbers all between the least and the greatest."""
+    """The codes of its values: of numbers all between the least and the greatest."""
     if attribute.quantiles:
         return attribute.quantiles[-1] - attribute.quantiles[0] + 1
     return float(attribute.distinct or 1)
@@ -142,7 +142,7 @@ def _construction(node: SequenceConstruction, figures: Cardinalities) -> Operato
         )
         for level, count in enumerate(visited)
     ]
-    # What forbids a start is looked for once more when a first event is chosen.
+    # A forbidden start is probed once more when a first event is chosen.
     noted = [
         (figures.forbidding(each), 1 if each.after is not None else 3) for each in node.negations
     ]
@@ -181,7 +181,7 @@ def _selection(node: Selection, flow: float, figures: Cardinalities) -> Operator
 def _checked(
     name: str, flow: float, out: float, figures: Cardinalities, work: Work, kept: float = 0.0
 ) -> OperatorCost:
-    """An operator that looks at all of its sequences."""
+    """The cost of an operator that visits all of its sequences."""
     work = {"checked": flow, "gathered": flow * len(figures.scan.components), **work}
     return OperatorCost(name, flow, out, tuple(work.items()), kept)
 
@@ -202,7 +202,7 @@ def _negation(node: Negation, flow: float, figures: Cardinalities) -> OperatorCo
 
 
 def _tried(negative: NegativeComponent, figures: Cardinalities) -> float:
-    """The operations of conditions on the sequence, tried event by event until one forbids."""
+    """Operations of conditions on the sequence, tried event by event until one forbids."""
     several = [c for c in negative.conditions if len(c.references) > 1]
     if not several:
         return 0.0

@@ -1,4 +1,4 @@
-"""The driver of rewrites: applies them in order, checks each, and records what became of it."""
+"""The driver of rewrites: apply them in order, check each, and record the trace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SWITCHED_OFF = "it is switched off"
 
 @dataclass(frozen=True, slots=True)
 class RewriteCall:
-    """A rewrite, and what a recipe says about it."""
+    """A rewrite with its parameters of a recipe."""
 
     rewrite: str
     parameters: tuple[tuple[str, str], ...] = ()
@@ -27,7 +27,7 @@ class RewriteCall:
 
 @dataclass(frozen=True, slots=True)
 class RewriteStep:
-    """A rewrite of a recipe: it was applied, or declined for a reason."""
+    """A rewrite that was applied, or declined for a reason."""
 
     call: RewriteCall
     declined: str | None = None
@@ -59,17 +59,17 @@ class Trace:
 
     @classmethod
     def of(cls, plan: Operator) -> Trace:
-        """The trace of a plan to which nothing was done."""
+        """The trace of a plan without rewrites."""
         return cls((Stage(plan),))
 
     @property
     def plan(self) -> Operator:
-        """What the plan has become."""
+        """The last plan."""
         return self.stages[-1].plan
 
     @property
     def steps(self) -> tuple[RewriteStep, ...]:
-        """What was tried, in order."""
+        """The rewrites that were tried, in order."""
         return tuple(stage.step for stage in self.stages if stage.step is not None)
 
     def after(
@@ -78,7 +78,7 @@ class Trace:
         statistics: Statistics | None = None,
         off: Collection[str] = (),
     ) -> Trace:
-        """The trace with some more rewrites; those that are switched off are passed over."""
+        """Append rewrites; those that are switched off decline."""
         trace = self
         for call in calls:
             trace = trace._after(call, statistics, off)
@@ -103,7 +103,7 @@ class Trace:
 
 
 def _check(call: RewriteCall, before: Operator, after: Operator) -> None:
-    """A rewrite may change how results come about, and not what they are made of."""
+    """Check that a rewrite changed how results come about, not what they are."""
     for name, made_of in (("the results", _output), ("the components", _components)):
         if made_of(before) != made_of(after):
             raise PlanError(f"rewrite {call}: it changed {name} of the plan, which is a defect")

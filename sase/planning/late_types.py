@@ -1,7 +1,7 @@
-"""Whether events agree with a query that was compiled without knowing what their columns hold.
+"""Types that a query leaves to the events, compiled without knowing what their columns hold.
 
-Binding refuses to compare a number with a text where a schema says which is which. Where it did not
-say so, the columns do, as soon as there are some, and nothing is compared before they were asked.
+Where a schema states types, binding checks them. Where it does not, the columns do, as soon as
+there are some; nothing is compared before.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from sase.planning.nodes import Operator, Transformation, the
 from sase.planning.traversal import within
 
 Definitions = tuple[tuple[str, Condition], ...]
-# What the columns of events hold, by name, and by type where each type has a table.
+# The types of columns, by name, or by type where each type has a table.
 Known = Mapping[tuple[str | None, str], DataType]
 
-# The kind whose order is another one than that of numbers; arithmetic is on times.
+# The kind whose order is not that of numbers; arithmetic is on times.
 TEXTS = frozenset((Kind.STRING,))
 
 # Aggregates that are floats whatever they are over.
@@ -46,7 +46,7 @@ OF_NUMBERS = frozenset(("avg", "stddev"))
 
 
 class LateTypes:
-    """What a query leaves to the events: the types of some values in it."""
+    """The values of a query whose types only the events know."""
 
     def __init__(self, operators: Operator, definitions: Definitions = ()) -> None:
         self._parts = (operators, definitions)
@@ -54,7 +54,7 @@ class LateTypes:
 
     @cached_property
     def is_any(self) -> bool:
-        """Whether some value has a type that is not known."""
+        """Whether some value has an unknown type."""
         values = (Reference, Aggregate, EquivalenceTest)
         return any(
             each.type == UNKNOWN or isinstance(each, Aggregate) and each.function in OF_NUMBERS
@@ -67,7 +67,7 @@ class LateTypes:
         return next(_Values(self._parts, known).wrong(), None)
 
     def columns(self, known: Known) -> tuple[Column, ...] | None:
-        """What is returned, with the types that the events give it."""
+        """The columns of RETURN with the types that the events give them."""
         values = _Values(self._parts, known)
         if self._returned is None:
             return None
@@ -75,7 +75,7 @@ class LateTypes:
 
 
 class _Values:
-    """The values of a query with the types that events give them."""
+    """The values of a query, typed by the events."""
 
     def __init__(self, parts: Iterable[object], known: Known) -> None:
         self._each = list(within(tuple(parts)))
@@ -85,7 +85,7 @@ class _Values:
         self._names = {component.index: component.variable for component in components}
 
     def wrong(self) -> Iterator[str]:
-        """What is wrong, most often nothing."""
+        """The disagreement of a value or condition, if any."""
         for each in reversed(self._each):  # what is inside of it before a value
             match each:
                 case Comparison(left=left, right=right, operator=operator):
@@ -112,14 +112,14 @@ class _Values:
                     yield from self._mixed(each)
 
     def typed(self, value: Expression) -> Expression:
-        """A value with its type, and those of what it is made of."""
+        """A value with its type, and those of its operands."""
         if isinstance(value, Operation):
             operands = tuple(map(self.typed, value.operands))
             return replace(value, type=self._type(value), operands=operands)
         return replace(value, type=self._type(value))
 
     def _mixed(self, reference: Reference) -> Iterator[str]:
-        """An attribute that is of several kinds in the types that a component admits."""
+        """An attribute that is of several kinds in the types of a component."""
         found = self._candidates(self._components.get(reference.component), reference.attribute)
         for one, other in combinations(found, 2):
             if not one.compares_with(other):
@@ -128,7 +128,7 @@ class _Values:
                 yield f"`{name}` is {both}"
 
     def _apart(self, values: list[Expression]) -> Iterator[str]:
-        """Values that are to be compared, and cannot be."""
+        """Compared values of different kinds."""
         first, *others = values
         for other in others:
             if not self._type(first).compares_with(self._type(other)):
@@ -155,7 +155,7 @@ class _Values:
             yield from self._too_late(word, list(operation.operands), kinds)
 
     def _too_late(self, word: str, values: list[Expression], kinds: Set[Kind]) -> Iterator[str]:
-        """Values of kinds on which something works in another way, if no type said that."""
+        """Values of kinds that would be lowered in another way."""
         found = next((value for value in values if self._type(value).kind in kinds), None)
         if found is not None and not any(value.type.kind in kinds for value in values):
             yield f"{self._described(found)}, which `{word}` must know"
@@ -188,7 +188,7 @@ class _Values:
         return AGGREGATES[value.function].result(self._of(value))
 
     def _result(self, value: Operation) -> DataType:
-        """The type of what an operation gives; that of some of its operands may go for all."""
+        """The type of an operation; that of some operands may go for all."""
         types = [self._type(operand) for operand in value.operands]
         if types == [operand.type for operand in value.operands]:
             return value.type
@@ -199,7 +199,7 @@ class _Values:
         return arithmetic(value.name, *types) or UNKNOWN
 
     def _of(self, aggregate: Aggregate) -> DataType:
-        """What an aggregate is over."""
+        """The type of an aggregate."""
         component = self._components.get(aggregate.component)
         return self._found(component, aggregate.attribute or "")
 

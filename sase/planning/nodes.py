@@ -1,7 +1,7 @@
 """The operators of a plan, as the paper draws them (SASE 2006, section 3.1): frozen values.
 
 What an operator checks is data on its node, so a plan shows what was pushed where. Positive
-components are meant by their *level*, 0 for the first; the query says which component that is.
+components are meant by their *level*, 0 for the first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sase.lang.ast import StrategyName
 
 
 class Stacks(Enum):
-    """Where sequence scan remembers events: the runtime stack of the NFA, or a stack a state."""
+    """Where sequence scan keeps events: the runtime stack of the NFA, or a stack for each state."""
 
     NFA = "runtime stack"
     AIS = "active instance stacks"
@@ -36,13 +36,13 @@ class Stacks(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SequenceScan:
-    """SS→: finds the events that may become part of a match, and remembers them in stacks.
+    """SS→: finds the events that may take part in a match, and pushes them onto stacks.
 
-    `tests` are the equivalence tests of the query, wherever they are decided, and `inferred` those
-    that its equalities amount to. `partitions` are keys of such tests: none, one key of one
-    attribute (PAIS) or of several (composite), or several keys each with stacks of its own
-    (Multi-PAIS). `columns` are those that are read, None for all. `nothing` says why no event can
-    take part, if that is so.
+    `tests` are the equivalence tests of the query, wherever they are decided, and `inferred`
+    those that its equalities amount to. `partitions` are keys of such tests: none, one key of
+    one attribute (PAIS) or of several (composite), or several keys each with stacks of its own
+    (Multi-PAIS). `columns` are those that are read, None for all. `nothing` says why no event
+    can take part, if so.
     """
 
     components: tuple[BoundComponent, ...]
@@ -61,7 +61,7 @@ class SequenceScan:
 class SequenceConstruction:
     """SC←: walks back from each event of the last component and builds every sequence.
 
-    `limit` is how many it builds at most, where nothing above lets any of them go.
+    `limit` bounds how many are built, where every one is a result.
     """
 
     input: SequenceScan
@@ -74,7 +74,7 @@ class SequenceConstruction:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """σ: lets the sequences pass that satisfy conditions and equivalence tests."""
+    """σ: passes the sequences that satisfy conditions and equivalence tests."""
 
     input: Operator
     conditions: tuple[Conjunct, ...] = ()
@@ -83,7 +83,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """WD: lets the sequences pass whose first and last event lie close enough."""
+    """WD: passes the sequences whose first and last event lie within the window."""
 
     input: Operator
     window: BoundWindow
@@ -93,7 +93,7 @@ class Window:
 class NegativeComponent:
     """A negative component between two levels: None before the first, None after the last.
 
-    `equivalences` are the tests that an event must agree on with the sequence to forbid it.
+    `equivalences` are the tests on which an event must agree with a sequence to forbid it.
     """
 
     component: BoundComponent
@@ -103,14 +103,14 @@ class NegativeComponent:
     equivalences: tuple[EquivalenceTest, ...] = ()
 
     def around(self, positives: Sequence[BoundComponent]) -> tuple[BoundComponent, ...]:
-        """The two positive components that are nearest, or the only one."""
+        """The two nearest positive components, or the only one."""
         first = min(self.after or 0, max(len(positives) - 2, 0))
         return tuple(positives[first : first + 2])
 
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """NG: lets the sequences pass that no event of a negative component forbids."""
+    """NG: passes the sequences that no event of a negative component forbids."""
 
     input: Operator
     negations: tuple[NegativeComponent, ...]
@@ -126,11 +126,12 @@ class EdgeCondition:
 
 
 class Evaluation(Enum):
-    """How run evaluation finds matches: by runs, from each last event back, or not one by one.
+    """How run evaluation finds matches.
 
-    Runs meet each event together, and those that behave alike may be merged; or one run at a time
-    meets all events (backtracking). Collapsed it collects the events of which a compressed set is
-    made, and expanded it lists the matches of that set.
+    Runs meet each event together (NFAb), and those that behave alike may be merged; or one run
+    at a time meets all events (backtracking); or matches are walked back from their last event
+    (postponed). Collapsed, the events of a compressed set are collected; expanded, its matches
+    are listed.
     """
 
     NFAB = "NFAb"
@@ -145,11 +146,10 @@ class Evaluation(Enum):
 class RunEvaluation:
     """NFAb: the runs of a query with Kleene closure or a strategy (level 2).
 
-    `partitions` are the tests by whose key runs are kept apart, `simple` the conditions on one
-    event that decide whether it comes to any run at all. Where evaluation is postponed, `early` are
-    those that are decided on the way back, as soon as all that they mention is chosen; where it is
-    collapsed those on neighbours. `bounds` are the least and the most events of each component, if
-    conditions on these alone narrow them.
+    `partitions` are the tests of the key of runs, `simple` the conditions on one event that
+    decide whether any run meets it. `early` are conditions that a postponed evaluation decides
+    on the way back, and a collapsed one on neighbours. `bounds` are the least and the most
+    events of each component, if conditions on these alone narrow them.
     """
 
     components: tuple[BoundComponent, ...]
@@ -172,7 +172,7 @@ class RunEvaluation:
 
     @property
     def is_alone(self) -> bool:
-        """Whether a match is one event, so that there is nothing between its events."""
+        """Whether a match is one event."""
         return len(self.components) == 1 and self.components[0].is_single
 
     @property
@@ -182,7 +182,7 @@ class RunEvaluation:
 
     @property
     def mixes_partitions(self) -> bool:
-        """Whether it does so among runs that are not kept apart by all tests."""
+        """Whether it does so among runs that are not partitioned by all tests."""
         return self.counts_in_partitions and not set(self.equivalences) <= set(self.partitions)
 
     @property
@@ -199,9 +199,9 @@ class RunEvaluation:
 
     @property
     def tested(self) -> tuple[EquivalenceTest, ...]:
-        """The tests that are decided event by event: those by which runs are not partitioned.
+        """The tests that are decided event by event: those not in the key of runs.
 
-        Where a test fixes the value, that is a condition; contiguity goes by it all the same.
+        A fixed value is a condition; contiguity goes by it all the same.
         """
         goes_by_it = self.is_ranked or self.is_watched or self.counts_in_partitions
         written = [test for test in self.equivalences if test.value is None or goes_by_it]
@@ -209,10 +209,10 @@ class RunEvaluation:
 
     @property
     def never_forks(self) -> bool:
-        """Whether an event makes one run of a run or none, by what the run and the event know.
+        """Whether an event makes at most one run of a run, by what the run and the event know.
 
-        Runs ignore no event that they can bind, and a series that can be left and gone on with by
-        the same event is the last component, or before a single last one. No component may stay
+        Runs ignore no event that they can bind, and a series that the same event may leave
+        or extend is the last component, or before a single last one. No component may be
         empty, all tests partition, and no condition ranges over the events of a series.
         """
         series = [not each.is_single for each in self.components]
@@ -231,7 +231,7 @@ class RunEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """TF: turns each sequence into a result: its columns, its type, and how many at most.
+    """TF: makes results of sequences: their columns, their type, and how many at most.
 
     With `apart` only those are results that do not overlap, of the matches that agree on these
     tests; without any test, of all.
@@ -260,7 +260,7 @@ OperatorT = TypeVar("OperatorT", bound=Operator)
 
 
 def chain(root: Operator) -> list[Operator]:
-    """The operators of a plan from the top down: each has one input, the last has none."""
+    """The operators of a plan from the top down."""
     found: list[Operator] = [root]
     while True:
         below = getattr(found[-1], "input", None)
@@ -270,7 +270,7 @@ def chain(root: Operator) -> list[Operator]:
 
 
 def rebuilt(operators: list[Operator]) -> Operator:
-    """The plan of operators given from the top down, each on the next."""
+    """The plan of operators given from the top down."""
     *above, plan = operators
     for operator in reversed(above):
         assert not isinstance(operator, SequenceScan | SequenceConstruction | RunEvaluation) or (
@@ -283,7 +283,7 @@ def rebuilt(operators: list[Operator]) -> Operator:
 
 
 def find(root: Operator, kind: type[OperatorT]) -> OperatorT | None:
-    """The operator of a kind in a plan; there is at most one."""
+    """The operator of a kind in a plan, if there is one."""
     operator: Operator | None = root
     while not (operator is None or isinstance(operator, kind)):
         operator = getattr(operator, "input", None)
@@ -298,20 +298,20 @@ def the(root: Operator, kind: type[OperatorT]) -> OperatorT:
 
 
 def reading(root: Operator) -> SequenceScan | RunEvaluation:
-    """The operator at the bottom, which takes in events."""
+    """The operator at the bottom, which reads events."""
     bottom = chain(root)[-1]
     assert isinstance(bottom, SequenceScan | RunEvaluation), "a plan reads events"
     return bottom
 
 
 def exchanged(root: Operator, *new: Operator) -> Operator:
-    """The plan with each new operator in the place of the one of its kind."""
+    """Replace operators by new ones of their kinds."""
     by_kind = {type(operator): operator for operator in new}
     return rebuilt([by_kind.get(type(operator), operator) for operator in chain(root)])
 
 
 def without_empty(root: Operator) -> Operator:
-    """The plan without the selections and negations that have nothing left to check."""
+    """The plan without selections and negations that check nothing."""
     kept = [
         operator
         for operator in chain(root)
@@ -340,7 +340,7 @@ def shown(root: Operator) -> str:
 
 
 def _components(root: Operator) -> list[BoundComponent]:
-    """Every component that some operator has, negative ones too."""
+    """Every component of some operator, negative ones too."""
     found: list[BoundComponent] = []
     for operator in chain(root):
         found += getattr(operator, "components", ())

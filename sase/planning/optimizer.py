@@ -1,7 +1,7 @@
-"""The optimizer: makes the plan of a recipe, and where it has choices takes the cheapest.
+"""The optimizer: make the plan of a recipe, with the cheapest alternative of each choice.
 
-One choice is made after the other, in the order of the recipe. Each alternative is judged by the
-cost of the whole plan, with the later choices as they usually are: the first alternative of each.
+Choices are made in the order of the recipe. An alternative is judged by the cost of the whole plan,
+with the first alternative of each later choice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sase.planning.statistics import Statistics
 
 # `on = "each"` stands for every equivalence test in turn.
 _EACH = "each"
-# More state than this a plan does not take if another one takes less: runs may be more than fit.
+# No plan takes more state than this if another takes less: runs may be more than fit.
 MOST_BYTES = 1 << 30
 # Unless that one takes longer than anyone waits: an hour.
 LONGEST = 3600 * 10**9
@@ -27,7 +27,7 @@ LONGEST = 3600 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What might be done at a choice, without what declines, and what the whole plan would cost."""
+    """An alternative of a choice, without what declines, and the cost of the whole plan."""
 
     calls: tuple[RewriteCall, ...]
     cost: Cost
@@ -39,7 +39,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A plan, how it came about, and for each choice the alternatives."""
+    """A plan, its trace, and the alternatives of each choice."""
 
     trace: Trace
     choices: tuple[tuple[Alternative, ...], ...] = ()
@@ -56,7 +56,7 @@ class Optimized:
 
     @property
     def steps(self) -> tuple[RewriteStep, ...]:
-        """What was tried, in order."""
+        """The rewrites that were tried, in order."""
         return self.trace.steps
 
 
@@ -89,9 +89,9 @@ def _made(
     off: Collection[str],
     known: dict[Operator, Cost],
 ) -> tuple[Trace, tuple[Alternative, ...]]:
-    """The trace after a choice, and its alternatives, of which those alike count once.
+    """The trace after a choice, and its alternatives; of equal plans one counts.
 
-    The costs of plans are `known` from choices before, which led to many of the same.
+    The costs of plans are `known` from earlier choices, which led to many of the same.
     """
     usual = [call for entry in rest for call in _usual(entry)]
     begun: list[Trace] = []
@@ -113,7 +113,7 @@ def _made(
 
 
 def _best(costs: Sequence[Cost]) -> int:
-    """The one that takes the least time, of those whose state fits if one of them ends at all."""
+    """The fastest alternative, of those whose state fits if one of them ends at all."""
     fits = [cost.bytes <= MOST_BYTES for cost in costs]
     ends = any(f and cost.nanoseconds <= LONGEST for f, cost in zip(fits, costs, strict=True))
     judged = [(ends and not f, cost.nanoseconds) for f, cost in zip(fits, costs, strict=True)]
@@ -138,7 +138,7 @@ def _expanded(choice: Choice, plan: Operator) -> Iterator[tuple[RewriteCall, ...
 
 
 def _on(attribute: str | None, calls: Sequence[RewriteCall]) -> tuple[RewriteCall, ...]:
-    """Rewrites with an attribute in the place of "each"; without one they choose by themselves."""
+    """Rewrites with an attribute in the place of "each"; without one they choose themselves."""
 
     def named(call: RewriteCall) -> RewriteCall:
         given = [(name, attribute if value == _EACH else value) for name, value in call.parameters]

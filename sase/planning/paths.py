@@ -1,7 +1,7 @@
-"""What of a query is said by paths through a graph of its events, under skip till any match.
+"""What of a query is expressed by paths through a graph of its events (skip till any match).
 
-These are all matches as long as what remains to be decided is of one event, of two neighbours in a
-match, or of the number of events of a series.
+These are all matches as long as conditions are on one event, on two neighbours in a match, or on
+the number of events of a series.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from sase.planning.nodes import EdgeCondition, RunEvaluation
 
 # A graph has a slot for each number of events that a series must have: a greater one is tested.
 LONGEST = 64
-# So many slots are too many.
+# The most slots of a graph.
 MOST_SLOTS = 1_000
 
 
 @dataclass(frozen=True)
 class Paths:
-    """What of runs is said by paths: how long series are, and what holds of neighbours.
+    """What paths express of runs: the lengths of series, and conditions on neighbours.
 
-    `left` are the conditions of which it is not, and `reasons` why matches are not all paths.
+    `left` are the other conditions, and `reasons` why matches are not all paths.
     """
 
     bounds: LengthBounds
@@ -47,7 +47,7 @@ class Paths:
 
 
 def paths_of(runs: RunEvaluation) -> Paths:
-    """Of runs for which all that one event decides is decided for it alone."""
+    """The paths of runs whose simple conditions are pushed down."""
     reasons, names = list[str](), {each.index: each.variable for each in runs.components}
     if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
         reasons.append(f"under {runs.strategy.value} runs depend on each other")
@@ -66,10 +66,10 @@ def paths_of(runs: RunEvaluation) -> Paths:
 
 
 def neighbours(conjunct: Conjunct, components: Sequence[BoundComponent]) -> tuple[int, int] | None:
-    """The levels of the two neighbours that a condition is on, the earlier first; None if not so.
+    """The levels of the two neighbours that a condition is on, the earlier first; else None.
 
-    Of one series these are an event and the one before it. Else the last event of a component and
-    the first of the next one: where one of both is empty, such a condition is not checked.
+    Of one series these are an event and the one before it; else the last event of a component
+    and the first of the next one: where one of both is empty, such a condition is not checked.
     """
     if conjunct.kind is not ConjunctClass.SEVERAL:
         return None
@@ -92,12 +92,12 @@ def neighbours(conjunct: Conjunct, components: Sequence[BoundComponent]) -> tupl
 
 
 def _one(component: BoundComponent) -> tuple[Part, ...]:
-    """What means the only event that a component can bind."""
+    """The references to the only event that a component can bind."""
     return (Part.EVENT, Part.CURRENT) if component.maximum == 1 else ()
 
 
 def _tested(runs: RunEvaluation) -> Iterator[EquivalenceTest]:
-    """The tests that are not decided by the key of partitions or for an event alone."""
+    """The tests that neither the key nor an event alone decides."""
     if runs.is_alone:
         return
     counts = runs.window is not None and runs.window.kind is WindowKind.PARTITION_EVENTS
@@ -107,18 +107,18 @@ def _tested(runs: RunEvaluation) -> Iterator[EquivalenceTest]:
 
 
 def apart(condition: Condition, names: Names) -> str:
-    """Why a condition is not said by paths."""
+    """Why a condition is not expressed by paths."""
     return f"{condition_text(condition, names)} is no condition on neighbours"
 
 
 class LengthBounds:
-    """The components, of which conditions on the length of a series narrow the bounds."""
+    """The components, whose bounds conditions on the length of a series narrow."""
 
     def __init__(self, components: tuple[BoundComponent, ...]) -> None:
         self.components = components
 
     def take(self, condition: Condition) -> bool:
-        """Whether a condition is on the length alone, and the bounds are now those it allows."""
+        """Narrow the bounds, if a condition is on the length alone."""
         match condition:
             case Comparison(operator=operator, left=Aggregate() as length, right=Constant() as to):
                 return self._narrowed(length, operator, to.value)

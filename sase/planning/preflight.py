@@ -1,4 +1,4 @@
-"""Before a run: whether more matches are to be expected than may be, why, and what would help."""
+"""Warn before a run that expects more matches than are allowed, with the cause and a remedy."""
 
 from __future__ import annotations
 
@@ -23,17 +23,14 @@ from sase.planning.quantities import counted, size
 from sase.planning.split import window_of
 from sase.planning.statistics import Statistics
 
-# Bytes of an event of a match, and of a column of RETURN, as long as nothing is made of them.
+# Bytes of an event of a match, and of a column of RETURN, before results are made.
 _EVENT, _COLUMN = 8, 16
 
 
 def foreseen(
     plan: Operator, statistics: Statistics, most: int | None, memory: int, margin: int = 1
 ) -> str | None:
-    """What to say of a run that is expected to find more than `most`, or than memory can hold.
-
-    What memory can hold it must be expected to exceed by a margin.
-    """
+    """The warning for a run that expects more than `most`, or than memory can hold by a margin."""
     cost = cost_of(plan, statistics)
     expected = cost.results
     if expected <= (margin * memory // bytes_of_a_match(plan, cost) if most is None else most):
@@ -48,7 +45,7 @@ def foreseen(
 
 
 def _of_runs(runs: RunEvaluation) -> str:
-    """The cause and what would help, of a query with Kleene closure or a strategy."""
+    """Cause and remedy of a query with Kleene closure or a strategy."""
     series = [each.variable for each in runs.components if each.is_series and each.maximum is None]
     is_any = runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH
     cause = "each event of which may be the last of many"
@@ -64,7 +61,7 @@ def _of_runs(runs: RunEvaluation) -> str:
 
 
 def bytes_of_a_match(plan: Operator, cost: Cost) -> int:
-    """What a match takes in a list before anything is made of it."""
+    """The bytes of a match in a list before results are made."""
     events: float = len(reading(plan).components)
     if find(plan, RunEvaluation) is not None:
         work = dict(cost.operators[0].work)
@@ -74,7 +71,7 @@ def bytes_of_a_match(plan: Operator, cost: Cost) -> int:
 
 
 def _cause(figures: Cardinalities) -> str:
-    """How many choices there are for each event, where they are most."""
+    """The greatest number of choices for an event."""
     variables = [component.variable for component in figures.scan.components]
     reach = figures.reach(window_of(figures.plan))
     if len(variables) == 1:

@@ -1,7 +1,7 @@
-"""How likely events come in order, or not at all, within a window in which some are expected.
+"""The probability that events come in order, or not at all, within a window.
 
-Keys are taken to be frequent or rare by a Gamma distribution, of which the `shape` says how even
-they are: what is expected of an event is the mean over the keys that events have.
+Keys are taken to be frequent or rare by a Gamma distribution of a `shape`: what is expected of an
+event is the mean over the keys that events have.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import exp, log1p, sqrt
 
-# The even steps in which is integrated, and as many of a normal distribution for keys.
+# Steps of integration, and quantiles of a normal distribution for keys.
 _STEPS = 16
 _MIDDLES = [(step + 0.5) / _STEPS for step in range(_STEPS)]
 _NORMAL = (-1.1503, -0.3186, 0.3186, 1.1503)
@@ -19,7 +19,7 @@ EVEN = 1e6
 
 
 def shape_of(unevenness: float, events: int) -> float:
-    """Of the keys on which so many events agree: of more there are more frequent ones.
+    """The shape for keys on which so many events agree: more agree on frequent ones.
 
     Two events are so many times likelier to agree than if all keys were equally frequent.
     """
@@ -27,7 +27,7 @@ def shape_of(unevenness: float, events: int) -> float:
 
 
 def spread(shape: float) -> list[float]:
-    """How many times the mean is expected of keys, from rare to frequent (Wilson and Hilferty)."""
+    """Frequencies of keys as multiples of the mean, from the rare on (Wilson and Hilferty)."""
     if shape >= EVEN:
         return [1.0]
     width = 1 / (9 * shape)
@@ -36,7 +36,7 @@ def spread(shape: float) -> list[float]:
 
 
 def begun(rates: Sequence[float], shape: float) -> float:
-    """How likely events that come so often in a window come in this order.
+    """The probability that events of such frequencies come in this order in a window.
 
     They are taken to come equally often, so the time that all take has Erlang's distribution.
     """
@@ -49,7 +49,7 @@ def begun(rates: Sequence[float], shape: float) -> float:
 
 
 def clear_since(rate: float, absent: float) -> float:
-    """How likely the last of events that come so often comes after those that forbid it."""
+    """The probability that the last of some events comes after those that forbid it."""
     if not absent:
         return 1.0
     both = 1 - exp(-min(rate + absent, 700.0))
@@ -58,9 +58,10 @@ def clear_since(rate: float, absent: float) -> float:
 
 @lru_cache(maxsize=1024)  # plans among which is chosen have many in common
 def absence(expected: float, components: int, shape: float, *, varies: bool) -> float:
-    """How likely none comes between components, or before or after all, of those in a window.
+    """The probability of no event between components, or before or after all, in a window.
 
-    If it `varies`, what a condition lets pass goes by the sequence: from nothing to twice the mean.
+    If it `varies`, what a condition lets pass goes by the sequence: from nothing to twice the
+    mean.
     """
     sequences = [2 * u for u in _MIDDLES] if varies else [1.0]
     every = [
@@ -89,5 +90,5 @@ def _clear(expected: float, components: int) -> float:
 
 
 def ratio(part: float, whole: float) -> float:
-    """A part of a whole; of nothing it is none."""
+    """A share; 0 of nothing."""
     return part / whole if whole > 0 else 0.0

@@ -19,13 +19,13 @@ from sase.nearest import did_you_mean
 from sase.planning.nodes import Operator, Transformation, the
 from sase.planning.split import Split
 
-# A slice is at least this many times as long as what it must look at around it.
+# A slice is at least this many times as long as its halo.
 HALO = 4
 EARLIEST, LATEST = -(2**63), 2**63 - 1
 
 
 class ReplayStrategy(StrEnum):
-    """How the events are parted."""
+    """How the events are distributed."""
 
     KEY = "key"
     SLICE = "slice"
@@ -36,10 +36,10 @@ class ReplayStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SlicePlan:
-    """Slices of time: where one ends and the next begins, and where the halo of each does.
+    """Slices of time, with the bounds of each and of its halo.
 
-    A slice owns the times from its bound to the next one's; it is given the rows from `begins` up
-    to, and without, `ends`.
+    A slice owns the times from its bound to the next one's; it is given the rows from `begins`
+    up to, and without, `ends`.
     """
 
     bounds: tuple[int, ...]
@@ -69,7 +69,7 @@ class SlicePlan:
 
 
 def time_slices(bounds: Sequence[int], split: Split, slack: int = 0) -> SlicePlan:
-    """Slices with the halo of a window in time; `slack` is by how much a time may be off."""
+    """Slices with the halo of a window in time; times may be off by `slack`."""
     assert split.before is not None
     assert split.before.kind is WindowKind.TIME
     reach = split.before.size or 1
@@ -81,7 +81,7 @@ def time_slices(bounds: Sequence[int], split: Split, slack: int = 0) -> SlicePla
 
 @dataclass(frozen=True, slots=True)
 class ReplayChoice:
-    """A strategy and why it is taken; of the others why they cannot be."""
+    """A strategy with the reason for it, and the reasons against the others."""
 
     strategy: ReplayStrategy
     reason: str
@@ -89,7 +89,7 @@ class ReplayChoice:
 
 
 def possible(split: Split, keys: Sequence[EquivalenceTest]) -> dict[ReplayStrategy, str]:
-    """For each strategy why it cannot be taken; an empty text where it can.
+    """By strategy why it is impossible; empty text where it is not.
 
     `keys` are those tests of the split by which rows can be placed.
     """
@@ -116,10 +116,9 @@ def possible(split: Split, keys: Sequence[EquivalenceTest]) -> dict[ReplayStrate
 
 
 def set_declined(plan: Operator) -> str:
-    """Why tasks cannot give the set of all matches, a part of it each; an empty text if they can.
+    """Why tasks cannot give a part each of the match set; empty text if they can.
 
-    Each final event must be known to one task with all its matches, and it is: by whatever a plan
-    is cut, a part that owns an event sees all that a match which ends there depends on.
+    A part that owns a final event sees all that its matches depend on, however a plan is cut.
     """
     if the(plan, Transformation).apart is not None:
         return "non_overlap takes some of the matches, which depend on each other"
@@ -150,7 +149,7 @@ def chosen(
     is_skewed: bool,
     parts: int,
 ) -> ReplayChoice:
-    """The strategy to take: the one that is forced, else the first that can be, cheapest first.
+    """The forced strategy, else the first that is possible, cheapest first.
 
     Keys are skewed if some are known to hold more than a task should.
     """

@@ -44,29 +44,29 @@ from sase.planning.selectivity import assumed, selectivity
 from sase.planning.split import negations_of
 from sase.planning.statistics import Statistics
 
-# Beyond this a least or greatest number of events is taken for none: it would be a state each.
+# A least or greatest number of events beyond this counts as none: it would be a state each.
 MOST_COUNTED = 6
-# How much likelier moves are made to see by what power of that the matches grow.
+# By so much moves are made likelier to see by what power of that the matches grow.
 _LIKELIER = 1e-4
 _CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
 # Where an event may stand among all, from the least likely to let others pass to the likeliest, and
-# how much of all that says: Gauss and Legendre's points, since matches grow like a power.
+# its weight: Gauss-Legendre points, since matches grow like a power.
 _PLACES: tuple[tuple[float | None, float], ...] = (
     (0.1127017, 5 / 18),
     (0.5, 8 / 18),
     (0.8872983, 5 / 18),
 )
-# Two events are at most so many times likelier to agree than on keys that are all equally frequent.
+# Two events are at most so many times likelier to agree than on equally frequent keys.
 _EVEN_ENOUGH = 1.1
 
 
-# To which component and count, how likely, and the chance that it is a match then.
+# The component and count moved to, the probability, and that of a match then.
 _Move: TypeAlias = tuple[tuple[int, int], float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Logarithms of what is expected in all: matches, runs that are made, and runs at a time."""
+    """Logarithms of what is expected in all: matches, runs made, and runs at a time."""
 
     matches: float
     made: float
@@ -75,13 +75,13 @@ class Expectation:
 
 @dataclass(frozen=True)
 class RunCardinalities:
-    """What is expected of a plan of runs over events of which statistics are known."""
+    """Cardinalities of a plan of runs, over events of known statistics."""
 
     plan: Operator
     statistics: Statistics
     # Whether it is the walk back of a postponed evaluation, under its early conditions alone.
     is_walk: bool = False
-    # Where the event stands that those of a series are compared with; None for the mean.
+    # The quantile of the event that those of a series are compared with; None for the mean.
     place: float | None = None
 
     @cached_property
@@ -109,7 +109,7 @@ class RunCardinalities:
 
     @cached_property
     def agreement(self) -> float:
-        """How likely two events are to agree on all tests; walking back, on those of the key."""
+        """How likely two events agree on all tests; walking back, on those of the key."""
         return self.agreement_on(self._agreeing)
 
     @property
@@ -117,7 +117,7 @@ class RunCardinalities:
         return self.runs.partitions if self.is_walk else self.runs.equivalences
 
     def agreement_on(self, tests: Sequence[EquivalenceTest]) -> float:
-        """How likely two events are to agree on tests."""
+        """How likely two events agree on tests."""
         found = 1.0
         for test in tests:
             if test.value is None:
@@ -132,7 +132,7 @@ class RunCardinalities:
         return self._reach_of(self.agreement)
 
     def _reach_of(self, key: float) -> float:
-        """The same where a partition has such a share of the events."""
+        """The same for a partition with such a share of the events."""
         window, rows = self.runs.window, max(self.statistics.rows, 1)
         if window is None or window.size is None:
             return 1.0
@@ -163,7 +163,7 @@ class RunCardinalities:
         return (*runs.simple, *runs.early, *(edge.conjunct for edge in runs.conditions))
 
     def passing(self, component: BoundComponent, *when: When) -> float:
-        """What conditions let pass, decided at some moments and not of each event alone."""
+        """The selectivity of conditions that are decided at some moments."""
         decided = (
             self._early(component, when)
             if self.is_walk
@@ -178,7 +178,7 @@ class RunCardinalities:
         return prod(map(self._share, decided))
 
     def _share(self, conjunct: Conjunct) -> float:
-        """What a condition lets pass; where it goes by the place of an event, evenly about that."""
+        """The selectivity of a condition, evenly about the place of an event if it goes by that."""
         share = selectivity(conjunct, self.names, self.statistics)
         if self.place is None or (side := _side_of_one(conjunct)) is None:
             return share
@@ -202,12 +202,12 @@ class RunCardinalities:
 
     @cached_property
     def expected(self) -> Expectation:
-        """What is expected of all partitions together."""
+        """The expectation over all partitions."""
         return self._expected(1.0)
 
     @cached_property
     def length(self) -> float:
-        """How many events a match is expected to have.
+        """The expected number of events of a match.
 
         Matches are a sum of products with the chance of a move for each event.
         """
@@ -234,17 +234,17 @@ class RunCardinalities:
         )
 
     def _shares_of_keys(self) -> list[float]:
-        """The shares of all events that keys have, from rare ones to frequent, by their events."""
+        """The shares of all events that keys have, from the rare on, weighted by their events."""
         tests = [test for test in self._agreeing if test.value is None]
         unevenness = prod(self.statistics.unevenness(test.attribute) for test in tests)
         if unevenness <= _EVEN_ENOUGH:
             return [self.agreement]
-        # The square of the share of the most frequent key is a part of how likely two agree.
+        # The square of the share of the most frequent key bounds how likely two agree.
         most, mean = sqrt(self.agreement), self.agreement
         return [min(mean * each, most) for each in spread(shape_of(unevenness, 1))]
 
     def _grown(self, likelier: float, key: float) -> Expectation:
-        """What is expected of all partitions if each has such a share of the events."""
+        """The expectation over all partitions if each has such a share of the events."""
         events, step = max(self.events, 1.0), self._step(likelier, key / self.agreement)
         span = max(round(events * self._reach_of(key)), 1)
         grown, scale = power(step, span - 1)
@@ -267,14 +267,14 @@ class RunCardinalities:
 
     @cached_property
     def _moves(self) -> list[list[_Move]]:
-        """Those from each state, if a key is as frequent as the mean."""
+        """The moves of each state, if a key is as frequent as the mean."""
         return [_moves(self, *state) for state in self._states]
 
     def _step(self, likelier: float, frequent: float) -> Matrix:
-        """The step of an event, in which moves may be likelier than they are, by two numbers.
+        """The step of an event, with moves made likelier by two factors.
 
-        One is of how likely they are, the other of how frequent the key is. Beside the states there
-        are the runs made and matches so far.
+        One is of their probability, the other of the frequency of the key. Beside the
+        states there are the runs made and matches so far.
         """
         states, size = self._states, len(self._states) + 2
         matrix = [[0.0] * size for _ in range(size)]
@@ -293,7 +293,8 @@ class RunCardinalities:
 def _side_of_one(conjunct: Conjunct) -> bool | None:
     """Whether greater values pass where each event of a series is compared with one; else None.
 
-    `b[i].v > a.v` and `b[i].v < a.v` are of both sides: what makes one likely makes the other not.
+    `b[i].v > a.v` and `b[i].v < a.v` are of both sides: what makes one likely makes the other
+    not.
     """
     condition = conjunct.condition
     if conjunct.when not in (When.EVERY, When.FURTHER) or not isinstance(condition, Comparison):
@@ -314,14 +315,14 @@ def _is_of_each(conjunct: Conjunct, reference: Reference | Aggregate) -> bool:
 
 
 def _counted(component: BoundComponent) -> int:
-    """How many counts of a component are told apart; the last is also of all that are more."""
+    """The distinct counts of a component; the last stands for all greater ones."""
     least = max(component.minimum, 1)
     known = least if component.maximum is None else component.maximum
     return min(known, MOST_COUNTED)
 
 
 def _moves(figures: RunCardinalities, level: int, count: int) -> list[_Move]:
-    """Where a run may go with an event, how likely, and the chance that it is a match then."""
+    """The moves of a run with an event, their probability, and that of a match then."""
     components, found = figures.components, []
     if level >= 0 and (components[level].maximum is None or count < _counted(components[level])):
         own = components[level]
@@ -361,7 +362,7 @@ def _stays(
     count: int,
     moves: Sequence[_Move],
 ) -> float:
-    """How likely a run goes on as it is: under the strategies it may not ignore all events."""
+    """How likely a run stays as it is: under the strategies it may not ignore all events."""
     strategy = figures.runs.strategy
     if strategy is StrategyName.SKIP_TILL_ANY_MATCH:
         return 1.0

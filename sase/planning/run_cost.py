@@ -1,4 +1,4 @@
-"""What a plan of runs costs, event by event or postponed; see `figures_of_runs` for the counts."""
+"""Estimate the cost of a plan of runs; see `run_cardinality` for the counts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import Statistics
 
-# Numbers of a run, and bytes of each; beyond this exponent counts are all the same.
+# Numbers of a run, and bytes of each; the exponent beyond which counts are all the same.
 _NUMBERS, _NUMBER, _MOST = 8, 8, 650.0
-# What of the work on runs is left where none forks.
+# The share of the work on runs where none forks.
 _IN_LINES = 0.5
 
 
 def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
-    """The cost of a plan of runs; what negation lets pass is not known, and taken for all."""
+    """The cost of a plan of runs; negation is taken to pass everything."""
     figures = RunCardinalities(plan, statistics)
     found = [_evaluation(figures)]
     for operator in reversed(chain(plan)[:-1]):
@@ -72,7 +72,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
             work["hashed"] = made  # to find runs that are alike
             work["told"] = matches
         share = _IN_LINES if runs.evaluation is Evaluation.NFAB and runs.never_forks else 1.0
-        # Each event is shown to all runs of its partition.
+        # Each event advances all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
         work |= {
             "visited": shown * share,
@@ -99,10 +99,10 @@ def _merged(figures: RunCardinalities, made: float, alive: float) -> tuple[float
 
 
 def _told_apart(figures: RunCardinalities, level: int) -> float:
-    """By how many values of earlier events runs differ that are at a component with one event.
+    """The values of earlier events by which runs differ that are at a component with one event.
 
-    They are as many as an attribute has, or as there are events in a window that it may be of.
-    Whole series may all differ.
+    They are as many as an attribute has, or events of a window may have; of whole series, any
+    number.
     """
     levels = {each.index: place for place, each in enumerate(figures.components)}
     read: dict[tuple[int, Part], set[str]] = {}

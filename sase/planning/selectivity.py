@@ -1,4 +1,4 @@
-"""How much a condition lets pass and what it costs to decide, as far as that is known."""
+"""The selectivity and the effort of conditions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from sase.binding.bound import (
 from sase.binding.text import Names, condition_text
 from sase.planning.statistics import Statistics
 
-# What is assumed where nothing was measured, as relational optimizers do.
+# Assumed without statistics, as relational optimizers do.
 _EQUAL, _LESS, _BETWEEN, _LIKE, _NULL = 0.1, 1 / 3, 0.25, 0.1, 0.05
 
 
 def selectivity(conjunct: Conjunct, names: Names, statistics: Statistics | None) -> float:
-    """The share of events, or of tuples of them, that a condition lets pass."""
+    """The share of events, or of tuples of them, that pass a condition."""
     if statistics is not None:
         known = statistics.selectivity(condition_text(conjunct.condition, names))
         if known is not None:
@@ -36,7 +36,7 @@ def selectivity(conjunct: Conjunct, names: Names, statistics: Statistics | None)
 
 
 def assumed(condition: Condition) -> float:
-    """The same where nothing was measured."""
+    """The selectivity without statistics."""
     match condition:
         case Truth(value=value):
             return float(value)
@@ -57,7 +57,7 @@ def assumed(condition: Condition) -> float:
 
 
 def effort(condition: Condition | Expression) -> int:
-    """The operations that it takes to decide a condition; a function counts for several."""
+    """The operations that decide a condition; a function counts for several."""
     match condition:
         case All(operands=parts) | Any(operands=parts):
             return sum(map(effort, parts))
@@ -77,7 +77,7 @@ def effort(condition: Condition | Expression) -> int:
 
 
 def together(conjuncts: Sequence[Conjunct], names: Names) -> list[Conjunct]:
-    """Several conditions as one, in an order that does not depend on that in which they come."""
+    """Several conditions as one, in a canonical order."""
     if len(conjuncts) < 2:
         return []
     parts = sorted(
@@ -91,7 +91,7 @@ def together(conjuncts: Sequence[Conjunct], names: Names) -> list[Conjunct]:
 def in_order(
     conjuncts: tuple[Conjunct, ...], names: Names, statistics: Statistics | None
 ) -> tuple[Conjunct, ...]:
-    """Conditions that are decided at one place: first what removes most for its effort."""
+    """Conditions decided at one place: first what removes most for its effort."""
 
     def rank(conjunct: Conjunct) -> float:
         removed = 1 - selectivity(conjunct, names, statistics)

@@ -40,7 +40,7 @@ _MEMBERS = ("format", "fingerprint", "plan", "schema", "options")
 
 
 class StoredPlan(NamedTuple):
-    """A plan, the schema that its query was bound to, and what the caller keeps with them."""
+    """A plan, the schema of its query, and the options of the caller."""
 
     root: Operator
     schema: Schema
@@ -56,7 +56,7 @@ def _refusing_depth() -> Iterator[None]:
 
 
 def plan_to_json(root: Operator, schema: Schema, **options: Json) -> str:
-    """The text of a plan, which does not depend on where and when it is written."""
+    """The text of a plan, the same wherever it is written."""
     parts: dict[str, Json] = {"plan": encoded(root), "schema": encoded(schema), "options": options}
     mark = _digest({"format": FORMAT, **parts})
     return json.dumps({"format": FORMAT, "fingerprint": mark, **parts}, indent=1)
@@ -75,7 +75,7 @@ def plan_from_json(text: str) -> StoredPlan:
 
 @_refusing_depth()
 def fingerprint(text: str) -> str:
-    """What tells plans apart: equal for texts that differ in layout or order only."""
+    """A digest of a plan: equal for texts that differ in layout or order only."""
     return _digest(_document(text))
 
 
@@ -86,7 +86,7 @@ def _digest(document: dict[str, Json]) -> str:
 
 
 def _document(text: str) -> dict[str, Any]:
-    """The members of a text, which are those of this format."""
+    """The members of a text of this format."""
     try:
         document = json.loads(text)
     except ValueError as problem:
@@ -127,7 +127,7 @@ def encoded(value: object) -> Json:
 
 @cache
 def _stored(kind: type[Any]) -> dict[str, tuple[Field[Any], Any]]:
-    """The fields with their types, but for those that are derived or do not count in `==`."""
+    """The fields with their types, without those that are derived or not compared."""
     hints = get_type_hints(kind)
     return {f.name: (f, hints[f.name]) for f in fields(kind) if f.init and f.compare}
 
@@ -137,7 +137,7 @@ _IN_JSON = {"NoneType": "null", "str": "text", "tuple": "list", "frozenset": "li
 
 
 def decoded(data: Json, hint: Any, place: str) -> Any:
-    """The value for which plain data stands where a type is annotated; `place` is for messages."""
+    """Decode plain data of an annotated type; `place` is for messages."""
     alternatives = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kinds = {(get_origin(kind) or kind).__name__: kind for kind in alternatives}
     words = {word: value for kind in alternatives for word, value in _words(kind).items()}
@@ -162,14 +162,14 @@ def decoded(data: Json, hint: Any, place: str) -> Any:
 
 
 def _words(kind: Any) -> dict[str, Any]:
-    """The texts that stand for the values of a type: the names of an enum, or literals."""
+    """The texts of the values of a type: the names of an enum, or literals."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return dict(kind.__members__)
     return {word: word for word in get_args(kind)} if get_origin(kind) is Literal else {}
 
 
 def _items(data: list[Json], kind: Any, place: str) -> tuple[list[Any], list[str]]:
-    """The types of the items of a list, all one or each its own, and their places."""
+    """The types of the items of a list, and their places."""
     hints = list(get_args(kind))
     if hints[1:] in ([], [Ellipsis]):
         hints = hints[:1] * len(data)

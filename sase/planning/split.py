@@ -1,4 +1,4 @@
-"""How a plan may be cut into parts that are run apart: the one source for threads and tasks.
+"""How a plan may be cut into parts: the one source for threads and tasks.
 
 A match lies in one part of a cut by key, because all its events agree on the key, and so do the
 events that could forbid it. In a cut by time a slice owns the matches whose last event lies in it,
@@ -32,7 +32,7 @@ DETECTED = "matches wait for an absence at their end, and only time tells which 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Tests by whose keys the events may be parted, and how far a slice of time looks around.
+    """The tests by whose keys the events may be parted, and the halo of a slice of time.
 
     `before` is how far back, `after` how far ahead; with neither there are no slices. `reason`
     says why there is no cut at all.
@@ -50,7 +50,7 @@ class Split:
 
     @property
     def by_key(self) -> bool:
-        """Whether keys are the only way."""
+        """Whether keys are the only cut."""
         return self.before is None and bool(self.keys)
 
     @property
@@ -60,16 +60,16 @@ class Split:
 
 
 def split_of(plan: Operator) -> Split:
-    """How a plan may be cut.
+    """The split of a plan.
 
-    A run depends on the events from its first to its last alone, so it is cut like a sequence. But
-    strict contiguity counts all events, so keys do not part them, and results that must not overlap
-    depend on those before them.
+    A run depends on the events from its first to its last alone, so it is cut like a sequence.
+    But strict contiguity counts all events, so keys do not part them, and results that must not
+    overlap depend on those before them.
     """
     scan, window = find(plan, SequenceScan), window_of(plan)
     source, negations = scan or the(plan, RunEvaluation), negations_of(plan)
     is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
-    # A rank counts the events that agree on what is written.
+    # A rank counts the events that agree on the written tests.
     inferred = () if scan is None or is_ranked else scan.inferred
     keys = () if _is_strict(source) else _keys((*source.tests, *inferred), source, negations)
     ends = [may_end(source.components, negation) for negation in negations]
@@ -78,7 +78,8 @@ def split_of(plan: Operator) -> Split:
     if ends != always or (any(ends) and apart is not None):
         return Split(reason=DETECTED)
     if apart is not None:
-        # Where keys are the only way a part does not know how many events of others there were.
+        # Where keys are the only cut, a part does not know how many events of others there
+        # were.
         counts = window is not None and window.kind is WindowKind.EVENTS
         keys = () if counts else tuple(test for test in keys if test in apart)
     if window is None or is_ranked or apart is not None:
@@ -129,7 +130,7 @@ def _keys(
     scan: SequenceScan | RunEvaluation,
     negations: list[NegativeComponent],
 ) -> tuple[EquivalenceTest, ...]:
-    """The tests that every type of every component declares: otherwise an event has no one key."""
+    """The tests that every type of every component declares: else an event has no one key."""
     every = [*scan.components, *(negation.component for negation in negations)]
     return tuple(
         test

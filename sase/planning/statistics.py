@@ -1,8 +1,7 @@
-"""What is known of the events, as far as plans and estimates depend on it: a frozen value.
+"""Statistics of the events that plans and estimates depend on: a frozen value.
 
-`sase.engine.statistics` measures it. Shares are fractions from 0 to 1. Of a sample the counts are
-those of the whole input as far as the sample tells, and shares are never 0 or 1 because something
-did not come up in it.
+`sase.engine.statistics` measures it. Shares are fractions from 0 to 1. Counts of a sample are
+scaled to the whole input, and its shares are never 0 or 1 because something did not come up in it.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from dataclasses import dataclass
 class AttributeStatistics:
     """An attribute among the events of a type.
 
-    `nulls` is the share of NULL and `distinct` the number of values. `agreement` is how likely two
-    events are to agree: the sum of the squares of the shares, 1 / `distinct` without any skew.
-    `quantiles` are of numbers, from the least to the greatest, in steps that hold equally many.
+    `nulls` is the share of NULL and `distinct` the number of values. `agreement` is how likely
+    two events agree: the sum of the squares of the shares, 1 / `distinct` without skew.
+    `quantiles` of numbers go from the least to the greatest, in steps of equally many.
     """
 
     name: str
@@ -43,7 +42,7 @@ class TypeStatistics:
         _check_counts(self.rows)
 
     def attribute(self, name: str) -> AttributeStatistics | None:
-        """What is known of an attribute."""
+        """The statistics of an attribute."""
         return next((each for each in self.attributes if each.name == name), None)
 
 
@@ -60,10 +59,10 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How likely random events, one of each variable, are to agree on all of some attributes.
+    """How likely random events, one of each variable, agree on all of some attributes.
 
-    They are of the types of the variables and pass the conditions on them alone, follow each other
-    as in the pattern, and lie within the window where that makes a difference.
+    They are of the types of the variables and pass the conditions on them alone, follow each
+    other as in the pattern, and lie within the window where that makes a difference.
     """
 
     attributes: tuple[str, ...]
@@ -76,10 +75,10 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Selectivity:
-    """The share of random events of its variables that a condition lets pass, by its text.
+    """The share of random events of its variables that a condition, given as text, lets pass.
 
-    They follow each other as in the pattern, and within the window and under the equivalence tests
-    if there are enough of such.
+    They follow each other as in the pattern, and within the window and under the equivalence
+    tests if there are enough of such.
     """
 
     condition: str
@@ -91,10 +90,10 @@ class Selectivity:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The events as a whole, by type, and how the parts of a query fare on them.
+    """The events as a whole and by type, and how the parts of a query fare on them.
 
-    `source` says where this comes from: "footers", "all events", or "a sample" of `sampled` events.
-    `first` and `last` are times in raw units.
+    `source` is "footers", "all events", or "a sample" of `sampled` events. `first` and `last`
+    are times in raw units.
     """
 
     rows: int
@@ -116,13 +115,13 @@ class Statistics:
         return None if self.first is None or self.last is None else self.last - self.first + 1
 
     def type(self, name: str) -> TypeStatistics | None:
-        """What is known of the events of a type."""
+        """The statistics of a type."""
         return next((each for each in self.types if each.name == name), None)
 
     def attributes(
         self, name: str, types: Iterable[str] | None = None
     ) -> Iterator[AttributeStatistics]:
-        """What is known of an attribute in some types, or in each."""
+        """The statistics of an attribute in some types, or in each."""
         known = self.types if types is None else map(self.type, types)
         found = (each.attribute(name) for each in known if each is not None)
         return (each for each in found if each is not None)
@@ -132,7 +131,7 @@ class Statistics:
         return next((a.share for a in self.admissions if a.variable == variable), None)
 
     def unevenness(self, name: str, types: Iterable[str] | None = None) -> float:
-        """How much likelier two events are to agree than if values were equally frequent."""
+        """How much likelier two events agree than if values were equally frequent."""
         known = self.attributes(name, types)
         found = [
             each.agreement * each.distinct for each in known if each.agreement and each.distinct
@@ -140,7 +139,7 @@ class Statistics:
         return max(min(found, default=1.0), 1.0)
 
     def agreement(self, attributes: Iterable[str], variables: Iterable[str]) -> float | None:
-        """How likely events of some variables are to agree on some attributes."""
+        """How likely events of some variables agree on some attributes."""
         wanted = (frozenset(attributes), frozenset(variables))
         known = ((frozenset(a.attributes), frozenset(a.variables), a) for a in self.agreements)
         return next((each.share for *key, each in known if tuple(key) == wanted), None)

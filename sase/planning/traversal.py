@@ -1,4 +1,4 @@
-"""What is inside a plan, and which attributes it reads."""
+"""Walk through the values of a plan, and the attributes that it reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sase.binding.bound import Aggregate, EquivalenceTest, Reference
 
 
 def within(value: object) -> Iterator[object]:
-    """A value and all values inside it, each before what is inside of it."""
+    """Yield a value and all values inside it, each before its parts."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -24,13 +24,13 @@ def within(value: object) -> Iterator[object]:
 
 @cache
 def _members(kind: type) -> tuple[str, ...]:
-    """The fields of a dataclass by which its values are compared, the last one first."""
+    """The compared fields of a dataclass, the last one first."""
     found = fields(kind) if is_dataclass(kind) else ()
     return tuple(field.name for field in reversed(found) if field.compare)
 
 
 def attributes_read(*values: object) -> tuple[str, ...]:
-    """Every attribute that a plan, or another part of it, reads."""
+    """Every attribute that a plan or a part of it reads."""
     names: list[str | None] = []
     for each in within(values):
         if isinstance(each, EquivalenceTest):

@@ -1,10 +1,10 @@
 """When a condition is decided while a match is built from its last event back to its first.
 
 The walk enters the last component from behind: it chooses the last event of its series, then
-further, earlier ones, then leaves it for the component before. So of a series the last event is
-known at once, the one before an event when that is chosen, and the first one, the length and what
-is taken over the whole when the component is left. A condition is decided in the earliest component
-that it mentions: there all that it says of later ones is known.
+earlier ones, then leaves it for the component before. So of a series the last event is known at
+once, the one before an event when that is chosen, and the first one, the length and aggregates over
+the whole when the component is left. A condition is decided in the earliest component that it
+mentions: there all that it says of later ones is known.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from sase.binding.parts import references
 
 
 class WalkStep(IntEnum):
-    """What the walk does in a component, in its order."""
+    """The steps of the walk in a component, in order."""
 
-    # It chooses the last event of the component: from here the condition holds or not.
+    # It chooses the last event of the component: the condition is decided.
     ENTERING = 1
-    # It chooses an event, the last or one further in front: the condition is about each of them.
+    # It chooses an event, the last or an earlier one: the condition is about each.
     CHOOSING = 2
-    # It chooses one further in front: the condition is about the one behind it, whose predecessor
+    # It chooses an earlier event: the condition is about the one behind it, whose predecessor
     # this is; the event that stays the first one is exempt.
     FURTHER = 3
     # It leaves the component, whose series is complete.
@@ -41,9 +41,9 @@ class WalkStep(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """Where the walk back decides a condition; `when_empty`: also where the component stays empty.
+    """Where the walk decides a condition; `when_empty`: also where the component is empty.
 
-    At CHOOSING and FURTHER it is decided for one event at a time, at the other steps once.
+    At CHOOSING and FURTHER it is decided for each event, at the other steps once.
     """
 
     component: int
@@ -54,9 +54,9 @@ class Decided:
 def decided_walking_back(
     conjunct: Conjunct, components: Sequence[BoundComponent]
 ) -> Decided | None:
-    """The first step at which the condition is known; None if it is not one on events of matches.
+    """The first step at which the condition is known; None if it is not on events of matches.
 
-    With a step other than LEAVING no partial match goes on that fails it.
+    Except at LEAVING, no partial match goes on that fails it.
     """
     if conjunct.kind in (ConjunctClass.NEGATIVE, ConjunctClass.CONSTANT):
         return None
@@ -71,7 +71,7 @@ def decided_walking_back(
 
 
 def _known(reference: Reference | Aggregate) -> WalkStep:
-    """The step at which the walk knows what a reference means."""
+    """The step at which the walk knows a reference."""
     if isinstance(reference, Reference):
         return {
             Part.EVENT: WalkStep.ENTERING,
@@ -79,7 +79,7 @@ def _known(reference: Reference | Aggregate) -> WalkStep:
             Part.CURRENT: WalkStep.CHOOSING,
             Part.PREVIOUS: WalkStep.FURTHER,
         }.get(reference.part, WalkStep.LEAVING)
-    # An event anywhere in the range whose type does not declare the attribute counts, too.
+    # An event in the range whose type does not declare the attribute counts, too.
     if reference.function != "last" or reference.undeclared_by != frozenset():
         return WalkStep.LEAVING
     return {

@@ -1,4 +1,4 @@
-"""From a plan and what is known of it to its explanation."""
+"""Explain a plan by what is known of it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _expected(cost: OperatorCost | None) -> Expected | None:
 
 
 def _spans(value: object, is_top: bool = False) -> Iterator[Span]:
-    """The places in the query of what an operator checks, the widest of each."""
+    """The ranges of the query that an operator checks, the widest of each."""
     span = getattr(value, "span", NOWHERE)
     if isinstance(span, Span) and span != NOWHERE:
         if not getattr(value, "derived", False):
@@ -162,7 +162,7 @@ def _lines(plan: Operator, words: OperatorText) -> dict[str, list[str]]:
 
 
 def split_text(split: Split) -> str:
-    """How a plan may be cut into parts that run apart."""
+    """The split of a plan in words."""
     ways = []
     if split.keys:
         ways.append("by " + ", ".join(test.attribute for test in split.keys))

@@ -14,7 +14,7 @@ from sase.planning.explain.value import (
 
 
 def as_document(explanation: ExplainedPlan) -> dict[str, Any]:
-    """All of it; what is not known is null."""
+    """The whole explanation; what is not known is null."""
     worst = explanation.worst
     return {
         "version": VERSION,

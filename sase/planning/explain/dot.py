@@ -1,4 +1,4 @@
-"""An explanation as a graph for Graphviz: the dataflow from the bottom up, as papers draw it."""
+"""An explanation as a graph for Graphviz: the dataflow from the bottom up."""
 
 from __future__ import annotations
 

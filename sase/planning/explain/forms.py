@@ -1,4 +1,4 @@
-"""The form of a result in words: what a list of all matches would cost, and what does without."""
+"""The form of a result in words: the cost of a list of all matches, and what does without."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sase.planning.preflight import bytes_of_a_match
 from sase.planning.quantities import counted, size
 from sase.planning.statistics import Statistics
 
-# Forms that hold no list.
+# Forms without a list.
 SETS = ("compressed", "count")
-# A list that takes more bytes is worth a word though nobody asked for another form.
+# Bytes of a list from which on other forms are mentioned.
 LARGE = 1 << 30
 
 
 def explained_form(
     output: str, basic: Operator, plan: Operator, statistics: Statistics | None
 ) -> ExplainedForm:
-    """The form of a query by its basic plan, and by the plan that would list its matches."""
+    """The form of a query, by its basic plan and by the plan that would list its matches."""
     reasons = collapsible(basic).reasons
     if statistics is None:
         return ExplainedForm(output, None, None, reasons)
@@ -31,7 +31,7 @@ def explained_form(
 
 
 def form_text(form: ExplainedForm) -> str | None:
-    """A sentence on it; None of a list that is not large."""
+    """A sentence on the form; None of a list that is not large."""
     if form.output in SETS:
         return f"{form.output}: {'; '.join(_of_set(form))}"
     if form.bytes is None or form.bytes <= LARGE:

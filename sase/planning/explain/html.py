@@ -52,7 +52,7 @@ def _file(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """By it the page's policy lets a browser run this script and no other."""
+    """The hash by which the page's policy allows this script and no other."""
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
 
 

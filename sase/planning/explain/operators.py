@@ -1,4 +1,4 @@
-"""What each operator of a plan does, in words: its algorithm, and what it checks."""
+"""Each operator of a plan in words: its algorithm, and what it checks."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def symbol_of(operator: Operator) -> str:
 
 @dataclass(frozen=True)
 class OperatorText:
-    """Words for the operators of a plan, whose components have names."""
+    """Words for the operators of a plan, by the names of components."""
 
     names: Names
     levels: tuple[BoundComponent, ...]
 
     def algorithm(self, operator: Operator) -> str:
-        """How it works, by the name that the papers give it."""
+        """The algorithm, as the papers name it."""
         match operator:
             case SequenceScan(stacks=Stacks.NFA):
                 return "runtime stack of the NFA"
@@ -69,7 +69,7 @@ class OperatorText:
                 return type(operator).__name__.lower()
 
     def details(self, operator: Operator) -> Iterator[str]:
-        """What it checks and what it makes; an operator without words here shows its fields."""
+        """What an operator checks and makes; one without words here shows its fields."""
         if type(operator) not in SYMBOLS:
             names = [each.name for each in fields(operator) if each.name != "input"]
             yield from (f"{name}: {getattr(operator, name)}" for name in names)
@@ -94,11 +94,11 @@ class OperatorText:
                 yield from self._transformation(operator)
 
     def component(self, component: BoundComponent) -> str:
-        """Whom it admits, and how many."""
+        """Types and number of the events that a component admits."""
         return admitted(component)
 
     def negative(self, negative: NegativeComponent) -> str:
-        """Where no event may lie that it admits, and which ones do not matter."""
+        """The gap of a negative component, and the events that matter in it."""
         after = None if negative.after is None else self.levels[negative.after].variable
         before = None if negative.before is None else self.levels[negative.before].variable
         if after is None:
@@ -164,7 +164,7 @@ class OperatorText:
 
 
 def window_text(window: BoundWindow) -> str:
-    """A window as a query has it."""
+    """A window as a query writes it."""
     amount = window.amount
     number = f":{amount.name}" if isinstance(amount, Placeholder) else f"{float(amount):,.12g}"
     what = {"time": window.unit or "units of time", "events": "EVENTS"}

@@ -1,4 +1,4 @@
-"""Why an operator is as it is: what statistics say of its keys and conditions."""
+"""Why an operator is as it is, by the statistics of its keys and conditions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sase.planning.statistics import Statistics
 def reasons(
     operator: Operator, words: OperatorText, statistics: Statistics | None
 ) -> Iterator[str]:
-    """Sentences, most important first; none where nothing is known."""
+    """Sentences, most important first."""
     if statistics is None:
         return
     match operator:
@@ -52,7 +52,7 @@ def _of_scan(scan: SequenceScan, words: OperatorText, statistics: Statistics) ->
 
 
 def _values(test: EquivalenceTest, words: OperatorText, statistics: Statistics) -> str:
-    """An attribute and how many values it has."""
+    """An attribute and its number of values."""
     types = (name for component in words.levels for name in component.types or ())
     attributes = statistics.attributes(test.attribute, types)
     known = [each.distinct for each in attributes if each.distinct is not None]

@@ -1,4 +1,4 @@
-"""What run evaluation does, in words: how it finds matches, and where it decides conditions."""
+"""Run evaluation in words: how matches are found, and where conditions are decided."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEFT = {
 
 
 def algorithm_of(runs: RunEvaluation) -> str:
-    """How it finds matches."""
+    """How matches are found."""
     keys = ", ".join(map(test_text, runs.partitions))
     apart = f", partitioned on {keys}" if keys else ""
     if runs.evaluation is Evaluation.POSTPONED:
@@ -42,7 +42,7 @@ def algorithm_of(runs: RunEvaluation) -> str:
 
 
 def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """What it admits, under which strategy, and what it decides where."""
+    """What is admitted, under which strategy, and what is decided where."""
     if runs.nothing is not None:
         yield f"no event can take part: {runs.nothing}"
     bounds = runs.bounds or [(each.minimum, each.maximum) for each in runs.components]
@@ -61,7 +61,7 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
 
 
 def admitted(component: BoundComponent) -> str:
-    """Whom a component admits, and how many of them it binds."""
+    """Types and number of the events that a component admits."""
     types = "any type" if component.types is None else " or ".join(component.types)
     times = _times(component)
     if times and (component.types is None or len(component.types) > 1):
@@ -70,7 +70,7 @@ def admitted(component: BoundComponent) -> str:
 
 
 def _times(component: BoundComponent) -> str:
-    """How many events, as a pattern says it."""
+    """A number of events, as a pattern writes it."""
     if component.is_single:
         return ""
     match (component.minimum, component.maximum):
@@ -89,7 +89,7 @@ def _times(component: BoundComponent) -> str:
 
 
 def _component(component: BoundComponent, runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """A component with the conditions that are decided once for each event."""
+    """A component with the conditions on one event."""
     own = [c for c in runs.simple if c.component == component.index]
     always = [_text(c, names) for c in own if c.when is not When.FIRST]
     first = [_text(c, names) for c in own if c.when is When.FIRST]
@@ -99,7 +99,7 @@ def _component(component: BoundComponent, runs: RunEvaluation, names: Names) -> 
 
 
 def _on_edges(runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """The conditions, each with the edges of the automaton on which it is decided."""
+    """The conditions with the edges of the automaton on which they are decided."""
     variables = {component.index: component for component in runs.components}
     for edge in runs.conditions:
         conjunct = edge.conjunct
@@ -135,7 +135,7 @@ def _ranges(edge: EdgeCondition, own: BoundComponent, names: Names) -> str:
 
 
 def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """The conditions, each with the place of the walk at which it is decided."""
+    """The conditions with the step of the walk at which they are decided."""
     variables = {component.index: component for component in runs.components}
     for conjunct in runs.early:
         found = list(references(conjunct.condition))
@@ -147,7 +147,7 @@ def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
 
 
 def _of_neighbours(runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """The conditions on two events that follow each other in a match."""
+    """The conditions on neighbours in a match."""
     for conjunct in runs.early:
         yield f"between neighbours: {_text(conjunct, names)}"
 

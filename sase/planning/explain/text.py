@@ -12,7 +12,7 @@ from sase.planning.explain.physical import declined as declined_paths
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
 from sase.planning.quantities import counted, duration, size
 
-# Rewrites that were not passed over: None is one that applied.
+# Rewrites that are listed; None is one that applied.
 _PASSED = (None, *OF_OTHER_PLANS)
 
 
@@ -131,7 +131,7 @@ def _counters(operator: ExplainedOperator) -> Iterator[str]:
 
 
 def _counter(value: Any) -> str:
-    """A count, or those of variables and conditions; nothing of those that are 0."""
+    """A count, or those of variables and conditions, without zeros."""
     if isinstance(value, dict):
         known = ((key, _counter(each)) for key, each in value.items())
         return ", ".join(f"{key} {text}" for key, text in known if text)

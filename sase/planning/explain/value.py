@@ -10,7 +10,7 @@ from sase.planning.statistics import Statistics
 
 VERSION = 1
 
-# Numbers of one kind, or one for each level of the pattern.
+# A number, or one for each level of the pattern.
 Counts: TypeAlias = "int | float | tuple[float, ...]"
 
 

@@ -1,4 +1,4 @@
-"""What a rewrite is: a function from a plan to another, or to the reason why it does not apply."""
+"""The contract of rewrites: functions from a plan to another, or to the reason why they decline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Declined:
     reason: str
 
 
-# Why rewrites decline that are for the other kind of plans.
+# Why rewrites for the other kind of plans decline.
 NO_SCAN = Declined("the plan evaluates runs, and has no sequence scan")
 NO_RUNS = Declined("the plan has no runs")
 MIXED = Declined("the window counts in partitions, and runs are not kept apart by them")
@@ -32,7 +32,7 @@ ANY_MATCH = frozenset({StrategyName.SKIP_TILL_ANY_MATCH})
 
 
 def runs_as_written(plan: Operator) -> RunEvaluation | Declined:
-    """The runs of a plan, if it is not decided yet how they are evaluated."""
+    """The runs of a plan whose evaluation is not chosen yet."""
     runs = find(plan, RunEvaluation)
     if runs is None:
         return NO_RUNS
@@ -43,10 +43,10 @@ def runs_as_written(plan: Operator) -> RunEvaluation | Declined:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A rule: its name is that of its file and of its function, whose keywords it takes.
+    """A rule named as its file and its function, whose keywords it takes.
 
-    `legal` are the strategies under which it keeps the result. Where runs are evaluated it is
-    `of_runs`, if there is something like it for them, which keeps the result under every strategy.
+    `legal` are the strategies under which it keeps the result. `of_runs` is its counterpart for
+    plans of runs, if any, which keeps the result under every strategy.
     """
 
     function: Callable[..., Outcome]
@@ -60,12 +60,12 @@ class Rewrite:
 
     @cached_property
     def summary(self) -> str:
-        """What it does, with the short form of the paper: the first line of its file."""
+        """The first line of its file: what it does, with the short form of the paper."""
         return (sys.modules[self.function.__module__].__doc__ or "").splitlines()[0]
 
     @cached_property
     def parameters(self) -> frozenset[str]:
-        """What a recipe may say about it."""
+        """The parameters that a recipe may set."""
         return self._keywords - {"statistics"}
 
     @cached_property

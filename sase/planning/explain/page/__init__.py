@@ -1,1 +1,1 @@
-"""The parts of the page of an explanation; its frame, style and script are files beside this."""
+"""The parts of the page of an explanation, beside its frame, style and script."""

@@ -1,4 +1,4 @@
-"""What an operator counted: a table of those by level of the pattern, and a list of the others."""
+"""The counters of an operator: a table by level of the pattern, and a list of the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sase.planning.explain.page.markup import Markup, element, together
 
 
 def counters(counted: Iterable[tuple[str, Any]]) -> Markup:
-    """All of them but those that counted nothing."""
+    """All counters but zeros."""
     tables: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
     alone: dict[str, Any] = {}
     for name, count in counted:
@@ -43,7 +43,7 @@ def _table(keys: tuple[str, ...], rows: Mapping[str, Mapping[str, Any]]) -> Mark
 
 
 def _list(counts: Mapping[str, Any]) -> Markup:
-    """Names and counts, those within others indented."""
+    """Names and counts, nested ones indented."""
     entries = [
         together([element("dt", _words(name)), element("dd", _shown(count))])
         for name, count in counts.items()

@@ -1,4 +1,4 @@
-"""The details of an operator: what it does and why, expectation and measurement, its history."""
+"""The details of an operator: what it does and why, estimates and measurements, and its history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAR = 2.0  # a factor that is marked
 
 
 def panel(operator: ExplainedOperator, explanation: ExplainedPlan) -> Markup:
-    """All of it, as a section of the page."""
+    """A section of the page."""
     heading = f"heading-{operator.name}"
     worst = [worst_mark(operator)] if operator is explanation.worst else []
     return element(
@@ -52,7 +52,7 @@ def _sections(operator: ExplainedOperator, explanation: ExplainedPlan) -> Iterat
 
 
 def _figures(known: Mapping[str, Expected | Measured]) -> Markup:
-    """A table with what is known of expectation and measurement."""
+    """A table of estimates and measurements."""
     if not known:
         return Markup()
     columns = [*known, "factor"] if len(known) == 2 else known
@@ -75,19 +75,19 @@ def _rows(known: Sequence[Expected | Measured]) -> Iterator[Markup]:
             continue
         cells = [element("td", "" if each is None else shown(each)) for each in values]
         if len(values) == 2:
-            # Of memory the state is expected, and the arrays reserved for it are measured.
+            # Memory is estimated as state, and measured as reserved arrays.
             cells.append(element("td") if member == "bytes" else _factor(*values))
         yield element("tr", element("th", name, scope="row"), *cells)
 
 
 def _value(known: object, member: str) -> float | None:
-    """A number of what is expected or measured; of one for each level their sum."""
+    """A number, or the sum over levels."""
     value = getattr(known, member, None)
     return sum(value) if isinstance(value, tuple) else value
 
 
 def _factor(expected: float | None, actual: float | None) -> Markup:
-    """How many times as much there was as expected."""
+    """The factor of misestimation."""
     if expected is None or actual is None:
         return element("td")
     factor = max(actual, 1) / max(expected, 1)
@@ -96,7 +96,7 @@ def _factor(expected: float | None, actual: float | None) -> Markup:
 
 
 def _history(operator: ExplainedOperator, explanation: ExplainedPlan) -> Markup:
-    """The steps that changed it, numbered as in the list of all."""
+    """The rewrites that changed it, numbered as in the list of all."""
     steps = [
         element("li", step_body(step, operator.symbol), value=number)
         for number, step in enumerate(explanation.steps, 1)

@@ -8,8 +8,8 @@ from sase.planning.explain.page.markup import Markup, element, together
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
 from sase.planning.quantities import counted, duration, percentage
 
-# Pixels: the width of one row, what each power of ten adds, and the widest; an arrow's height and
-# head, and how far that stands out.
+# Pixels: the width of one row, what each power of ten adds, and the widest; the height and the head
+# of an arrow, and how far that stands out.
 ONE, TENFOLD, WIDEST, HEIGHT, HEAD, BARB = 3, 11, 124, 46, 13, 6
 VISIBLE = 2  # less of a difference is no outline
 DETAILS = 4  # the box of an operator shows so many
@@ -42,7 +42,7 @@ def address(operator: ExplainedOperator) -> str:
 
 
 def worst_mark(operator: ExplainedOperator) -> Markup:
-    """What stands at the operator that was estimated worst."""
+    """The mark of the operator that was misestimated most."""
     return element("span", f"worst estimate: × {counted(operator.misestimate)}", class_="worst")
 
 
@@ -52,7 +52,7 @@ def thickness(rows: float) -> float:
 
 
 def _rows(operator: ExplainedOperator, which: str) -> tuple[float | None, int | None]:
-    """What is expected, and what was counted."""
+    """Estimated and counted rows."""
     expected, measured = operator.expected, operator.measured
     return (
         None if expected is None else getattr(expected, which),
@@ -61,7 +61,7 @@ def _rows(operator: ExplainedOperator, which: str) -> tuple[float | None, int | 
 
 
 def _times(operators: tuple[ExplainedOperator, ...]) -> list[Markup]:
-    """Of each operator its time and its share of all: measured where all are, or as expected."""
+    """The time of each operator and its share of all: measured where all are, or as estimated."""
     for source, about in (("measured", ""), ("expected", "about ")):
         known = [getattr(each, source) for each in operators]
         times = [each.nanoseconds for each in known if each and each.nanoseconds is not None]
@@ -81,7 +81,7 @@ def _box(operator: ExplainedOperator, time: Markup, is_worst: bool) -> Markup:
     parts += [element("span", _told(operator), class_="unseen"), time]
     return element(
         "a",
-        # Spaces between them, so that a screen reader does not run them together.
+        # Spaces, so that a screen reader does not run them together.
         together(part for each in parts for part in (each, Markup(" "))),
         class_="operator",
         id=f"box-{operator.name}",
@@ -96,7 +96,7 @@ def _first(details: tuple[str, ...]) -> list[str]:
 
 
 def _told(operator: ExplainedOperator) -> str:
-    """What the arrows show, for those who hear the page."""
+    """The numbers of the arrows, for screen readers."""
     known = operator.known
     if known is None:
         return ""
@@ -105,7 +105,7 @@ def _told(operator: ExplainedOperator) -> str:
 
 
 def _bar(time: str, share: float) -> Markup:
-    """How much of the time it takes."""
+    """The share of the time as a bar."""
     bar = element(
         "svg",
         element("rect", width=100, height=4, class_="whole"),
@@ -119,7 +119,7 @@ def _bar(time: str, share: float) -> Markup:
 
 
 def _arrow(expected: float | None, actual: int | None) -> Markup:
-    """An arrow upwards with its numbers; what was expected is an outline where both are known."""
+    """An arrow upwards with its numbers; the estimate is an outline where both are known."""
     rows = actual if actual is not None else expected
     wide = thickness(rows or 0)
     widest, shapes, labels = wide, [_shape(wide, rows)], []
@@ -148,7 +148,7 @@ def _arrow(expected: float | None, actual: int | None) -> Markup:
 
 
 def _shape(wide: float, rows: float | None) -> Markup:
-    """The arrow itself, around the middle."""
+    """The arrow, around the middle."""
     side = wide / 2
     points = (
         f"{-side:g},{HEIGHT} {-side:g},{HEAD} {-side - BARB:g},{HEAD} 0,1"
@@ -158,6 +158,6 @@ def _shape(wide: float, rows: float | None) -> Markup:
 
 
 def _outline(wide: float) -> list[Markup]:
-    """Its sides, with a lighter line below them so that they are seen on any ground."""
+    """The outline, with a lighter line below to be seen on any ground."""
     sides = "".join(f"M{side:g} {HEIGHT}V{HEAD}" for side in (-wide / 2, wide / 2))
     return [element("path", d=sides, class_=name) for name in ("halo", "outline")]

@@ -1,4 +1,4 @@
-"""How the plan came to be: every rewrite in order, and what might have been done instead."""
+"""The history of a plan: every rewrite in order, and the alternatives of choices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def history(explanation: ExplainedPlan) -> Markup:
 
 
 def step_body(step: ExplainedStep, symbol: str = "") -> Markup:
-    """What a rewrite did, or why it did nothing; the lines of one operator stand out."""
+    """What a rewrite did, or why it declined; the lines of one operator are marked."""
     name = element("code", breaking(step.rewrite))
     if step.declined is not None:
         because = element("span", f"passed over: {step.declined}", class_="declined")

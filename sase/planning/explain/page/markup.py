@@ -1,4 +1,4 @@
-"""HTML put together of elements: text is escaped unless it is markup already."""
+"""Compose HTML of elements; text is escaped unless it is markup already."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def together(children: Iterable[str]) -> Markup:
 
 
 def breaking(name: str) -> Markup:
-    """A name that may go to the next line after each underscore."""
+    """A name that may break after each underscore."""
     return Markup(escape(name).replace("_", "_<wbr>"))
 
 
 def listed(name: str, items: Iterable[str], **attributes: str | float | None) -> Markup:
-    """A list of the items, or nothing where there are none."""
+    """A list of the items, if any."""
     entries = [element("li", item) for item in items]
     return element(name, *entries, **attributes) if entries else Markup()
