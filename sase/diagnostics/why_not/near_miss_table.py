@@ -12,7 +12,7 @@ from sase.binding import BoundQuery, Schema
 from sase.diagnostics.why_not.match_search import Match
 from sase.diagnostics.why_not.near_misses import NearMiss, NearMisses
 from sase.diagnostics.why_not.query_parts import PartKind
-from sase.diagnostics.why_not.relaxation import as_positive, bare
+from sase.diagnostics.why_not.relaxation import bare
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Interner
 from sase.engine.operators.bindings import Bindings
@@ -64,19 +64,11 @@ def _ranked(found: Sequence[NearMisses], near: int) -> list[tuple[str, NearMiss]
 
 def _with_negatives(query: BoundQuery) -> BoundQuery:
     """A query whose matches are shown with an event of each negative component, or without."""
-    shown = bare(query)
-    for component in query.negatives:
-        shown = as_positive(shown, component.index)
-    negatives = {component.index for component in query.negatives}
-    return replace(
-        shown,
-        components=tuple(
-            replace(each, minimum=0) if each.index in negatives else each
-            for each in shown.components
-        ),
-        conjuncts=(),
-        having=None,
+    components = tuple(
+        replace(each, negated=False, minimum=0) if each.negated else each
+        for each in query.components
     )
+    return replace(bare(query), components=components, conjuncts=(), having=None)
 
 
 def _positions(

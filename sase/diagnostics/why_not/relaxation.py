@@ -38,18 +38,9 @@ def bare(query: BoundQuery) -> BoundQuery:
 
 def beginning(query: BoundQuery, levels: int) -> BoundQuery:
     """Keep the first positive components and their conditions; the last one is not empty."""
-    kept = query.positives[:levels]
-    if not kept[-1].minimum:
-        kept = (*kept[:-1], replace(kept[-1], minimum=1, is_series=True))
-    indexes = {component.index for component in kept}
-    return replace(
-        query,
-        components=kept,
-        conjuncts=tuple(
-            c for c in query.conjuncts if c.references and set(c.references) <= indexes
-        ),
-        having=None,
-    )
+    *before, last = query.positives[:levels]
+    kept = last if last.minimum else _begun(last)
+    return _partial(query, (*before, kept), last, ())
 
 
 def ending(query: BoundQuery, level: int) -> BoundQuery:

@@ -167,6 +167,27 @@ def test_types_without_the_attribute_of_a_test_agree_with_all() -> None:
         assert (found.matches.number, found.components[1].stopped) == (1, ())
 
 
+def test_values_are_those_of_the_events_that_are_shown() -> None:
+    """Also where there are as many near misses as events."""
+    rows = [
+        {"ts": n, "type": name, "v": v} for n, (name, v) in enumerate(zip("AABB", (7, 6, 5, 4)))
+    ]
+    found = why("EVENT SEQ(A a, B b) WHERE a.v < b.v", rows).near_misses.to_pylist()
+    assert len(found) == 4
+    for miss in found:
+        a, b = miss["a"]["v"], miss["b"]["v"]
+        assert miss["by"] == f"a.v is {a}, b.v is {b}: by {a - b}"
+
+
+def test_values_of_types_with_other_numbers() -> None:
+    tables = {
+        "A": pa.table({"ts": [1], "id": [1]}),
+        "B": pa.table({"ts": [2], "id": [2.5]}),
+    }
+    found = sase.why("EVENT SEQ(A a, ANY b) WHERE [id]", tables, type=None)
+    assert found.near_misses.column("by").to_pylist() == ["a.id is 1, b.id is 2.5"]
+
+
 def test_two_mistakes_need_two_remedies() -> None:
     found = why(THEFT.format(" AND x.area = 'shelv'", "12 hours"))
     assert found.fewest is not None
