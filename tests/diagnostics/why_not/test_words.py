@@ -169,9 +169,7 @@ def test_types_without_the_attribute_of_a_test_agree_with_all() -> None:
 
 def test_values_are_those_of_the_events_that_are_shown() -> None:
     """Also where there are as many near misses as events."""
-    rows = [
-        {"ts": n, "type": name, "v": v} for n, (name, v) in enumerate(zip("AABB", (7, 6, 5, 4)))
-    ]
+    rows = [{"ts": n, "type": name, "v": 7 - n} for n, name in enumerate("AABB")]
     found = why("EVENT SEQ(A a, B b) WHERE a.v < b.v", rows).near_misses.to_pylist()
     assert len(found) == 4
     for miss in found:
