@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 
-from sase.cli.event_arguments import (
-    add_events,
-    add_on_bad_row,
-    add_report_format,
-    discovered,
-    given_of,
-    one_query,
-    query_options,
-)
+from sase.cli.event_arguments import add_events, add_report, print_report
 from sase.cli.exit_status import status_of
 
 
@@ -38,8 +29,7 @@ def configure(parser: ArgumentParser) -> None:
         type=int,
         help="matches after which it is only said that there are more (default: 1,000,000)",
     )
-    add_on_bad_row(parser)
-    add_report_format(parser)
+    add_report(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -50,15 +40,10 @@ def run(arguments: Namespace) -> int:
 def _run(arguments: Namespace) -> int:
     from sase.api.compare import compare
 
-    compared = compare(
-        one_query(arguments),
-        discovered(arguments),
+    return print_report(
+        arguments,
+        compare,
         outputs=tuple(dict.fromkeys(arguments.output or ("all",))),
-        **given_of(arguments, "show", "max_matches"),
-        **query_options(arguments),
+        show=arguments.show,
+        max_matches=arguments.max_matches,
     )
-    if arguments.format == "json":
-        print(json.dumps(compared.to_dict(), ensure_ascii=False, indent=2))
-    else:
-        print(compared)
-    return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,11 +74,24 @@ def add_on_bad_row(parser: ArgumentParser, *, quarantines: bool = False) -> None
         )
 
 
-def add_report_format(parser: ArgumentParser) -> None:
-    """Add the form of a report that is printed as a whole."""
+def add_report(parser: ArgumentParser) -> None:
+    """Add what becomes of bad rows, and the form of a report that is printed as a whole."""
+    add_on_bad_row(parser)
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="how it is told (default: text)"
     )
+
+
+def print_report(arguments: Namespace, function: Callable[..., Any], **options: Any) -> int:
+    """Print what a public function says of a query and events; options that are None are left."""
+    given = {name: value for name, value in options.items() if value is not None}
+    query, events = one_query(arguments), discovered(arguments)
+    report = function(query, events, **given, **query_options(arguments))
+    if arguments.format == "json":
+        print(json.dumps(report.to_dict(), default=str, ensure_ascii=False, indent=2))
+    else:
+        print(report)
+    return 0
 
 
 def one_query(arguments: Namespace) -> str:
@@ -173,12 +186,6 @@ def options_without_events(arguments: Namespace) -> InputOptions:
 def query_options(arguments: Namespace) -> dict[str, Any]:
     """What was said of the query, by the keywords of public functions."""
     return {"params": dict(map(_parameter, arguments.param)), "plan": arguments.plan}
-
-
-def given_of(arguments: Namespace, *names: str) -> dict[str, Any]:
-    """The values of options that were given; for the others functions have defaults."""
-    found = {name: getattr(arguments, name) for name in names}
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def _types(given: str | None) -> dict[str, Any] | list[str] | None:

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 
-from sase.cli.event_arguments import (
-    add_events,
-    add_on_bad_row,
-    add_report_format,
-    discovered,
-    given_of,
-    one_query,
-    query_options,
-)
+from sase.cli.event_arguments import add_events, add_report, print_report
 from sase.cli.exit_status import status_of
 
 
@@ -41,8 +32,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", metavar="S", type=float, help="what the counting may take (default: 10)"
     )
-    add_on_bad_row(parser)
-    add_report_format(parser)
+    add_report(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -53,17 +43,13 @@ def run(arguments: Namespace) -> int:
 def _run(arguments: Namespace) -> int:
     from sase.api.why_not import why
 
-    explained = why(
-        one_query(arguments),
-        discovered(arguments),
+    return print_report(
+        arguments,
+        why,
         where=arguments.where,
         from_=arguments.first,
         to=arguments.last,
-        **given_of(arguments, "near", "most", "seconds"),
-        **query_options(arguments),
+        near=arguments.near,
+        most=arguments.most,
+        seconds=arguments.seconds,
     )
-    if arguments.format == "json":
-        print(json.dumps(explained.to_dict(), default=str, ensure_ascii=False, indent=2))
-    else:
-        print(explained)
-    return 0

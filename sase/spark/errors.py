@@ -91,10 +91,3 @@ def in_short(text: str) -> str:
     if any(line.startswith("Traceback (most recent call last)") for line in lines):
         return lines[-1].strip()
     return " ".join(line.strip() for line in lines[:3])
-
-
-def of_row(problem: DataError, row: str) -> DataError:
-    """An error of a row of a push, which has no number here: it is shown as it is."""
-    told = re.sub(r"^row [^:]*: ", "", problem.message)
-    message = f"a row is bad, {row}: {told}"
-    return DataError(message, None, problem.column, problem.value)

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.binding.bound import EquivalenceTest
@@ -238,16 +239,8 @@ class Replay:
         return sf.when(has_several, sf.sequence(first, last)).otherwise(sf.array(one))
 
 
-COUNT_SCHEMA = st.StructType([st.StructField("matches", st.StringType())])
-METRICS_SCHEMA = st.StructType(
-    [
-        st.StructField("part", st.IntegerType()),
-        st.StructField("operator", st.StringType()),
-        st.StructField("counter", st.StringType()),
-        st.StructField("value", st.LongType()),
-    ]
-)
-assert (COUNT_SCHEMA.names, METRICS_SCHEMA.names) == (COUNT.names, METRICS.names)
+# The columns of what tasks give beside results, as Spark has them.
+COUNT_SCHEMA, METRICS_SCHEMA = from_arrow_schema(COUNT), from_arrow_schema(METRICS)
 
 
 def in_form(found: DataFrame, plan: EnginePlan, *, flat: bool) -> DataFrame:

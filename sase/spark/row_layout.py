@@ -6,13 +6,16 @@ be one column; their rows have the time, and `seq`, once more beside the structs
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from sase.binding import Schema
+from sase.errors import DataError
 
 # The names of what is added to the columns of events.
 PART, TIME, SEQ = "#part", "#time", "#seq"
@@ -57,7 +60,19 @@ class RowLayout:
                 if (event := row.get(packed(number))) is not None:
                     yield {"type": name, **event}
 
-    def row(self, rows: pa.Table, number: int) -> str:
+    @contextmanager
+    def showing(self, rows: pa.Table) -> Iterator[None]:
+        """Have an error show which of the rows is bad: its number within a push says nothing."""
+        try:
+            yield
+        except DataError as problem:
+            if problem.row is None:
+                raise
+            reason = re.sub(r"^row [^:]*: ", "", problem.message)
+            message = f"a row is bad, {self._row(rows, problem.row)}: {reason}"
+            raise DataError(message, None, problem.column, problem.value) from None
+
+    def _row(self, rows: pa.Table, number: int) -> str:
         """The row that the engine gives a number, which counts through the types one by one."""
         events = self.events(rows)
         for name, table in events.items() if isinstance(events, dict) else [("", events)]:

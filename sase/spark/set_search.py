@@ -23,9 +23,8 @@ from sase.engine.set_results.collapsed_table import CollapsedForm, EventLists, c
 from sase.engine.set_results.compressed_matches import BUDGET
 from sase.engine.set_results.counted import CountedMatches
 from sase.engine.set_results.listed import CollapsedBuilder
-from sase.errors import BudgetError, DataError
+from sase.errors import BudgetError
 from sase.planning.replay import EARLIEST, LATEST
-from sase.spark.errors import of_row
 from sase.spark.row_layout import RowLayout
 from sase.spark.ties import Ties
 
@@ -112,12 +111,8 @@ class SetSearch:
         yield from self._known(LATEST)
 
     def _loaded(self, rows: pa.Table) -> Events:
-        try:
+        with self._shape.showing(rows):
             _, events = self._loader.load(self._shape.events(rows))
-        except DataError as problem:
-            if problem.row is None:
-                raise
-            raise of_row(problem, self._shape.row(rows, problem.row)) from None
         return events
 
     # ------------------------------------------------------------ a stretch

@@ -119,18 +119,11 @@ def planned(
         apart=plan.returned.apart,
     )
     keys = None if limit is not None else _keys(rows, frame)
-    if keys is None:
-        return Planned(
-            schema,
-            withSinglePartition=True,
-            orderBy=_order(engine),
-            select=[taken for taken, _ in columns],
-            task=task,
-            columns=[(taken.alias, kind) for taken, kind in columns],
-        )
+    part = f"pmod(xxhash64({', '.join(keys)}), {parts})" if keys is not None else ""
     return Planned(
         schema,
-        partitionBy=[PartitioningColumn(f"pmod(xxhash64({', '.join(keys)}), {parts})")],
+        withSinglePartition=not part,
+        partitionBy=[PartitioningColumn(part)] if part else [],
         orderBy=_order(engine),
         select=[taken for taken, _ in columns],
         task=task,

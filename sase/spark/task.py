@@ -20,10 +20,10 @@ from sase.binding.bound import EquivalenceTest
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
-from sase.errors import DataError, SaseError
+from sase.errors import SaseError
 from sase.planning.replay import SlicePlan
 from sase.spark.blocks import gathered, whole_moments
-from sase.spark.errors import of_row, told_alone
+from sase.spark.errors import told_alone
 from sase.spark.limit import FirstOfPart, Leading
 from sase.spark.partition_values import partitions_of
 from sase.spark.result_order import ORDER, PARTITION, SPAN, heads_of, order_of, span_of
@@ -159,12 +159,8 @@ class PartSearch:
         """What some more rows complete."""
         self._rows += rows.num_rows
         shape = self._task.shape
-        try:
+        with shape.showing(rows):
             matches = self._matcher.push_ordered(shape.events(rows))
-        except DataError as problem:
-            if problem.row is None:
-                raise
-            raise of_row(problem, shape.row(rows, problem.row)) from None
         if self._ties is not None:
             self._ties.check(rows, matches.report.quarantined)
         yield from self._tables(matches.parts)

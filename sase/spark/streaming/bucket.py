@@ -15,8 +15,6 @@ from sase.engine.pipeline.timers import due, latest
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
-from sase.errors import DataError
-from sase.spark.errors import of_row
 from sase.spark.row_layout import RowLayout
 from sase.spark.streaming.packing import from_bytes, to_bytes
 from sase.spark.streaming.timing import Ticks
@@ -83,12 +81,8 @@ class OpenedBucket:
             Ties(self._bucket.plan, shape).check(
                 _sorted(table, shape.order(self._bucket.plan.schema))
             )
-        try:
+        with shape.showing(table):
             pushed = matcher.push(shape.events(table))
-        except DataError as problem:
-            if problem.row is None:
-                raise
-            raise of_row(problem, shape.row(table, problem.row)) from None
         yield from self._shown(pushed)
         self.late += matcher.take_late().num_rows
         lateness, last = self._bucket.lateness, latest(matcher.pipeline)
