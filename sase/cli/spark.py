@@ -197,15 +197,16 @@ def _time(text: str) -> int | datetime:
 @contextmanager
 def session(arguments: Namespace) -> Iterator[SparkSession]:
     """A session that is stopped at the end, or the one of the program that calls us."""
-    from sase.spark.errors import as_ours
+    from sase.spark.errors import translated_errors
     from sase.spark.session import active_session
 
     active = active_session()
-    with as_ours(), _started(arguments) if active is None else nullcontext(active) as spark:
+    session = _started(arguments) if active is None else nullcontext(active)
+    with translated_errors(), session as spark:
         try:
             yield spark
         except BaseException:
-            _apart(spark.interruptAll)  # with Ctrl-C, jobs still run
+            _in_own_thread(spark.interruptAll)  # with Ctrl-C, jobs still run
             raise
 
 
@@ -230,7 +231,7 @@ def _started(arguments: Namespace) -> Iterator[SparkSession]:
         try:
             yield spark
         finally:
-            _apart(spark.stop)
+            _in_own_thread(spark.stop)
     except Exception as problem:
         keeps = is_of_spark(problem) and os.path.getsize(log) > 0
         raise
@@ -243,7 +244,7 @@ def _started(arguments: Namespace) -> Iterator[SparkSession]:
             os.unlink(log)
 
 
-def _apart(call: Callable[[], object]) -> None:
+def _in_own_thread(call: Callable[[], object]) -> None:
     """Call Spark from another thread, which has its own connection to Java.
 
     That of a thread which was interrupted while it waited has the answer still to come. By now

@@ -25,7 +25,7 @@ _NOISE = re.compile(r"^(?:: )?(?:[\w.]+(?:Exception|Error): )?")
 
 
 @contextmanager
-def as_ours() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     """Errors of Spark's jobs become ours."""
     try:
         yield
@@ -41,7 +41,7 @@ def _is_foreign(problem: Exception) -> bool:
 
 
 @contextmanager
-def told_alone() -> Iterator[None]:
+def without_traceback() -> Iterator[None]:
     """An error of ours leaves a worker of Spark without a traceback: its message says all.
 
     Spark asks the environment of the worker, which ends with the error. Others keep theirs.
@@ -68,7 +68,7 @@ def translated(problem: Exception) -> SaseError:
         return _made(raised[-1][1], _BEHIND.split(said, maxsplit=1)[0].rstrip())
     if (cause := getattr(problem, "java_exception", None)) is not None:
         text = str(cause)
-    return SparkError(f"Spark gave up: {in_short(text)}")
+    return SparkError(f"Spark gave up: {short_message(text)}")
 
 
 def _made(name: str, message: str) -> SaseError:
@@ -84,10 +84,10 @@ def _made(name: str, message: str) -> SaseError:
     return SaseError(message)
 
 
-def in_short(text: str) -> str:
+def short_message(text: str) -> str:
     """A message of Spark without stack traces: of one of Python the last line."""
-    told = _NOISE.sub("", _BEHIND.split(text.strip(), maxsplit=1)[0]).strip()
-    lines = [line for line in told.split("\n") if line.strip()]
+    shown = _NOISE.sub("", _BEHIND.split(text.strip(), maxsplit=1)[0]).strip()
+    lines = [line for line in shown.split("\n") if line.strip()]
     if any(line.startswith("Traceback (most recent call last)") for line in lines):
         return lines[-1].strip()
     return " ".join(line.strip() for line in lines[:3])

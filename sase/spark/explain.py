@@ -57,7 +57,7 @@ def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
         cut.whole,
         0 if cut.slices is None else len(cut.slices),
         len(cut.hot),
-        cut.told,
+        cut.notes,
         _halo(replay, analyze=analyze),
         tuple(_places(replay)),
         spark_plan(replay.searched),
@@ -128,7 +128,7 @@ def counters(replay: Replay) -> tuple[TaskCounter, ...]:
 
 def _places(replay: Replay) -> Iterator[Placement]:
     plan, cut = replay.plan, replay.cut
-    jobs = f"; {'; '.join(cut.told)}" if cut.told else ""
+    jobs = f"; {'; '.join(cut.notes)}" if cut.notes else ""
     yield Placement("driver", f"binds and plans the query, and cuts the events{jobs}")
     yield from _preparing(replay)
     names = ", ".join(type(each).__name__ for each in replay.operators)

@@ -74,7 +74,7 @@ class SparkExplanation:
     whole: int
     slices: int
     hot_keys: int
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     halo: Halo | None
     places: tuple[Placement, ...]
     spark_plan: str
@@ -94,7 +94,7 @@ class SparkExplanation:
                 "parts": self.whole,
                 "slices": self.slices,
                 "hot_keys": self.hot_keys,
-                "told": list(self.told),
+                "told": list(self.notes),
                 "halo": halo,
             },
             "places": [asdict(each) for each in self.places],
@@ -120,7 +120,7 @@ class SparkExplanation:
         yield f"  parts: {', '.join(self._parts())}"
         if self.halo is not None:
             yield f"  halo: {self.halo}"
-        yield from (f"  {each}" for each in self.told)
+        yield from (f"  {each}" for each in self.notes)
         yield from (f"  not by {name}: {why}" for name, why in self.declined)
 
     def _parts(self) -> Iterator[str]:

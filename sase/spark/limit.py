@@ -19,7 +19,7 @@ from pyspark.sql import types as st
 
 from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError
-from sase.spark.errors import told_alone
+from sase.spark.errors import without_traceback
 from sase.spark.result_order import HEAD, ORDER, Numbers, heads_of, results_of, sequence
 
 
@@ -161,7 +161,7 @@ class First:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows without their order."""
-        with told_alone():
+        with without_traceback():
             yield from self._first(batches)
 
     def _first(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,7 @@ from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, the
-from sase.spark.errors import told_alone
+from sase.spark.errors import without_traceback
 from sase.spark.partitioning import Cut
 from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, Numbers, results_of
 from sase.spark.task import COUNT
@@ -56,7 +56,7 @@ def with_places(schema: st.StructType) -> st.StructType:
     )
 
 
-def taken_apart(
+def non_overlapping(
     results: DataFrame, parts: int, schema: st.StructType, gives: Literal["results", "count"]
 ) -> DataFrame:
     """Those of all matches that do not overlap, or how many each of some parts has."""
@@ -75,7 +75,7 @@ class NonOverlap:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The columns of those that are taken, or how many there are."""
-        with told_alone():
+        with without_traceback():
             yield from self._taken(batches)
 
     def _taken(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

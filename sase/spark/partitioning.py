@@ -58,7 +58,7 @@ class Cut:
     slices: SlicePlan | None = None
     hot: tuple[int, ...] = ()
     # Where the bounds come from, and what else was found out by looking at the events.
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     files: Parquet | None = None
 
     @property
@@ -100,8 +100,8 @@ def cut_of(
         case ReplayStrategy.KEY:
             return Cut(choice, tuple(test for test in keys if test in written) or keys, parts)
         case ReplayStrategy.SLICE:
-            found, told = cutter.slices(times(rows), files)
-            return Cut(choice, (), 0, found, told=told)
+            found, notes = cutter.slices(times(rows), files)
+            return Cut(choice, (), 0, found, notes=notes)
         case ReplayStrategy.KEY_AND_SLICE:
             return cutter.by_key_and_slice(choice, keys, files)
     if forced is None:
@@ -183,37 +183,37 @@ class _Cutter:
     ) -> tuple[SlicePlan, tuple[str, ...]]:
         """The slices of some raw times, and what it took to find them."""
         split, bounds = self.rows.plan.split, self.bounds
-        told = list[str]()
+        notes = list[str]()
         marks: tuple[int, ...] = bounds or ()
         if bounds is None:
             cells, parts = CELLS * self.parts, self.parts
             if isinstance(files, Parquet):
                 known = files.times(cells)
-                told.append(FOOTERS)
+                notes.append(FOOTERS)
             else:
                 known = known_times(events, cells)
-                told.append(LOOKED.format(known.rows))
+                notes.append(LOOKED.format(known.rows))
             if self.asked is None and not split.needs_positions:
                 parts = slices_worth(parts, split, known.span)
             bounds, marks = known.bounds(parts), known.marks
         if not split.needs_positions:
-            return time_slices(bounds, split, self.rows.slack), tuple(told)
-        told.append("a job counted the events before each slice, since the window counts them")
-        return slices_by_events(events, split, bounds, marks), tuple(told)
+            return time_slices(bounds, split, self.rows.slack), tuple(notes)
+        notes.append("a job counted the events before each slice, since the window counts them")
+        return slices_by_events(events, split, bounds, marks), tuple(notes)
 
     def by_key_and_slice(
         self, choice: ReplayChoice, keys: tuple[EquivalenceTest, ...], files: Parquet | str
     ) -> Cut:
         """Parts for the keys, and slices for those that are too large for one."""
-        hot, share, told = self._hot_keys(keys, files.rows if isinstance(files, Parquet) else None)
+        hot, share, notes = self._hot_keys(keys, files.rows if isinstance(files, Parquet) else None)
         if not hot:
-            return Cut(choice, keys, self.parts, told=told)
+            return Cut(choice, keys, self.parts, notes=notes)
         events = self._keyed(keys).filter(sf.col(f"`{KEY}`").isin(*hot))
         # All about as large as the parts of all keys would be.
         parts = self.asked or max(round(share * self.parts), 2)
         whole = self.asked or max(round((1 - share) * self.parts), 1)
         slices, more = replace(self, parts=parts).slices(events, files)
-        return Cut(choice, keys, whole, slices, hot, (*told, *more))
+        return Cut(choice, keys, whole, slices, hot, (*notes, *more))
 
     def _keyed(self, keys: tuple[EquivalenceTest, ...], share: float = 1.0) -> DataFrame:
         """The keys and the raw times of the events that may be in a match, or of a share of all."""
@@ -244,5 +244,5 @@ class _Cutter:
         is_hot = counts * self.parts > HOT * len(seen)
         hot = tuple(found[is_hot].tolist())
         many = "1 key holds" if len(hot) == 1 else f"{len(hot):,} keys hold"
-        told = f"{jobs} counted the keys of {len(seen):,} events: {many} more than a task should"
-        return hot, float(counts[is_hot].sum() / max(len(seen), 1)), (told,)
+        notes = f"{jobs} counted the keys of {len(seen):,} events: {many} more than a task should"
+        return hot, float(counts[is_hot].sum() / max(len(seen), 1)), (notes,)

@@ -30,9 +30,9 @@ from sase.planning.optimizer import Optimized
 from sase.planning.replay import strategy_named
 from sase.planning.statistics import Statistics
 from sase.spark.columns import column
-from sase.spark.errors import as_ours
+from sase.spark.errors import translated_errors
 from sase.spark.limit import limited
-from sase.spark.non_overlap import has_whole_partitions, taken_apart, with_places, without_apart
+from sase.spark.non_overlap import has_whole_partitions, non_overlapping, with_places, without_apart
 from sase.spark.parquet import files_task
 from sase.spark.partitioning import Cut, cut_of, shuffle_partitions
 from sase.spark.result_schema import arrow_schema, spark_schema, with_order
@@ -91,7 +91,7 @@ class Replay:
         if self.apart is None:
             found = self._run(self._task(plan, made, limit), made)
         else:
-            found = taken_apart(self._all(schema), self._steps, made, "results")
+            found = non_overlapping(self._all(schema), self._steps, made, "results")
         if limit is not None:
             found = limited(found, limit, schema)
         return in_form(found, self.plan, flat=self.flat)
@@ -131,7 +131,7 @@ class Replay:
     def count(self) -> int:
         """How many results there are, exactly: none of them is made. This runs the search."""
         _, limit = without_limit(self.plan)
-        with as_ours():
+        with translated_errors():
             total = sum(int(text, 16) for (text,) in self.tallies.collect())
         return total if limit is None else min(total, limit)
 
@@ -140,7 +140,7 @@ class Replay:
         """How many results the parts have, a row for each, in hexadecimal digits."""
         if self.apart is not None:
             found = self._all(st.StructType([]))
-            return taken_apart(found, self._steps, COUNT_SCHEMA, "count")
+            return non_overlapping(found, self._steps, COUNT_SCHEMA, "count")
         plan, limit = without_limit(self.plan)
         paths = None if self.one_by_one("count") else self.form
         task = replace(self._task(plan, COUNT_SCHEMA, limit), gives="count", form=paths)

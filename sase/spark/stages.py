@@ -33,12 +33,12 @@ def _of_connect(spark: Any) -> Callable[[], list[StageNow]]:
     """The server tells of its stages while it works."""
     latest: list[StageNow] = []
 
-    def told(stages: Any, inflight_tasks: int, operation_id: Any, done: bool) -> None:
+    def update(stages: Any, inflight_tasks: int, operation_id: Any, done: bool) -> None:
         latest[:] = [
             StageNow(each.stage_id, each.num_tasks, each.num_completed_tasks)
             for each in stages or ()
             if not done and each.num_completed_tasks < each.num_tasks
         ]
 
-    spark.registerProgressHandler(told)
+    spark.registerProgressHandler(update)
     return lambda: list(latest)

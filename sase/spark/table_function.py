@@ -44,7 +44,7 @@ from sase.errors import PlanError, SchemaError
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.blocks import whole_moments
 from sase.spark.columns import FLOATS, quoted
-from sase.spark.errors import told_alone
+from sase.spark.errors import without_traceback
 from sase.spark.partitioning import shuffle_partitions
 from sase.spark.replay import check_order
 from sase.spark.result_schema import arrow_schema, spark_schema
@@ -75,7 +75,7 @@ def register(spark: SparkSession, name: str = NAME) -> None:
         def analyze(
             events: AnalyzeArgument, query: AnalyzeArgument, **options: AnalyzeArgument
         ) -> Planned:
-            with told_alone():
+            with without_traceback():
                 return planned(events, query, options, parts)
 
     spark.udtf.register(name, sf.udtf(Matching))  # type: ignore[arg-type]
@@ -212,14 +212,14 @@ class _Matching:
             *ready, last = whole_moments([rows], time, self._task.slack)
             self._waiting = [last]
             for each in ready:
-                with told_alone():
+                with without_traceback():
                     yield from self._shown(self._search.push(each))
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
         """The end of the part."""
         if self._rows:
             self._waiting.append(self._block())
-        with told_alone():
+        with without_traceback():
             if self._waiting:
                 yield from self._shown(self._search.push(pa.concat_tables(self._waiting)))
             yield from self._shown(self._search.finish())

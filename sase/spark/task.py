@@ -23,7 +23,7 @@ from sase.engine.results.batch import MatchBatch
 from sase.errors import SaseError
 from sase.planning.replay import SlicePlan
 from sase.spark.blocks import gathered, whole_moments
-from sase.spark.errors import told_alone
+from sase.spark.errors import without_traceback
 from sase.spark.limit import FirstOfPart, Leading
 from sase.spark.partition_values import partitions_of
 from sase.spark.result_order import ORDER, PARTITION, SPAN, heads_of, order_of, span_of
@@ -72,7 +72,7 @@ class Task:
 
     def searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
         """What is to be given of the rows of a part."""
-        with told_alone():
+        with without_traceback():
             yield from self._searched(part, blocks)
 
     def _searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:

@@ -194,7 +194,7 @@ def test_a_spark_that_has_ended_by_itself_is_not_told_of(
         called.append(True)
         raise ConnectionRefusedError
 
-    cli_spark._apart(stop)
+    cli_spark._in_own_thread(stop)
     assert called == [True]
     assert capsys.readouterr().err == ""
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from sase import spark as on_spark
 from sase.errors import DataError, ReplayWarning
 from sase.spark.collect import batches_of, in_order
-from sase.spark.errors import as_ours
+from sase.spark.errors import translated_errors
 from tests.spark.cases import multiset
 from tests.spark.known import BY_KEY, QUICK, REPLAYS, events, frame, local, rows_of
 
@@ -79,7 +79,7 @@ def errors(spark: SparkSession) -> bool:
     row = {"ts": None, "type": "A", "seq": 1, "id": 9, "v": 1}
     df = frame(spark, pa.Table.from_pylist([row], events().schema))
     try:
-        with as_ours():
+        with translated_errors():
             on_spark.match(BY_KEY, df, seq="seq").collect()
     except DataError as problem:
         return str(problem).startswith("a row is bad, {'ts': None")

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import sase
 from sase import spark as on_spark
 from sase.errors import DataError
-from sase.spark.errors import as_ours
+from sase.spark.errors import translated_errors
 from sase.spark.limit import FirstOfPart, TiedResults
 from sase.spark.result_order import HEAD, heads_of
 from tests.engine.matching.queries import Query
@@ -186,14 +186,14 @@ def test_of_results_that_end_at_equal_events(
         wanted = sase.match(f"{query} {limit}", table, seq="seq").to_pylist()
         assert multiset(rows_of(found)) == multiset(wanted)
         return
-    with pytest.raises(DataError, match="which of these is first") as caught, as_ours():
+    with pytest.raises(DataError, match="which of these is first") as caught, translated_errors():
         found.collect()
     assert "'seq': 4, 'id'" in str(caught.value)
 
 
 def test_equal_events_within_a_key_are_an_error(spark: SparkSession) -> None:
     table = pa.Table.from_pylist([row(1, "A", 1, 1), row(1, "A", 1, 1), row(3, "B", 4, 1)])
-    with pytest.raises(DataError, match="it matters which comes before"), as_ours():
+    with pytest.raises(DataError, match="it matters which comes before"), translated_errors():
         on_spark.match(f"{PAIR} 1", frame(spark, table), seq="seq").collect()
 
 
@@ -221,7 +221,7 @@ def test_results_that_do_not_overlap(spark: SparkSession) -> None:
         wanted = sase.match(f"{PAIR} 3", table, seq="seq", output="non_overlap").to_pylist()
         assert multiset(rows_of(found)) == multiset(wanted)
         assert len(wanted) == 3
-        with pytest.raises(DataError, match="which of these is first"), as_ours():
+        with pytest.raises(DataError, match="which of these is first"), translated_errors():
             on_spark.match(f"{PAIR} 2", frame(spark, table), **options).collect()
 
 
@@ -230,5 +230,5 @@ def test_in_sql(spark: SparkSession) -> None:
     frame(spark, pa.Table.from_pylist(AROUND)).createOrReplaceTempView("around")
     call = "SELECT * FROM sase_match(TABLE(around), '{} {}', seq => 'seq')"
     assert spark.sql(call.format(PAIR, 4)).count() == 4
-    with pytest.raises(DataError, match="which of these is first"), as_ours():
+    with pytest.raises(DataError, match="which of these is first"), translated_errors():
         spark.sql(call.format(PAIR, 2)).collect()

@@ -19,7 +19,7 @@ from sase import spark as on_spark
 from sase.engine.pipeline.matcher import Matcher
 from sase.errors import DataError, PlanError
 from sase.lang.parser import parse_query
-from sase.spark.errors import as_ours
+from sase.spark.errors import translated_errors
 from sase.spark.partition_values import partitions_of
 from tests.engine.matching.queries import Query
 from tests.spark.by_hand import ByHand
@@ -246,7 +246,7 @@ def test_events_that_are_equal_in_time_and_seq(
         assert multiset(rows_of(found)) == multiset(wanted)
         assert len(wanted) == 2
         return
-    with pytest.raises(DataError) as caught, as_ours():
+    with pytest.raises(DataError) as caught, translated_errors():
         found.collect()
     told = str(caught.value)
     assert "equal in" in told

@@ -34,7 +34,7 @@ def test_a_key_is_hot_that_holds_more_than_its_share_of_what_is_searched(
 ) -> None:
     replay = sase.spark.replay(QUERY, events, strategy="key_and_slice", slices=4)
     assert len(replay.cut.hot) == 1
-    assert "1 key holds more than a task should" in replay.cut.told[0]
+    assert "1 key holds more than a task should" in replay.cut.notes[0]
     assert replay.cut.parts > replay.cut.whole == 4
 
 

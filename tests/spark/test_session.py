@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from sase import errors
 from sase.errors import DataError, SparkError, SparkMissingError
-from sase.spark.errors import as_ours, in_short, translated
+from sase.spark.errors import short_message, translated, translated_errors
 from sase.spark.requirements import check_java, java_version
 from sase.spark.session import LOCAL, active_session, local_session, settings_for
 
@@ -70,26 +70,29 @@ def dividing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def test_an_error_of_ours_in_a_task(spark: SparkSession) -> None:
-    with pytest.raises(DataError) as caught, as_ours():
+    with pytest.raises(DataError) as caught, translated_errors():
         spark.range(2).mapInArrow(failing, "id long").collect()
     assert str(caught.value) == "a row is bad: {'ts': None}\nand this is a second line"
 
 
 def test_another_error_in_a_task(spark: SparkSession) -> None:
-    with pytest.raises(SparkError) as caught, as_ours():
+    with pytest.raises(SparkError) as caught, translated_errors():
         spark.range(2).mapInArrow(dividing, "id long").collect()
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("Spark gave up: ZeroDivisionError: ")
 
 
 def test_an_error_of_spark(spark: SparkSession) -> None:
-    with pytest.raises(SparkError, match="Spark gave up: .*no_such_table") as caught, as_ours():
+    with (
+        pytest.raises(SparkError, match="Spark gave up: .*no_such_table") as caught,
+        translated_errors(),
+    ):
         spark.table("no_such_table").collect()
     assert "SQLSTATE" not in str(caught.value)
 
 
 def test_errors_of_others_pass() -> None:
-    with pytest.raises(KeyError), as_ours():
+    with pytest.raises(KeyError), translated_errors():
         raise KeyError("x")
 
 
@@ -115,7 +118,7 @@ def test_what_spark_adds_to_an_error_of_ours_is_cut() -> None:
 
 def test_pages_of_java_are_cut() -> None:
     text = "java.io.IOException: disk full\n\tat org.apache.X.y(X.scala:1)\n\tat z(Z.java:2)"
-    assert in_short(text) == "disk full"
+    assert short_message(text) == "disk full"
 
 
 def test_no_warning_is_left_over(spark: SparkSession) -> None:

@@ -19,7 +19,7 @@ import sase
 from sase import spark as on_spark
 from sase.errors import DataError, PlanError, SaseError
 from sase.spark import table_function
-from sase.spark.errors import as_ours
+from sase.spark.errors import translated_errors
 from tests.spark.cases import multiset
 
 BEGIN = datetime.fromisoformat("2026-03-28T20:00:00+00:00")
@@ -164,7 +164,7 @@ def test_rows_go_to_the_part_of_their_key(spark: SparkSession) -> None:
 def test_what_is_wrong_is_said_before_any_job(
     spark: SparkSession, call: str, kind: type[Exception], told: str
 ) -> None:
-    with pytest.raises(kind) as caught, as_ours():
+    with pytest.raises(kind) as caught, translated_errors():
         spark.sql(f"SELECT * FROM sase_match({call})")
     assert told in str(caught.value)
     assert "Traceback" not in str(caught.value)
@@ -178,7 +178,7 @@ def test_a_bad_row_is_an_error(spark: SparkSession) -> None:
         "bad"
     )
     df = spark.sql(f"SELECT * FROM sase_match(TABLE(bad), '{QUERIES[0]}')")
-    with pytest.raises(DataError, match="a row is bad, {'ts': None"), as_ours():
+    with pytest.raises(DataError, match="a row is bad, {'ts': None"), translated_errors():
         df.collect()
     with pytest.raises(DataError, match="a row is bad, {'ts': None"):
         on_spark.match(QUERIES[0], spark.table("bad"), output="count")
