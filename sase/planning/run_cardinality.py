@@ -223,9 +223,9 @@ class RunCardinalities:
         places = _PLACES if goes_by_one and not self.is_walk else ((None, 1.0),)
         shares = self._shares_of_keys()
         if len(places) == len(shares) == 1:
-            return self._grown(likelier, *shares)
+            return self.grown(likelier, *shares)
         at_places = [replace(self, place=place) for place, _ in places]
-        found = [each._grown(likelier, share) for each in at_places for share in shares]
+        found = [each.grown(likelier, share) for each in at_places for share in shares]
         weights = [weight for _, weight in places for _ in shares]
         return Expectation(
             log_mean([each.matches for each in found], weights),
@@ -243,7 +243,7 @@ class RunCardinalities:
         most, mean = sqrt(self.agreement), self.agreement
         return [min(mean * each, most) for each in spread(shape_of(unevenness, 1))]
 
-    def _grown(self, likelier: float, key: float) -> Expectation:
+    def grown(self, likelier: float, key: float) -> Expectation:
         """The expectation over all partitions if each has such a share of the events."""
         events, step = max(self.events, 1.0), self._step(likelier, key / self.agreement)
         span = max(round(events * self._reach_of(key)), 1)
