@@ -1,4 +1,4 @@
-"""What users call: match a query in events, compile it, run plans, have them explained."""
+"""The public functions: match, compile, explain, compare, and why there is no match."""
 
 from __future__ import annotations
 

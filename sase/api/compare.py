@@ -114,7 +114,7 @@ class _Strategies:
         return Comparison(self.rows, tuple(measured), differences, tuple(self.notes))
 
     def _measured(self, strategy: StrategyName, output: str, most: int) -> StrategyResult:
-        """What a strategy finds; it is run again if kernels were compiled, or if that is quick."""
+        """Run a strategy; once more if kernels were compiled, or if that is quick."""
         from sase.diagnostics.strategies.comparison import StrategyResult
         from sase.engine.kernels.jit.compiler import compilations
 
@@ -145,7 +145,7 @@ class _Strategies:
         )
 
     def _counted(self, matches: Matches) -> tuple[int, float, Report | None]:
-        """How many matches there are, in which time, and the report if they are not too many."""
+        """Count the matches and the seconds; the report is None if they are too many."""
         found = 0
 
         def count(number: int) -> None:
@@ -160,7 +160,7 @@ class _Strategies:
         return found, self.clock() - begin, report
 
     def _differences(self, show: int, ended: set[str]) -> tuple[Difference, ...]:
-        """Those between neighbours that have not too many matches; notes say which have."""
+        """The differences between neighbours; notes say which have too many matches."""
         from sase.diagnostics.strategies.difference import Differences, runs_of
 
         strictest = self.queries[StrategyName.STRICT_CONTIGUITY]
@@ -181,7 +181,7 @@ class _Strategies:
 
 
 def _runs(report: Report) -> int | None:
-    """How many runs were made, where the plan makes some."""
+    """The number of runs, where the plan makes some."""
     counted: Mapping[str, Any] = dict(report.counters).get("RunEvaluation", {})
     return counted.get("runs")
 

@@ -70,7 +70,7 @@ def _warn_of_too_many(
 
 
 def sample_that_pays(known: CompiledQuery, events: int) -> int:
-    """How many of so many events to sample; 0 if that would cost more than it can save.
+    """The size of the sample of so many events; 0 if it would cost more than it can save.
 
     Of runs nothing is chosen but under skip till any match.
     """

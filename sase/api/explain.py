@@ -179,7 +179,7 @@ _FLOWS = {
 
 
 def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
-    """What each operator did, by its name; what it counted by level under the variables."""
+    """The measurements of each operator by name; counters by level are by variable."""
     positives = [component.variable for component in reading(plan).components]
     negation = find(plan, Negation)
     negatives = [] if negation is None else [n.component.variable for n in negation.negations]

@@ -89,7 +89,7 @@ class Plan:
 
     @cached_property
     def engine(self) -> EnginePlan:
-        """The same as the engine takes it."""
+        """The plan for the engine."""
         from sase.engine.plan import EnginePlan
 
         return EnginePlan(

@@ -20,7 +20,7 @@ JSON_VERSION = 1
 
 
 def configure(parser: ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the arguments."""
     add_queries(parser)
     parser.add_argument("--schema", metavar="FILE", type=Path, help="the schema, as TOML or JSON")
     parser.add_argument(

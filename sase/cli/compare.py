@@ -9,7 +9,7 @@ from sase.cli.exit_status import status_of
 
 
 def configure(parser: ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the arguments."""
     add_events(parser)
     parser.add_argument(
         "--output",

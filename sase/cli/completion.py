@@ -15,7 +15,7 @@ from sase.cli.shells import CompletionPlace, Option
 
 
 def configure(parser: ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the arguments."""
     parser.add_argument("shell", metavar="SHELL", choices=shells.SCRIPTS, help="bash, zsh or fish")
     parser.epilog = "The first lines of the script say where to put it."
 

@@ -124,7 +124,7 @@ def _check_parameters(query: str, arguments: Namespace) -> None:
 
 
 def on_bad_row(arguments: Namespace) -> str:
-    """What becomes of bad rows: they are put aside if there is a file for them."""
+    """The policy for bad rows: a quarantine if there is a file for it."""
     given: str | None = getattr(arguments, "on_bad_row", None)
     if getattr(arguments, "quarantine", None) is None:
         return given or "error"
@@ -151,7 +151,7 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
 
 
 def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
-    """What was said of events with these columns; says what it found out itself."""
+    """The options of an input with these columns; reports the roles that were found by name."""
     from sase.binding.input_options import InputOptions
     from sase.engine.sources import names_found
 
@@ -171,7 +171,7 @@ def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
 
 
 def options_without_events(arguments: Namespace) -> InputOptions:
-    """What was said of events that are not given."""
+    """The options of an input that is not given."""
     from sase.binding.input_options import InputOptions
 
     return InputOptions(
@@ -184,7 +184,7 @@ def options_without_events(arguments: Namespace) -> InputOptions:
 
 
 def query_options(arguments: Namespace) -> dict[str, Any]:
-    """What was said of the query, by the keywords of public functions."""
+    """The parameters and the recipe, by the keywords of public functions."""
     return {"params": dict(map(_parameter, arguments.param)), "plan": arguments.plan}
 
 

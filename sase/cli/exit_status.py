@@ -1,4 +1,4 @@
-"""What failed, on standard error, and the exit status that says of what sort it was."""
+"""Report errors on standard error, and map them to exit statuses."""
 
 from __future__ import annotations
 

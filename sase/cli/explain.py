@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the arguments."""
     add_events(parser, required=False)
     parser.add_argument("--schema", metavar="FILE", type=Path, help="the schema, as TOML or JSON")
     parser.add_argument(

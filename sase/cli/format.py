@@ -14,7 +14,7 @@ from sase.errors import QueryError
 
 
 def configure(parser: ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the arguments."""
     add_queries(parser)
     parser.add_argument("-w", "--write", action="store_true", help="change the files in place")
     parser.add_argument(

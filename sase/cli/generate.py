@@ -33,7 +33,7 @@ class GeneratedStream(NamedTuple):
 
 
 def configure(parser: ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the arguments."""
     streams = parser.add_subparsers(title="streams", metavar="STREAM", required=True)
     for name, summary, example, options in STREAMS:
         stream = streams.add_parser(

@@ -1,4 +1,4 @@
-"""What commands tell beside their results: how many of what, and where things are."""
+"""Messages of commands on standard error, beside their results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def say_late(number: int) -> None:
-    """Say how many rows were late, if some were."""
+    """Report the number of late rows, if there are some."""
     if number:
         were = "was" if number == 1 else "were"
         say([f"{counted(number, 'row')} {were} late, and in no match: allow more with --lateness"])

@@ -156,12 +156,12 @@ def abandon(sink: FileSink) -> None:
 
 
 def discard(sink: FileSink) -> None:
-    """Leave nothing of a file that is not finished."""
+    """Remove a file that is not finished."""
     sink.discard()
 
 
 def put_aside(number: int, path: str | None, write: Callable[[str], None]) -> None:
-    """Say how many rows could not be used, and write them where the user wants them.
+    """Report the number of bad rows, and write them to the file of the quarantine.
 
     Of an earlier run no file is left where this one has no bad row.
     """
@@ -179,7 +179,7 @@ def put_aside(number: int, path: str | None, write: Callable[[str], None]) -> No
 
 
 def ignored(rows: int) -> None:
-    """Nobody counts what is written."""
+    """Take no notice of what is written."""
 
 
 def print_rows(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the arguments."""
     add_events(parser, required=False)
     parser.add_argument(
         "--run", action="store_true", help="run every plan, and show what each took and found"

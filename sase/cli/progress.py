@@ -1,4 +1,4 @@
-"""How far a run has come, on standard error, for whoever waits longer than two seconds."""
+"""A progress line on standard error, for runs of more than two seconds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """How long it takes."""
+        """The seconds since it began."""
         return time.monotonic() - self._begin
 
     def found(self, matches: int) -> None:

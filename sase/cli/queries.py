@@ -1,4 +1,4 @@
-"""Where a command takes its queries from: files, `-q TEXT`, or standard input."""
+"""Read the queries of a command: from files, `-q TEXT`, or standard input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BOM = "\ufeff"
 
 
 class ArgumentError(ValueError):
-    """What was given to a command makes no sense."""
+    """Arguments of a command that make no sense."""
 
 
 class Text(NamedTuple):

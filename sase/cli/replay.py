@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the arguments."""
     add_events(parser, required=False)
     add_spark(parser)
     parser.add_argument(

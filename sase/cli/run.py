@@ -33,7 +33,7 @@ FEW = 1_000_000  # rows of which a rate says little
 
 
 def configure(parser: ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the arguments."""
     add_events(parser)
     parser.add_argument(
         "-o",
@@ -96,7 +96,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _check_follow(arguments: Namespace) -> None:
-    """Some options need an end of the input."""
+    """Refuse options that need an end of the input."""
     given = {
         "--format table": arguments.format == "table",
         f"--output {arguments.output}": arguments.output in FORMS,
@@ -151,7 +151,7 @@ def _searched(
 def _conclude(
     report: Report, where: str, arguments: Namespace, progress: Progress, ending: Ending
 ) -> None:
-    """Say how the run went, and with which tool to ask why nothing was found."""
+    """Report the run, and the tool that explains why nothing was found."""
     rows = report.quarantined
 
     def write(path: str) -> None:

@@ -1,4 +1,4 @@
-"""An end from outside: at once, or when what must stay whole is done."""
+"""SIGINT and SIGTERM: at once, or when a section that must stay whole is done."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Ending:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """What is done in here is done to its end."""
+        """Hold signals back until the end of this section."""
         self._is_held = True
         try:
             yield

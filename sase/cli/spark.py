@@ -1,4 +1,4 @@
-"""What commands on Spark have in common: where it runs, what it reads, and that it ends well."""
+"""Sessions and sources of commands on Spark."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ReplayRequest:
 
     @classmethod
     def of(cls, arguments: Namespace, **options: Any) -> ReplayRequest:
-        """What was given, checked as far as it can be without Spark."""
+        """Check the arguments as far as that can be without Spark."""
         if (arguments.events is None) == (arguments.table is None):
             raise ArgumentError("give the events once: with --events PATH, or with --table NAME")
         if arguments.events == STANDARD_INPUT:
@@ -141,14 +141,14 @@ class ReplayRequest:
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are, where footers say it."""
+        """The number of rows, where footers say it."""
         return None if self.files is None else self.files.rows()
 
 
 def ordering_of(
     text: str, *, output: str = "structs", limit: int | None = None, **rest: Any
 ) -> str:
-    """Why a query depends on the order of simultaneous events, as far as its text alone says it."""
+    """The reason why a query depends on the order of simultaneous events, by its text alone."""
     from sase.lang.ast import Integer, StrategyName
     from sase.lang.parser import parse_query
 

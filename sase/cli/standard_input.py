@@ -1,4 +1,4 @@
-"""Events on standard input that are read to its end: a file for as long as a command runs."""
+"""Spool events from standard input to a temporary file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_inputs(arguments: Namespace) -> None:
 
 @contextmanager
 def events_in_a_file(arguments: Namespace) -> Iterator[None]:
-    """What comes on standard input as a file, which there is until the end."""
+    """Replace `--events -` by a temporary file."""
     if arguments.events != STANDARD_INPUT:
         yield
         return

@@ -1,4 +1,4 @@
-"""What the terminal can show."""
+"""Colours, where the terminal shows them."""
 
 from __future__ import annotations
 

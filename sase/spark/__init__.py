@@ -103,7 +103,7 @@ def match(
 
 
 def pattern(query: str, **options: Any) -> Callable[[DataFrame], DataFrame]:
-    """What finds the matches of a query in a DataFrame: `df.transform(pattern("EVENT …"))`.
+    """A transformation of a DataFrame to the matches in it: `df.transform(pattern("EVENT …"))`.
 
     The options are those of `match`, for forms that are DataFrames.
     """

@@ -137,7 +137,7 @@ def has_key(value: Column, kind: st.DataType) -> Column:
 
 
 def rank(value: Column, bounds: Sequence[int]) -> Column:
-    """How many of the ascending bounds are at most the value: a search in halves.
+    """Count the ascending bounds that are at most the value, by binary search.
 
     A chain of WHEN would look at half of all bounds.
     """

@@ -1,4 +1,4 @@
-"""What goes wrong in a job of Spark as an error of ours, without a page of Java."""
+"""Translate errors of Spark jobs to `SaseError`, without Java's stack traces."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def explain(
     analyze: bool = False,
     **options: Any,
 ) -> SparkExplanation:
-    """What a query does on Spark; the options are those of `match`.
+    """Explain a query on Spark; the options are those of `match`.
 
     Nothing is run but the jobs that look for the bounds of slices. With `analyze` the query is run
     for what its tasks count; its results are not kept.
@@ -110,7 +110,7 @@ def spark_plan(df: DataFrame) -> str:
 
 
 def counters(replay: Replay) -> tuple[TaskCounter, ...]:
-    """What the tasks count, in the order of the dataflow."""
+    """Run the query for the counters of its tasks, in the order of the dataflow."""
     value, part = sf.col("value"), sf.col("part")
     found = (
         replay.metrics()
@@ -147,7 +147,7 @@ def _places(replay: Replay) -> Iterator[Placement]:
 
 
 def _preparing(replay: Replay) -> Iterator[Placement]:
-    """How rows come to the matchers."""
+    """The steps that bring rows to the matchers."""
     columns = ", ".join(_columns(replay))
     if replay.cut.files is not None:
         yield Placement(

@@ -1,4 +1,4 @@
-"""What a query does on Spark: our plan, which part runs where, the cut, and Spark's own plan."""
+"""EXPLAIN on Spark as a value: our plan, its placement, the cut, and Spark's physical plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Something that is done, and where: on the driver, by Spark SQL, or in Python tasks."""
+    """A step and where it runs: on the driver, by Spark SQL, or in Python tasks."""
 
     where: str
     what: str
@@ -25,7 +25,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Halo:
-    """What slices see of each other: the `overhead` is the share of rows that come on top.
+    """The rows that slices share: `overhead` is the share of rows that come on top.
 
     `shared` is the share of rows that are seen by more than one slice, where it was counted.
     """
@@ -103,7 +103,7 @@ class SparkExplanation:
         }
 
     def to_json(self) -> str:
-        """The same as text."""
+        """As JSON text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def __str__(self) -> str:

@@ -52,12 +52,12 @@ class TiedResults:
         return np.asarray(is_same, np.int64)
 
     def goes_on(self, results: Numbers) -> NDArray[np.bool_]:
-        """Which of some more results are of the group."""
+        """Mask the results that are tied with the last one."""
         assert self.last is not None
         return np.logical_and.accumulate((results[:, :HEAD] == self.last[:HEAD]).all(axis=1))
 
     def decides(self, results: Numbers) -> NDArray[np.bool_]:
-        """Which results of the group show that it could not be cut in front of them."""
+        """Mask the tied results in front of which LIMIT cannot cut."""
         assert self.last is not None
         return np.asarray(self.has_several | (results[:, HEAD:] != self.last[HEAD:]).any(axis=1))
 
@@ -71,7 +71,7 @@ def _equal(one: Numbers, other: Numbers, count: int | None = None) -> bool:
 
 @dataclass(frozen=True)
 class Leading:
-    """Some results of a part that are among its first, and what they are ordered by.
+    """Results among the first of a part, and their sort keys.
 
     One that `is_beyond` is not among them: the part cannot say whether it comes before others.
     """
@@ -95,7 +95,7 @@ class FirstOfPart:
     _last: MatchBatch | None = None
 
     def of(self, found: MatchBatch) -> Iterator[Leading]:
-        """Those of some more results that are taken, and then one that shows a doubt."""
+        """Take results up to the limit, and one behind it that ties with them."""
         if self.left:
             taken = found.between(0, self.left)
             heads = heads_of(taken)
@@ -133,7 +133,7 @@ class FirstOfPart:
         return bool(((times[1:] == times[0]) & (orders[1:] == orders[0])).any())
 
     def refuse(self, beyond: MatchBatch) -> NoReturn:
-        """Say that it cannot be said which results are first."""
+        """Raise the error that the order of the first results is not decided."""
         assert self._last is not None
         raise DataError(_undecided(self._last.table(), beyond.table()))
 

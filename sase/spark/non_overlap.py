@@ -59,7 +59,7 @@ def with_places(schema: st.StructType) -> st.StructType:
 def non_overlapping(
     results: DataFrame, parts: int, schema: st.StructType, gives: Literal["results", "count"]
 ) -> DataFrame:
-    """Those of all matches that do not overlap, or how many each of some parts has."""
+    """Repartition all matches, and keep those that do not overlap, or count them by part."""
     partition, order = sf.col(f"`{PARTITION}`"), sf.col(f"`{ORDER}`")
     part = sf.pmod(sf.xxhash64(partition), sf.lit(parts)).cast("int")
     placed = results.repartitionById(parts, part).sortWithinPartitions(partition, order)
@@ -101,7 +101,7 @@ class _Taking:
     end: Numbers = field(default_factory=lambda: np.zeros(2, np.int64))
 
     def of(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
-        """Which of some more matches are taken."""
+        """Mask the matches of a batch that are taken."""
         partitions = _with_last(self.last, batch, PARTITION)
         differs = pc.not_equal(partitions.slice(1), partitions.slice(0, len(partitions) - 1))
         is_new = differs.to_numpy(zero_copy_only=False)
@@ -152,7 +152,7 @@ def _numbers(lists: Any) -> Numbers:
 
 
 def _ranks(begins: Numbers, ends: Numbers, end: Numbers) -> tuple[Numbers, Numbers, int]:
-    """Events by time and `seq` as numbers that are in the same order."""
+    """Rank events by time and `seq`."""
     every = np.concatenate([begins, ends, end[None]])
     _, ranks = np.unique(every, axis=0, return_inverse=True)
     ranks = ranks.reshape(-1).astype(np.int64)

@@ -60,7 +60,7 @@ class RowGroupRun:
 
     @property
     def rows(self) -> int:
-        """How many rows they have."""
+        """The number of rows."""
         return sum(group.rows for group in self.groups)
 
 
@@ -79,7 +79,7 @@ class Parquet:
 
     @cached_property
     def declined(self) -> str:
-        """Why slices of time cannot be read of them; empty if they can."""
+        """The reason why slices of time cannot be read of them; empty if they can."""
         longest = max(self.runs, key=lambda run: run.rows, default=None)
         if longest is None or longest.rows <= MOST_SORTED:
             return ""
@@ -90,7 +90,7 @@ class Parquet:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(group.rows for group in self.groups)
 
     @cached_property
@@ -176,7 +176,7 @@ def is_parquet(df: DataFrame) -> bool:
 def _found(
     source: FrameSource, schema: Schema, uris: tuple[str, ...], footers: Sequence[Any]
 ) -> Parquet | str:
-    """What the footers say, if they say enough."""
+    """The row groups that the footers describe, or why that is not enough."""
     (frame,) = source.frames
     shown = source.arrow_schema(frame)
     inside = footers[0].schema.to_arrow_schema() if footers else shown
@@ -242,7 +242,7 @@ def _runs(groups: Iterable[RowGroup]) -> Iterator[RowGroupRun]:
 
 @dataclass(frozen=True)
 class ParquetReader:
-    """How a task reads: the files, the columns with their types, and what folders give."""
+    """Reads row groups in a task: columns with their types, and those that folders give."""
 
     uris: tuple[str, ...]
     schema: pa.Schema

@@ -1,4 +1,4 @@
-"""How the events of DataFrames are cut: by which strategy, and where."""
+"""Choose how events of DataFrames are partitioned: the strategy, the keys and the slices."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LOOKED = "two jobs looked at the times of {:,} rows for the bounds"
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """How the events are parted: by key into `whole` parts, and then into slices of time."""
+    """The partitioning of events: `whole` parts by key, then slices of time."""
 
     choice: ReplayChoice
     keys: tuple[EquivalenceTest, ...] = ()
@@ -63,7 +63,7 @@ class Cut:
 
     @property
     def parts(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return self.whole + (len(self.slices) if self.slices is not None else 0)
 
 
@@ -74,7 +74,7 @@ def cut_of(
     statistics: Statistics | None = None,
     written: Sequence[EquivalenceTest] = (),
 ) -> Cut:
-    """How the events are cut; by key by what is `written`, if that is enough."""
+    """Choose the cut; by key, prefer the tests that are `written`."""
     split = rows.plan.split
     keys = rows.keys
     declined = possible(split, keys)
@@ -133,7 +133,7 @@ def _may_be_hot(known: AttributeStatistics, parts: int) -> bool:
 
 
 def parallelism(spark: SparkSession) -> int:
-    """How many tasks run at a time, as far as that is known: Spark Connect does not tell."""
+    """The number of tasks that run at a time; Spark Connect does not tell, so a guess."""
     if hasattr(spark, "_jsparkSession"):
         return int(spark.sparkContext.defaultParallelism)
     return min(shuffle_partitions(spark), 8)
@@ -154,7 +154,7 @@ class _Cutter:
     asked: int | None
 
     def declined(self, files: Parquet | str, *, has_other: bool) -> str:
-        """Why tasks do not read slices of files; empty if they do."""
+        """The reason why tasks do not read slices of files; empty if they do."""
         if isinstance(files, str) or files.declined:
             return files if isinstance(files, str) else files.declined
         cores = parallelism(self.rows.source.spark)

@@ -73,7 +73,7 @@ class Replay:
 
     @property
     def on_bad_row(self) -> str:
-        """What becomes of bad rows."""
+        """The policy for bad rows."""
         return self.known.source.names.on_bad_row
 
     # ------------------------------------------------------------ DataFrames
@@ -122,14 +122,14 @@ class Replay:
         return self._rows.bad_rows()
 
     def metrics(self) -> DataFrame:
-        """What the tasks count, a row for each counter: this searches all events once more."""
+        """The counters of all tasks, a row for each: searches all events once more."""
         plan, limit = without_limit(replace(self.plan, options=Options(analyze=True)))
         counted = limit if self.apart is None else None
         task = replace(self._task(plan, self.schema, counted), gives="metrics")
         return self._run(task, METRICS_SCHEMA)
 
     def count(self) -> int:
-        """How many results there are, exactly: none of them is made. This runs the search."""
+        """Run the search for the exact number of results, without making any."""
         _, limit = without_limit(self.plan)
         with translated_errors():
             total = sum(int(text, 16) for (text,) in self.tallies.collect())
@@ -137,7 +137,7 @@ class Replay:
 
     @cached_property
     def tallies(self) -> DataFrame:
-        """How many results the parts have, a row for each, in hexadecimal digits."""
+        """The number of results of each part, a row for each, in hexadecimal digits."""
         if self.apart is not None:
             found = self._all(st.StructType([]))
             return non_overlapping(found, self._steps, COUNT_SCHEMA, "count")
@@ -156,12 +156,12 @@ class Replay:
 
     @property
     def searched(self) -> DataFrame:
-        """What is run for the form that was asked for."""
+        """The DataFrame that runs for this output."""
         return self.tallies if self.output == "count" else self.matches
 
     @cached_property
     def form(self) -> SetPlan:
-        """How the matches are known as a set."""
+        """The plan of the set of all matches."""
         return form_of(self.known, self.plan)
 
     @property

@@ -1,4 +1,4 @@
-"""What Spark needs to run here, and what to say where it is missing or too old."""
+"""Check for PySpark and Java, and say how to install what is missing or too old."""
 
 from __future__ import annotations
 

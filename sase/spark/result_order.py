@@ -1,4 +1,4 @@
-"""What a second step over the results of all parts goes by, as columns beside theirs."""
+"""Sort keys of results, as columns for a second step over the results of all parts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sequence(found: MatchBatch, positions: Numbers) -> Numbers:
 
 
 def heads_of(found: MatchBatch) -> Numbers:
-    """What each result is ordered by first, and the position of its last event."""
+    """The leading sort keys of each result, and the position of its last event."""
     positions = found.positions
     _, last = ends_of(positions)
     *_, known = found.moments(positions)
@@ -38,7 +38,7 @@ def heads_of(found: MatchBatch) -> Numbers:
 
 
 def order_of(found: MatchBatch, heads: Numbers, follows: Numbers, part: int) -> pa.Array:
-    """What results are ordered by (docs/semantics.md, Order of results), as lists of integers.
+    """The sort keys of results (docs/semantics.md, Order of results), as lists of integers.
 
     Behind the head stands whether another result of the part with the same last event is before
     it, and at the end the part and the position of that event, which say whether two are the same.
@@ -58,7 +58,7 @@ def order_of(found: MatchBatch, heads: Numbers, follows: Numbers, part: int) -> 
 
 
 def _order_of_series(found: MatchBatch, positions: Bindings, known: Numbers) -> pa.Array:
-    """The same where matches are of any number of events; where they end comes before all."""
+    """The sort keys of matches of any number of events."""
     times = found.history.times(positions.events)
     sequences = sequence(found, positions.events)
     keys = []

@@ -1,4 +1,4 @@
-"""What the DataFrame of results looks like."""
+"""The schema of the DataFrame of results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _events(shown: pa.DataType, types: Collection[str] | None, source: FrameSour
 def struct_of(
     shown: pa.StructType, types: Collection[str] | None, source: FrameSource
 ) -> st.StructType:
-    """Some attributes of events, with the types that they have in the DataFrames."""
+    """A struct of attributes, with the types that they have in the DataFrames."""
     frames = [f for f in source.frames if types is None or f.type_name in (None, *types)]
     fields = []
     for field in shown:
@@ -55,5 +55,5 @@ def with_order(schema: st.StructType) -> st.StructType:
 
 
 def arrow_schema(schema: st.StructType, zone: str) -> pa.Schema:
-    """The same as Arrow has it."""
+    """The Arrow schema of a Spark schema."""
     return to_arrow_schema(schema, timezone=zone)

@@ -1,4 +1,4 @@
-"""How events travel to tasks: as they are, or with the columns of each type in a struct of its own.
+"""The layout of rows that travel to tasks: plain, or a struct of columns for each event type.
 
 Columns of the same name may have other types in the DataFrames of other event types, so they cannot
 be one column; their rows have the time, and `seq`, once more beside the structs to be sorted by.

@@ -22,7 +22,7 @@ from sase.spark.source import FrameSource
 
 
 def form_of(known: CompiledQuery, plan: EnginePlan) -> SetPlan:
-    """What answers questions of the set of all matches: a graph of events, or else the plan."""
+    """Plan the set of all matches: by a graph of events, or else by the plan itself."""
     basic = exchanged(known.basic, replace(the(known.basic, Transformation), limit=None))
     made = collapsible(basic)
     keys = tuple(dict.fromkeys(test.attribute for test in known.bound.equivalences))

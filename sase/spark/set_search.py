@@ -34,7 +34,7 @@ STRETCH = 1 << 19
 
 @dataclass(frozen=True)
 class SetPlan:
-    """What is asked of the set of all matches, and the `plan` that answers it.
+    """The `plan` of the set of all matches, and the keys by which it is shown.
 
     `reasons` say why matches are looked at one by one; without any they are counted as paths.
     """
@@ -94,7 +94,7 @@ class SetSearch:
             self._before, self._after = reach, slack if split.after is None else reach
 
     def push(self, rows: pa.Table) -> Iterator[pa.Table]:
-        """What some more rows complete."""
+        """Push more rows, and give the final events that they complete."""
         events = self._loaded(rows)
         if self._ties is not None:
             self._ties.check(rows, self._loader.report().quarantined)
@@ -107,7 +107,7 @@ class SetSearch:
             yield from self._known(self._blocks[-1].last - 1 - self._after)
 
     def finish(self) -> Iterator[pa.Table]:
-        """What is known because no row is to come."""
+        """Finish, and give the final events that had to wait."""
         yield from self._known(LATEST)
 
     def _loaded(self, rows: pa.Table) -> Events:

@@ -1,4 +1,4 @@
-"""Where time is cut into slices: from what is given, or from one pass over the times."""
+"""Choose the bounds of time slices: as given, or by quantiles of the times."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def times(rows: SourceScan) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class TimeMarks:
-    """What is known of the times of so many rows: the first, the last, and marks between them.
+    """The distribution of the times of rows: the first, the last, and quantiles between them.
 
     As many rows lie between two marks as between the next two, about.
     """
@@ -72,7 +72,7 @@ class TimeMarks:
 
 
 def known_times(events: DataFrame, cells: int) -> TimeMarks:
-    """What is to be known of raw times: two jobs find it out, the second on a sample of many."""
+    """Measure the distribution of raw times by two jobs, the second on a sample of many."""
     time = sf.col(f"`{TIME}`")
     total = events.select(sf.count(time), sf.min(time), sf.max(time)).first()
     assert total is not None
@@ -88,7 +88,7 @@ def known_times(events: DataFrame, cells: int) -> TimeMarks:
 
 
 def slices_worth(parts: int, split: Split, span: int) -> int:
-    """How many slices pay: each is longer than what it must look at around itself."""
+    """The number of slices that pay: each is longer than the halo around it."""
     assert split.before is not None
     around = (split.before.size or 1) * (1 if split.after is None else 2)
     return max(min(parts, span // (HALO * around)), 1)

@@ -1,4 +1,4 @@
-"""What is given as events on Spark: one DataFrame, or one for each type."""
+"""The source of events on Spark: one DataFrame, or one for each type."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class FrameSource:
 
     @property
     def shape(self) -> RowLayout:
-        """How its events travel."""
+        """The layout of its rows."""
         return RowLayout(tuple(f.type_name or "" for f in self.frames) if self.is_typed else ())
 
     @property
@@ -124,7 +124,7 @@ class FrameSource:
 
 
 def _family(kind: st.DataType) -> object:
-    """What types have in common of which Spark makes one."""
+    """The family of types among which Spark coerces."""
     families = (st.NumericType, (st.DateType, st.TimestampType, st.TimestampNTZType))
     return next((family for family in families if isinstance(kind, family)), kind.json())
 

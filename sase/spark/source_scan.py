@@ -38,7 +38,7 @@ from sase.spark.source import Frame, FrameSource
 
 
 class BadValue(NamedTuple):
-    """What can be wrong with the value of a column, and whether it is."""
+    """A reason why a value of a column is bad, and the predicate that says whether it is."""
 
     column: str
     reason: str
@@ -254,7 +254,7 @@ class SourceScan:
         return found
 
     def order(self) -> list[Column]:
-        """What rows are sorted by inside of a part: the order of events."""
+        """The sort order inside a part: that of events."""
         schema = self.plan.schema
         if self.source.is_typed:
             return [sf.col(f"`{TIME}`"), *([sf.col(f"`{SEQ}`")] if schema.seq else [])]

@@ -1,4 +1,4 @@
-"""Which stages run at the moment, and how many of their tasks are done."""
+"""Poll the stages of Spark that run, and how many of their tasks are done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StageNow(NamedTuple):
 
 
 def stages_of(spark: SparkSession) -> Callable[[], list[StageNow]]:
-    """What tells the stages of a session that run when it is called."""
+    """Return a function that polls the running stages of a session."""
     if not hasattr(spark, "_jsc"):
         return _of_connect(spark)
     tracker = spark.sparkContext.statusTracker()

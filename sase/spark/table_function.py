@@ -83,7 +83,7 @@ def register(spark: SparkSession, name: str = NAME) -> None:
 
 @dataclass
 class Planned(AnalyzeResult):  # type: ignore[misc, unused-ignore]
-    """What `analyze` found out: for Spark, and for the search of each part."""
+    """The result of `analyze`: for Spark, and for the search of each part."""
 
     task: Task | None = None
     columns: Sequence[tuple[str, pa.DataType]] = field(default_factory=tuple)

@@ -1,4 +1,4 @@
-"""What runs in a worker: one matcher over the rows of one part, block by block.
+"""Search one part in a worker: one matcher over its rows, block by block.
 
 The rows of a part come in the order of events. A part is whole histories of keys, or a slice of
 time with its halo; then only the matches count that the slice owns.
@@ -71,7 +71,7 @@ class Task:
             yield from self.searched(part, of_part)
 
     def searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
-        """What is to be given of the rows of a part."""
+        """Search the rows of a part, and give its output."""
         with without_traceback():
             yield from self._searched(part, blocks)
 
@@ -89,7 +89,7 @@ class Task:
             yield pa.record_batch([[f"{search.results:x}"]], schema=COUNT)
 
     def with_bad_rows(self, on_bad_row: str) -> Task:
-        """The same where tasks read the events, and find the bad rows among them."""
+        """The task for tasks that read files, and so meet the bad rows themselves."""
         form, plan = self.form, replace(self.plan, on_bad_row=on_bad_row)
         if form is not None:
             form = replace(form, plan=replace(form.plan, on_bad_row=on_bad_row))
@@ -156,7 +156,7 @@ class PartSearch:
         return self.results == self._task.limit
 
     def push(self, rows: pa.Table) -> Iterator[pa.Table]:
-        """What some more rows complete."""
+        """Push more rows, and give the results that they complete."""
         self._rows += rows.num_rows
         shape = self._task.shape
         with shape.showing(rows):
@@ -166,12 +166,12 @@ class PartSearch:
         yield from self._tables(matches.parts)
 
     def finish(self) -> Iterator[pa.Table]:
-        """What is known because no row is to come."""
+        """Finish, and give the results that had to wait."""
         if not self.is_done:
             yield from self._tables(self._matcher.finish().parts)
 
     def metrics(self) -> pa.RecordBatch:
-        """What was counted, a row for each counter."""
+        """The counters, a row for each."""
         wall, cpu = self._begin
         counted: list[tuple[str, str, int]] = [
             ("Task", "rows", self._rows),
@@ -201,7 +201,7 @@ class PartSearch:
                 return
 
     def _taken(self, found: MatchBatch) -> Iterator[pa.Table]:
-        """What is to be given of some more results."""
+        """Apply LIMIT to more results, and give those that are output."""
         task = self._task
         if self._first is None:
             left = len(found) if task.limit is None else task.limit - self.results

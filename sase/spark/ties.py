@@ -1,4 +1,4 @@
-"""Events that are equal in time and `seq` where it matters which is before the other: an error.
+"""Refuse events that tie in time and `seq` where the result depends on their order.
 
 On one machine the row decides (docs/semantics.md, Order and ties). The rows of a DataFrame have no
 order, so the answer would depend on how they are cut.

@@ -1,4 +1,4 @@
-"""What is done with one bucket in a micro-batch: its state comes and goes as bytes."""
+"""Process one bucket in a micro-batch: restore its state, push rows, advance time, save it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class OpenedBucket:
         self.rows = self.late = self.found = 0
 
     def results(self, packed: Sequence[bytes]) -> Iterator[bytes]:
-        """What becomes known by the rows that have come, packed, and by the watermark."""
+        """Push packed rows, advance to the watermark, and give the results as bytes."""
         matcher, ticks = self._matcher, self._bucket.ticks
         time = ticks.raw(self._watermark)
         if time is not None:

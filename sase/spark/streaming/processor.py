@@ -48,7 +48,7 @@ class BucketProcessor(StatefulProcessor):
         return self._run([], timerValues)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Release nothing: the state is Spark's."""
 
     def _run(self, packed: list[bytes], timer_values: Any) -> Iterator[pd.DataFrame]:
         saved = self._state.get()

@@ -60,7 +60,7 @@ class Stream:
 
     @property
     def on_bad_row(self) -> str:
-        """What becomes of bad rows."""
+        """The policy for bad rows."""
         return self.known.source.names.on_bad_row
 
     @cached_property
@@ -81,7 +81,7 @@ class Stream:
 
     @property
     def _results(self) -> DataFrame:
-        """What the buckets give in each micro-batch."""
+        """The output of all buckets in each micro-batch."""
         ticks = Ticks.of(self.plan.schema)
         delay = None if self.lateness is None else ticks.delay(self.lateness)
         rows = StreamScan(self.source, self.plan).in_buckets(
@@ -174,7 +174,7 @@ def _check(plan: EnginePlan, source: FrameSource) -> None:
 
 
 def _lateness(plan: EnginePlan, source: FrameSource, given: object) -> int | None:
-    """How late rows may be in raw units, or None if the source has a watermark, which says it."""
+    """The allowed lateness in raw units; None if the watermark of the source says it."""
     time = plan.schema.time
     marked = [_marked(frame.df) for frame in source.frames]
     if given is not None:

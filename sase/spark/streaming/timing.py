@@ -17,13 +17,13 @@ MICROSECOND = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """How many nanoseconds a raw unit is; a unit that is not known is taken for a millisecond."""
+    """The nanoseconds of a raw unit of time; an unknown unit counts as a millisecond."""
 
     nanoseconds: int = MILLISECOND
 
     @classmethod
     def of(cls, schema: Schema) -> Ticks:
-        """How the time column of events counts."""
+        """The ticks of the time column of a schema."""
         return cls(schema.nanoseconds or MILLISECOND)
 
     def raw(self, watermark: int) -> int | None:
