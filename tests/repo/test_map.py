@@ -3,16 +3,17 @@
 import re
 
 from tests.repo.source import ROOT
+from tests.repo.test_imports import ENGINE
 
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 # Rows whose first cell names folders of the package, or files beside them.
 ROW = re.compile(r"^\| (`[^|]*`) \|", re.MULTILINE)
 
 
-def named(heading: str) -> set[str]:
-    """What the first cells of a table name."""
+def named(heading: str) -> list[str]:
+    """What the first cells of a table name, from the top down."""
     rows = TEXT.split(f"| {heading} | job |\n")[1].split("\n\n")[0]
-    return set(re.findall(r"`([^`]+)`", " ".join(ROW.findall(rows))))
+    return re.findall(r"`([^`]+)`", " ".join(ROW.findall(rows)))
 
 
 def folders(path: str) -> set[str]:
@@ -29,8 +30,13 @@ def test_the_map_has_every_folder_of_the_package() -> None:
 
 def test_the_map_has_every_folder_and_file_of_the_engine() -> None:
     files = {path.name for path in (ROOT / "sase" / "engine").glob("*.py")} - {"__init__.py"}
-    listed = named("folder of `sase/engine/`")
+    listed = set(named("folder of `sase/engine/`"))
     assert {name for name in listed if "/" not in name} == files
     assert {name for name in listed if name.count("/") == 1} == folders("sase/engine")
     for name in listed - files:
         assert (ROOT / "sase" / "engine" / name).is_dir()
+
+
+def test_the_map_goes_down_as_imports_do() -> None:
+    folders = [name for name in named("folder of `sase/engine/`") if name.count("/") == 1]
+    assert folders == [f"{layer}/" for layer in reversed(ENGINE)]
