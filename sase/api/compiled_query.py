@@ -21,7 +21,7 @@ from sase.errors import PlanError
 from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan
 from sase.planning.driver import RewriteCall, Trace
-from sase.planning.nodes import Operator, RunEvaluation, Transformation, exchanged, find, the
+from sase.planning.nodes import Operator, RunEvaluation, Transformation, exchanged, find, require
 from sase.planning.optimizer import Optimized, optimized
 from sase.planning.recipes import Recipe, read_recipe
 from sase.planning.rewrites.partition_stacks import tests_of
@@ -94,7 +94,7 @@ class CompiledQuery:
         """The same query with results in a form, and at most so many."""
         if output != "non_overlap" and limit is None:
             return self
-        basic, top = self.basic, the(self.basic, Transformation)
+        basic, top = self.basic, require(self.basic, Transformation)
         if limit is not None:
             assert top.limit is None or isinstance(top.limit, int)
             top = replace(top, limit=int(limit if top.limit is None else min(limit, top.limit)))

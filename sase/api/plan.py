@@ -15,7 +15,7 @@ from sase.binding.input_options import check_on_bad_row
 from sase.engine.options import Options
 from sase.errors import Diagnostic, PlanError
 from sase.planning.driver import RewriteStep
-from sase.planning.nodes import Operator, chain, shown
+from sase.planning.nodes import Operator, chain, outline
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.matcher import Matcher
@@ -121,7 +121,7 @@ class Plan:
         return cls(operators=stored.root, schema=stored.schema, **rest)
 
     def __str__(self) -> str:
-        return shown(self.operators)
+        return outline(self.operators)
 
     def __repr__(self) -> str:
         """On one line; the whole value is what `to_json` gives."""

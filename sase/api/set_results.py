@@ -16,7 +16,7 @@ from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query
 from sase.lang.printer import to_text
 from sase.planning.collapse import FEW, FEW_AGREE, collapsible
-from sase.planning.nodes import Transformation, the
+from sase.planning.nodes import Transformation, require
 from sase.planning.optimizer import Optimized
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def compressed(
     from sase.engine.set_results import CompressedMatches
 
     def narrowed(condition: str) -> CompressedMatches:
-        top = the(known.basic, Transformation)
+        top = require(known.basic, Transformation)
         if top.limit is not None or top.apart is not None:
             raise PlanError(
                 f"where() would come before {'LIMIT' if top.limit is not None else 'non_overlap'},"

@@ -28,7 +28,7 @@ from sase.planning.nodes import (
     SequenceScan,
     Transformation,
     find,
-    the,
+    require,
 )
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, may_end, negations_of, split_of
@@ -77,7 +77,7 @@ class EnginePlan:
     def scan(self) -> SequenceScan | RunEvaluation:
         """What takes in events: the scan, or the evaluation of runs."""
         scan = find(self.operators, SequenceScan)
-        return the(self.operators, RunEvaluation) if scan is None else scan
+        return require(self.operators, RunEvaluation) if scan is None else scan
 
     @cached_property
     def runs(self) -> RunEvaluation | None:

@@ -27,7 +27,7 @@ from sase.planning.nodes import (
     SequenceScan,
     Stacks,
     find,
-    the,
+    require,
 )
 from sase.planning.probabilities import absence, begun, clear_since, ratio, shape_of
 from sase.planning.selectivity import assumed, selectivity, together
@@ -48,12 +48,12 @@ class Cardinalities:
     @cached_property
     def scan(self) -> SequenceScan:
         """The scan."""
-        return the(self.plan, SequenceScan)
+        return require(self.plan, SequenceScan)
 
     @cached_property
     def construction(self) -> SequenceConstruction:
         """The construction."""
-        return the(self.plan, SequenceConstruction)
+        return require(self.plan, SequenceConstruction)
 
     @cached_property
     def names(self) -> dict[int, str]:

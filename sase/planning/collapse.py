@@ -19,9 +19,9 @@ from sase.planning.nodes import (
     exchanged,
     find,
     rebuilt,
-    the,
+    require,
 )
-from sase.planning.paths import apart, paths_of
+from sase.planning.paths import paths_of, why_no_path
 from sase.planning.rewrites.contract import Declined
 from sase.planning.rewrites.evaluate_runs import evaluate_runs, of_sequences
 from sase.planning.rewrites.runs import partition_runs, push_simple_conditions_to_runs
@@ -48,12 +48,12 @@ def collapsible(basic: Operator) -> Collapsible:
     """The collapsed plan of a basic plan."""
     others = of_sequences(basic)
     plan = _prepared(rebuilt([each for each in chain(basic) if each not in others]))
-    runs, top = the(plan, RunEvaluation), the(plan, Transformation)
+    runs, top = require(plan, RunEvaluation), require(plan, Transformation)
     names = {each.index: each.variable for each in runs.components}
     paths = paths_of(runs)
     reasons = list(paths.reasons)
     having = [each for each in _operands(top.having) if not paths.bounds.take(each)]
-    reasons += [f"HAVING {apart(each, names)}" for each in having]
+    reasons += [f"HAVING {why_no_path(each, names)}" for each in having]
     more = [f"{type(each).__name__} looks at whole matches" for each in others]
     if find(plan, Negation) is not None:
         more.append("a negative component looks at whole matches")

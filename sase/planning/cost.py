@@ -44,12 +44,12 @@ def cost_of(plan: Operator, statistics: Statistics) -> Cost:
         return cost_of_runs(plan, statistics)
     figures, found, flow = Cardinalities(plan, statistics), list[OperatorCost](), 0.0
     for operator in operators:
-        found.append(_of(operator, flow, figures))
+        found.append(_operator_cost(operator, flow, figures))
         flow = found[-1].rows_out
     return Cost(tuple(found))
 
 
-def _of(operator: Operator, flow: float, figures: Cardinalities) -> OperatorCost:
+def _operator_cost(operator: Operator, flow: float, figures: Cardinalities) -> OperatorCost:
     match operator:
         case SequenceScan():
             return _scan(operator, figures)

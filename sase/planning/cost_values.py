@@ -84,6 +84,6 @@ class Cost:
         """The number of results."""
         return self.operators[-1].rows_out if self.operators else 0.0
 
-    def of(self, name: str) -> OperatorCost | None:
+    def operator(self, name: str) -> OperatorCost | None:
         """The cost of an operator by the name of its node."""
         return next((each for each in self.operators if each.name == name), None)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from sase.errors import PlanError
-from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Transformation, find, the
+from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Transformation, find, require
 from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.statistics import Statistics
 
@@ -110,10 +110,10 @@ def _check(call: RewriteCall, before: Operator, after: Operator) -> None:
 
 
 def _output(plan: Operator) -> tuple[object, ...]:
-    top = the(plan, Transformation)
+    top = require(plan, Transformation)
     return top.columns, top.type_name, top.having, top.limit, top.apart
 
 
 def _components(plan: Operator) -> object:
     scan = find(plan, SequenceScan)
-    return the(plan, RunEvaluation).components if scan is None else scan.components
+    return require(plan, RunEvaluation).components if scan is None else scan.components

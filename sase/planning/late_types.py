@@ -31,7 +31,7 @@ from sase.binding.functions import AGGREGATES, FUNCTIONS
 from sase.binding.text import value_text
 from sase.binding.types import INTERVAL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
 from sase.binding.values import arithmetic, computed
-from sase.planning.nodes import Operator, Transformation, the
+from sase.planning.nodes import Operator, Transformation, require
 from sase.planning.traversal import within
 
 Definitions = tuple[tuple[str, Condition], ...]
@@ -50,7 +50,7 @@ class LateTypes:
 
     def __init__(self, operators: Operator, definitions: Definitions = ()) -> None:
         self._parts = (operators, definitions)
-        self._returned = the(operators, Transformation).columns
+        self._returned = require(operators, Transformation).columns
 
     @cached_property
     def is_any(self) -> bool:
@@ -89,21 +89,21 @@ class _Values:
         for each in reversed(self._each):  # what is inside of it before a value
             match each:
                 case Comparison(left=left, right=right, operator=operator):
-                    yield from self._apart([left, right])
+                    yield from self._incomparable([left, right])
                     if operator not in ("=", "!="):
                         yield from self._too_late(operator, [left, right], TEXTS)
                 case Membership(operand=operand, values=values):
-                    yield from self._apart([operand, *values])
+                    yield from self._incomparable([operand, *values])
                 case Between(operand=operand, low=low, high=high):
-                    yield from self._apart([operand, low, high])
+                    yield from self._incomparable([operand, low, high])
                     yield from self._too_late("BETWEEN", [operand, low, high], TEXTS)
                 case Like(operand=operand) if not self._type(operand).compares_with(STRING):
                     yield f"LIKE is for texts, and {self._described(operand)}"
                 case Operation():
                     yield from self._uncomputed(each)
                 case Aggregate(function=function, attribute=str()):
-                    if not AGGREGATES[function].accepts(self._of(each)):
-                        yield f"{function} does not take {self._of(each).described()}"
+                    if not AGGREGATES[function].accepts(self._operand_type(each)):
+                        yield f"{function} does not take {self._operand_type(each).described()}"
                     if function in ("min", "max"):
                         yield from self._too_late(function, [each], TEXTS)
                 case EquivalenceTest():
@@ -127,7 +127,7 @@ class _Values:
                 both = f"{one.described()} in one type and {other.described()} in another"
                 yield f"`{name}` is {both}"
 
-    def _apart(self, values: list[Expression]) -> Iterator[str]:
+    def _incomparable(self, values: list[Expression]) -> Iterator[str]:
         """Compared values of different kinds."""
         first, *others = values
         for other in others:
@@ -184,8 +184,8 @@ class _Values:
         if value.type != UNKNOWN or isinstance(value, Constant | Placeholder):
             return value.type
         if isinstance(value, Reference):
-            return self._found(self._components.get(value.component), value.attribute)
-        return AGGREGATES[value.function].result(self._of(value))
+            return self._attribute_type(self._components.get(value.component), value.attribute)
+        return AGGREGATES[value.function].result(self._operand_type(value))
 
     def _result(self, value: Operation) -> DataType:
         """The type of an operation; that of some operands may go for all."""
@@ -198,12 +198,12 @@ class _Values:
             return computed(types[0])
         return arithmetic(value.name, *types) or UNKNOWN
 
-    def _of(self, aggregate: Aggregate) -> DataType:
+    def _operand_type(self, aggregate: Aggregate) -> DataType:
         """The type of an aggregate."""
         component = self._components.get(aggregate.component)
-        return self._found(component, aggregate.attribute or "")
+        return self._attribute_type(component, aggregate.attribute or "")
 
-    def _found(self, component: BoundComponent | None, attribute: str) -> DataType:
+    def _attribute_type(self, component: BoundComponent | None, attribute: str) -> DataType:
         """The type of an attribute of a component's events; of all where none is given."""
         return merged(self._candidates(component, attribute))
 

@@ -290,7 +290,7 @@ def find(root: Operator, kind: type[OperatorT]) -> OperatorT | None:
     return operator
 
 
-def the(root: Operator, kind: type[OperatorT]) -> OperatorT:
+def require(root: Operator, kind: type[OperatorT]) -> OperatorT:
     """The operator of a kind in a plan that has one."""
     found = find(root, kind)
     assert found is not None, f"the plan has no {kind.__name__}"
@@ -325,7 +325,7 @@ def _checks(selection: Selection) -> bool:
     return bool(selection.conditions or selection.equivalences)
 
 
-def shown(root: Operator) -> str:
+def outline(root: Operator) -> str:
     """The plan as an indented list from the top down, with what each operator checks."""
     names = {component.index: component.variable for component in _components(root)}
     lines = []

@@ -76,12 +76,12 @@ def optimized(
             trace = trace.after(_usual(entry), None, off)
         else:
             rest = recipe.entries[place + 1 :]
-            trace, made = _made(entry, rest, trace, statistics, off, costs)
+            trace, made = _choose(entry, rest, trace, statistics, off, costs)
             choices += [made] if made else []
     return Optimized(trace, tuple(choices))
 
 
-def _made(
+def _choose(
     choice: Choice,
     rest: Sequence[Entry],
     trace: Trace,

@@ -58,7 +58,7 @@ def paths_of(runs: RunEvaluation) -> Paths:
             found.append(edge.conjunct)
         elif not bounds.take(edge.conjunct.condition):
             left.append(edge)
-    reasons += [apart(edge.conjunct.condition, names) for edge in left]
+    reasons += [why_no_path(edge.conjunct.condition, names) for edge in left]
     for each in bounds.components:
         if (most := max(each.minimum, each.maximum or 0)) > MOST_SLOTS:
             reasons.append(f"{each.variable} counts up to {most:,} events")
@@ -106,7 +106,7 @@ def _tested(runs: RunEvaluation) -> Iterator[EquivalenceTest]:
             yield test
 
 
-def apart(condition: Condition, names: Names) -> str:
+def why_no_path(condition: Condition, names: Names) -> str:
     """Why a condition is not expressed by paths."""
     return f"{condition_text(condition, names)} is no condition on neighbours"
 

@@ -17,7 +17,7 @@ from sase.planning.nodes import (
     Transformation,
     find,
     reading,
-    the,
+    require,
 )
 from sase.planning.quantities import counted, size
 from sase.planning.split import window_of
@@ -37,7 +37,7 @@ def foreseen(
         return None
     too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
     if find(plan, SequenceScan) is None:
-        why = _of_runs(the(plan, RunEvaluation))
+        why = _of_runs(require(plan, RunEvaluation))
     else:
         figures = Cardinalities(plan, statistics)
         why = f"{_cause(figures)}; {_help(figures, expected, most)}"
@@ -67,7 +67,7 @@ def bytes_of_a_match(plan: Operator, cost: Cost) -> int:
         work = dict(cost.operators[0].work)
         # Also of each component where its events begin, and where the match ends.
         events += 1 + (work["bound"] / work["built"] if work["built"] else 0)
-    return _EVENT * ceil(events) + _COLUMN * len(the(plan, Transformation).columns or ())
+    return _EVENT * ceil(events) + _COLUMN * len(require(plan, Transformation).columns or ())
 
 
 def _cause(figures: Cardinalities) -> str:
@@ -100,7 +100,7 @@ def _help(figures: Cardinalities, expected: float, most: int | None) -> str:
     ways.append("set LIMIT")
     instead = "read them batch after batch with to_reader()"
     ways.append(instead if most is None else "allow more")
-    if the(figures.plan, Transformation).apart is None:
+    if require(figures.plan, Transformation).apart is None:
         ways.append('count and sample them without a list with output="compressed"')
     return f"{', '.join(ways[:-1])}, or {ways[-1]}"
 

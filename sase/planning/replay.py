@@ -16,7 +16,7 @@ from enum import StrEnum
 from sase.binding.bound import EquivalenceTest, WindowKind
 from sase.errors import PlanError
 from sase.nearest import did_you_mean
-from sase.planning.nodes import Operator, Transformation, the
+from sase.planning.nodes import Operator, Transformation, require
 from sase.planning.split import Split
 
 # A slice is at least this many times as long as its halo.
@@ -120,9 +120,9 @@ def set_declined(plan: Operator) -> str:
 
     A part that owns a final event sees all that its matches depend on, however a plan is cut.
     """
-    if the(plan, Transformation).apart is not None:
+    if require(plan, Transformation).apart is not None:
         return "non_overlap takes some of the matches, which depend on each other"
-    if the(plan, Transformation).limit is not None:
+    if require(plan, Transformation).limit is not None:
         return (
             "LIMIT takes the first of all matches, and a task does not know those of the others:"
             " leave it out, or have the matches themselves"

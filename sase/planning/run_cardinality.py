@@ -38,7 +38,7 @@ from sase.binding.parts import references
 from sase.lang.ast import StrategyName
 from sase.planning.cardinality import UNKNOWN_AGREEMENT
 from sase.planning.matrix_power import Matrix, after, log_mean, log_of, power
-from sase.planning.nodes import Operator, RunEvaluation, the
+from sase.planning.nodes import Operator, RunEvaluation, require
 from sase.planning.probabilities import shape_of, spread
 from sase.planning.selectivity import assumed, selectivity
 from sase.planning.split import negations_of
@@ -92,7 +92,7 @@ class RunCardinalities:
     @cached_property
     def runs(self) -> RunEvaluation:
         """The evaluation."""
-        return the(self.plan, RunEvaluation)
+        return require(self.plan, RunEvaluation)
 
     @cached_property
     def names(self) -> dict[int, str]:

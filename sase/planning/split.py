@@ -24,7 +24,7 @@ from sase.planning.nodes import (
     Window,
     chain,
     find,
-    the,
+    require,
 )
 
 DETECTED = "matches wait for an absence at their end, and only time tells which are first"
@@ -67,14 +67,14 @@ def split_of(plan: Operator) -> Split:
     overlap depend on those before them.
     """
     scan, window = find(plan, SequenceScan), window_of(plan)
-    source, negations = scan or the(plan, RunEvaluation), negations_of(plan)
+    source, negations = scan or require(plan, RunEvaluation), negations_of(plan)
     is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
     # A rank counts the events that agree on the written tests.
     inferred = () if scan is None or is_ranked else scan.inferred
     keys = () if _is_strict(source) else _keys((*source.tests, *inferred), source, negations)
     ends = [may_end(source.components, negation) for negation in negations]
     always = [negation.before is None for negation in negations]
-    apart = the(plan, Transformation).apart
+    apart = require(plan, Transformation).apart
     if ends != always or (any(ends) and apart is not None):
         return Split(reason=DETECTED)
     if apart is not None:

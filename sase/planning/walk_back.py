@@ -62,7 +62,7 @@ def decided_walking_back(
         return None
     first = next(each for each in components if each.index == conjunct.references[0])
     mentioned = [each for each in references(conjunct.condition) if each.component == first.index]
-    step = max(map(_known, mentioned))
+    step = max(map(_step_of, mentioned))
     # In an empty series there is no i; and of a[1] alone nothing is checked there.
     ranges = any(each.part.rank == Part.CURRENT.rank for each in mentioned)
     of_first = conjunct.component == first.index and conjunct.when is When.FIRST
@@ -70,7 +70,7 @@ def decided_walking_back(
     return Decided(first.index, step, when_empty)
 
 
-def _known(reference: Reference | Aggregate) -> WalkStep:
+def _step_of(reference: Reference | Aggregate) -> WalkStep:
     """The step at which the walk knows a reference."""
     if isinstance(reference, Reference):
         return {

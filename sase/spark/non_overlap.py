@@ -22,7 +22,7 @@ from sase.engine.kernels.scan.non_overlap import take_apart
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
-from sase.planning.nodes import Transformation, exchanged, the
+from sase.planning.nodes import Transformation, exchanged, require
 from sase.spark.errors import without_traceback
 from sase.spark.partitioning import Cut
 from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, Numbers, results_of
@@ -31,7 +31,7 @@ from sase.spark.task import COUNT
 
 def without_apart(plan: EnginePlan) -> EnginePlan:
     """The plan of all matches."""
-    top = replace(the(plan.operators, Transformation), apart=None)
+    top = replace(require(plan.operators, Transformation), apart=None)
     return replace(plan, operators=exchanged(plan.operators, top))
 
 

@@ -13,7 +13,7 @@ from sase.engine.columns.input import Inputs
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
 from sase.planning.collapse import collapsible
-from sase.planning.nodes import Transformation, exchanged, the
+from sase.planning.nodes import Transformation, exchanged, require
 from sase.planning.optimizer import Optimized
 from sase.planning.replay import set_declined
 from sase.spark.result_schema import struct_of
@@ -23,7 +23,7 @@ from sase.spark.source import FrameSource
 
 def form_of(known: CompiledQuery, plan: EnginePlan) -> SetPlan:
     """Plan the set of all matches: by a graph of events, or else by the plan itself."""
-    basic = exchanged(known.basic, replace(the(known.basic, Transformation), limit=None))
+    basic = exchanged(known.basic, replace(require(known.basic, Transformation), limit=None))
     made = collapsible(basic)
     keys = tuple(dict.fromkeys(test.attribute for test in known.bound.equivalences))
     if made.reasons:

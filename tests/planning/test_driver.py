@@ -15,7 +15,7 @@ from sase.planning.nodes import (
     Transformation,
     exchanged,
     find,
-    the,
+    require,
 )
 from sase.planning.recipes import read_recipe
 from sase.planning.rewrites import REWRITES, Outcome, Rewrite
@@ -28,12 +28,12 @@ AIS, SCAN_WINDOW = RewriteCall("use_active_instance_stacks"), RewriteCall("push_
 
 def scanning(plan: Operator, **changes: object) -> Operator:
     """The plan with another scan."""
-    return exchanged(plan, replace(the(plan, SequenceScan), **changes))  # type: ignore[arg-type]
+    return exchanged(plan, replace(require(plan, SequenceScan), **changes))  # type: ignore[arg-type]
 
 
 def topped(plan: Operator, **changes: object) -> Operator:
     """The plan with another transformation."""
-    return exchanged(plan, replace(the(plan, Transformation), **changes))  # type: ignore[arg-type]
+    return exchanged(plan, replace(require(plan, Transformation), **changes))  # type: ignore[arg-type]
 
 
 def use_runtime_stack(plan: Operator) -> Outcome:
@@ -46,7 +46,7 @@ def forget_limit(plan: Operator) -> Outcome:
 
 
 def return_less(plan: Operator) -> Outcome:
-    return topped(plan, columns=(the(plan, Transformation).columns or ())[:1])
+    return topped(plan, columns=(require(plan, Transformation).columns or ())[:1])
 
 
 def rename_results(plan: Operator) -> Outcome:
@@ -54,7 +54,7 @@ def rename_results(plan: Operator) -> Outcome:
 
 
 def lose_a_component(plan: Operator) -> Outcome:
-    return scanning(plan, components=the(plan, SequenceScan).components[:1])
+    return scanning(plan, components=require(plan, SequenceScan).components[:1])
 
 
 def do_nothing(plan: Operator) -> Outcome:
@@ -130,7 +130,7 @@ def test_the_trace_has_every_step_in_order_with_the_plan_after_it() -> None:
     assert plans[0] == plans[1] == basic(QUERY)
     assert plans[2] == scanning(basic(QUERY), stacks=Stacks.AIS)
     assert plans[3] == plans[4] == trace.plan
-    assert the(trace.plan, SequenceScan).window is not None
+    assert require(trace.plan, SequenceScan).window is not None
 
 
 def test_a_trace_goes_on_from_where_it_was() -> None:
@@ -154,7 +154,7 @@ def test_statistics_reach_the_rules_that_take_them() -> None:
     calls = [AIS, RewriteCall("partition_stacks")]
     keys = []
     for given in (None, statistics):
-        scan = the(Trace.of(basic(query)).after(calls, given).plan, SequenceScan)
+        scan = require(Trace.of(basic(query)).after(calls, given).plan, SequenceScan)
         keys.append([[test.attribute for test in key] for key in scan.partitions])
     assert keys == [[["few"]], [["many"]]]
 
@@ -175,7 +175,7 @@ def test_what_is_off_leaves_the_plan_as_it_is() -> None:
     every = {call.rewrite for call in read_recipe("optimized").calls}
     assert made(QUERY, off=every).plan == basic(QUERY)
     assert find(made(QUERY, off=["use_active_instance_stacks"]).plan, SequenceScan) == replace(
-        the(made(QUERY).plan, SequenceScan), stacks=Stacks.NFA, partitions=(), window=None
+        require(made(QUERY).plan, SequenceScan), stacks=Stacks.NFA, partitions=(), window=None
     )
 
 

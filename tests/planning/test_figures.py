@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import sase
 from sase.generate.uniform import uniform_events
 from sase.planning.cardinality import UNKNOWN_AGREEMENT, Cardinalities
-from sase.planning.nodes import SequenceConstruction, the
+from sase.planning.nodes import SequenceConstruction, require
 from sase.planning.split import negations_of
 from sase.planning.statistics import Statistics
 from tests.planning.plans import figures, known
@@ -296,7 +296,7 @@ def test_windows_of_events_are_measured_in_events() -> None:
         query = pattern(2, None, " WHERE [many]") + f" WITHIN {text}"
         found = figures(query, statistics)
         assert found.span == 1_000
-        assert found.reach(the(found.plan, SequenceConstruction).window) == pytest.approx(reach)
+        assert found.reach(require(found.plan, SequenceConstruction).window) == pytest.approx(reach)
 
 
 def test_events_of_the_types_of_a_component() -> None:

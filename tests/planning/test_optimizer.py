@@ -15,7 +15,7 @@ from sase.planning.nodes import (
     SequenceScan,
     chain,
     find,
-    the,
+    require,
 )
 from sase.planning.optimizer import MOST_BYTES, Alternative, Optimized, _best
 from sase.planning.statistics import Statistics
@@ -28,7 +28,7 @@ STACKS = '"use_active_instance_stacks"'
 
 
 def keys(plan: Optimized) -> list[list[str]]:
-    partitions = the(plan.plan, SequenceScan).partitions
+    partitions = require(plan.plan, SequenceScan).partitions
     return [[test.attribute for test in key] for key in partitions]
 
 
@@ -69,7 +69,7 @@ def test_without_the_composite_key_the_best_single_one_is_left() -> None:
     """The other test is then decided while sequences are built."""
     plan = made(TWO_KEYS, two_keys(0.4, 0.01), off=["build_composite_key"])
     assert keys(plan) == [["many"]]
-    tests = the(plan.plan, SequenceConstruction).equivalences
+    tests = require(plan.plan, SequenceConstruction).equivalences
     assert [test.attribute for test in tests] == ["few"]
 
 
@@ -100,7 +100,7 @@ def absence(condition: float, forbidding: int = 30_000) -> Statistics:
 def test_negation_is_pushed_where_much_is_built() -> None:
     plan = made(ABSENT, absence(0.5))
     assert find(plan.plan, Negation) is None
-    assert len(the(plan.plan, SequenceConstruction).negations) == 1
+    assert len(require(plan.plan, SequenceConstruction).negations) == 1
     assert any("push_negation_into_construction" in taken(choice) for choice in plan.choices)
 
 
@@ -138,7 +138,7 @@ def test_conditions_are_pushed_in_the_order_that_statistics_tell(tmp_path: Path)
         statistics = known(A=30_000, B=30_000, selectivities=conditions)
         plan = made(query, statistics, recipe).plan
         assert find(plan, Selection) is None
-        condition = the(plan, SequenceConstruction).conditions[0].condition
+        condition = require(plan, SequenceConstruction).conditions[0].condition
         assert condition.left.attribute == first  # type: ignore[union-attr]
 
 

@@ -22,8 +22,8 @@ from sase.planning.nodes import (
     Window,
     chain,
     find,
-    shown,
-    the,
+    outline,
+    require,
 )
 from sase.planning.optimizer import optimized
 from sase.planning.recipes import read_recipe, recipe_names
@@ -98,7 +98,7 @@ def checks(plan: Operator) -> tuple[set[object], set[str]]:
         decided_after = find(plan, Negation)
         assert decided_after is not None
         return {c for c in every if not c.derived}, {test.attribute for test in runs.tests}
-    written = {test.attribute for test in the(plan, SequenceScan).tests}
+    written = {test.attribute for test in require(plan, SequenceScan).tests}
     for operator in chain(plan):
         conjuncts |= {c for c in getattr(operator, "conditions", ()) if not c.derived}
         if isinstance(operator, SequenceScan):
@@ -108,7 +108,7 @@ def checks(plan: Operator) -> tuple[set[object], set[str]]:
             decided = list(getattr(operator, "equivalences", ()))
         attributes |= {test.attribute for test in decided} & written
     known = basic_plan(bind_text(Q3 if written else EQUALITIES, TABLE))
-    selection, scan = the(known, Selection), the(plan, SequenceScan)
+    selection, scan = require(known, Selection), require(plan, SequenceScan)
     implied_by_key = [test for key in scan.partitions[:1] for test in key]
     conjuncts |= {c for c in selection.conditions if implied(c, implied_by_key)}
     return conjuncts, attributes
@@ -198,14 +198,14 @@ def test_of_a_kleene_query_runs_are_partitioned_and_what_is_simple_is_pushed() -
 def test_skip_till_any_match_is_postponed() -> None:
     """What the events of a walk decide is decided on the way; the rest waits."""
     text = "EVENT SEQ(A+ a[], B b) WHERE a[i].attr2 > a[i-1].attr2 AND sum(a[].attr2) > b.attr2"
-    runs = the(plan_of("optimized", text), RunEvaluation)
+    runs = require(plan_of("optimized", text), RunEvaluation)
     assert runs.evaluation is Evaluation.POSTPONED
     assert len(runs.early) == len(runs.conditions) == 1
 
 
 def test_a_plan_is_shown_as_a_list_from_the_top() -> None:
     """With what each operator checks."""
-    assert shown(plan_of("pais", "EVENT SEQ(A a, B b) WHERE [attr1] WITHIN 5")) == (
+    assert outline(plan_of("pais", "EVENT SEQ(A a, B b) WHERE [attr1] WITHIN 5")) == (
         "Transformation\n"
         "  SequenceConstruction window=5\n"
         "    SequenceScan components=[a, b] tests=[attr1] stacks=AIS"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sase.binding.bound import Conjunct
-from sase.planning.nodes import Selection, the
+from sase.planning.nodes import Selection, require
 from sase.planning.selectivity import assumed, effort, in_order, selectivity
 from tests.planning.plans import basic, known
 
@@ -13,7 +13,7 @@ NAMES = {0: "a", 1: "b"}
 
 
 def conditions(where: str) -> tuple[Conjunct, ...]:
-    return the(basic(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 5"), Selection).conditions
+    return require(basic(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 5"), Selection).conditions
 
 
 def condition(where: str) -> Conjunct:

@@ -7,14 +7,14 @@ import itertools
 import pytest
 
 from sase.binding.bound import Condition
-from sase.planning.nodes import Selection, the
+from sase.planning.nodes import Selection, require
 from sase.planning.value_ranges import exclude
 from tests.planning.plans import basic
 
 
 def condition(where: str) -> Condition:
     plan = basic(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 5")
-    (only,) = the(plan, Selection).conditions
+    (only,) = require(plan, Selection).conditions
     return only.condition
 
 

@@ -20,7 +20,7 @@ from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.planning.basic import basic_plan
 from sase.planning.collapse import Collapsible, collapsible
-from sase.planning.nodes import RunEvaluation, the
+from sase.planning.nodes import RunEvaluation, require
 
 Look = Callable[[int], None]
 # What a graph may cost for each partial match that a search may find; and what an event costs
@@ -52,7 +52,7 @@ def form_of(query: BoundQuery) -> Collapsible:
 
 def keeps_runs(query: BoundQuery) -> bool:
     """Whether matches are found run by run, not walked back (see `postpone_conditions`)."""
-    runs = the(collapsible(basic_plan(query)).plan, RunEvaluation)
+    runs = require(collapsible(basic_plan(query)).plan, RunEvaluation)
     is_apart = all(test in runs.partitions for test in runs.equivalences)
     return runs.counts_in_partitions and not is_apart
 

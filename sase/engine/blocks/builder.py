@@ -100,13 +100,13 @@ class BlockBuilder:
     def _block(self, span: EventRange) -> Block:
         events, begin, end = span.events, span.begin, span.end
         places, states, ts = self._admitted(events, begin, end)
-        block = self._of(span, places, states, ts)
+        block = self._make(span, places, states, ts)
         if self.ranked:
             if len(block) == end - begin:
                 block.ranks = self._ranks(block)
             else:
                 places, ts = np.arange(begin, end), events.ts[begin:end]
-                every = self._of(span, places, places, ts)
+                every = self._make(span, places, places, ts)
                 block.ranks = self._ranks(every)[block.places - begin]
             block.states[block.ranks == NOTHING] &= -1 << self.positives
         return block
@@ -126,7 +126,7 @@ class BlockBuilder:
         self._usual = max(count, FEW)
         return out[PLACE, :count], out[STATE, :count], out[TIME, :count]
 
-    def _of(self, span: EventRange, places: Numbers, states: Numbers, ts: Numbers) -> Block:
+    def _make(self, span: EventRange, places: Numbers, states: Numbers, ts: Numbers) -> Block:
         positions = places + span.position if span.position else places
         first, count = self.at.numbers, len(places)
         is_all = count == span.end - span.begin and span.position + span.begin == first

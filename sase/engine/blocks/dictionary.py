@@ -115,7 +115,7 @@ class PlanDictionary:
         """An attribute of a block's events; NULL where the type does not declare it."""
         events = block.events
         if attribute in events.columns:
-            lane = self._taken(("", attribute), events.columns[attribute], block.rows)
+            lane = self._vector_at(("", attribute), events.columns[attribute], block.rows)
         else:
             lane = self._by_type(block, attribute)
         declared = self._declared(block, attribute)
@@ -152,7 +152,7 @@ class PlanDictionary:
     def codes(self, block: Block, key: Key) -> Numbers:
         """The codes of a block's events; of a single test also `UNDECLARED`."""
         lanes = [self._key(block, test) for test in key.tests]
-        codes = self._key_codes[key].of(lanes, block.numbers)
+        codes = self._key_codes[key].encode_vectors(lanes, block.numbers)
         if len(key.tests) == 1:
             # All types of its components declare the attributes of an inferred test.
             attribute = key.tests[0].attribute
@@ -191,7 +191,7 @@ class PlanDictionary:
 
     # ------------------------------------------------------------ attributes
 
-    def _taken(self, name: tuple[str, str], column: Column, places: slice | Numbers) -> Vector:
+    def _vector_at(self, name: tuple[str, str], column: Column, places: slice | Numbers) -> Vector:
         """The values of a column at some places."""
         if column.dictionary is None:
             return vector_of(column.take(places), self.texts)
@@ -213,7 +213,7 @@ class PlanDictionary:
             rows = np.flatnonzero(given == code)
             if column is None or not len(rows):
                 continue
-            lane = self._taken((type_name, attribute), column, block.places[rows])
+            lane = self._vector_at((type_name, attribute), column, block.places[rows])
             values[rows] = lane.values.view(np.int64)
             tags[rows] = lane.tag if lane.valid is None else np.where(lane.valid, lane.tag, 0)
         return Vector(values, tags, tags != 0)

@@ -46,7 +46,7 @@ class KeyDictionary:
         self.size = 1  # all codes are less
         self._most = 0  # codes of a table in use: where there are more some are given up
 
-    def of(self, lanes: Sequence[Vector], numbers: Numbers) -> Numbers:
+    def encode_vectors(self, lanes: Sequence[Vector], numbers: Numbers) -> Numbers:
         """The codes of keys, given as vectors; `NOTHING` where a value is NULL."""
         masks = [lane.valid for lane in lanes if lane.valid is not None]
         known = reduce(np.logical_and, masks) if masks else None

@@ -47,7 +47,7 @@ def direct_comparison(condition: Condition | Expression, fills: Fills) -> Direct
         sign, left, right = TURNED[sign], right, left
     if not (_is_new(left, fills) and isinstance(left, Reference)):
         return NOT_DIRECT
-    known = _known(right, fills)
+    known = _other_side(right, fills)
     if known is None:
         return NOT_DIRECT
     address = address_of(ordered) if fills.base.may_mix(left, right) else 0
@@ -65,18 +65,18 @@ def _is_new(side: Expression, fills: Fills) -> bool:
     return is_first and fills.levels[side.component] == level
 
 
-def _known(side: Expression, fills: Fills) -> tuple[int, int, int] | None:
+def _other_side(side: Expression, fills: Fills) -> tuple[int, int, int] | None:
     """Source, word and column of the other side, if the run knows it before the event is bound."""
     if not isinstance(side, Reference | Aggregate) or fills.base.lacks(side):
         return None
     level, moment = divmod(fills.term.moment, of.MOMENTS)
     own = fills.levels[side.component]
     if isinstance(side, Reference):
-        source, word, kind = _found(fills, fills.event(side.component, side.part))
+        source, word, kind = _source_of(fills, fills.event(side.component, side.part))
         column = _column(side, fills)
     elif side.function in ("min", "max") and side.attribute is not None and not is_text(side):
         kinds = (of.LEAST, of.LEAST) if side.function == "min" else (of.MOST, of.MOST)
-        source, word, kind = _found(fills, fills.value(side, kinds))
+        source, word, kind = _source_of(fills, fills.value(side, kinds))
         column = NOTHING
     else:
         return None
@@ -92,7 +92,7 @@ def _column(reference: Reference, fills: Fills) -> int:
     return fills.base.places[(reference.component, reference.attribute)]
 
 
-def _found(fills: Fills, place: int) -> tuple[int, int, int]:
+def _source_of(fills: Fills, place: int) -> tuple[int, int, int]:
     """Source and word of the row at a place, and the kind of the word."""
     source, _, word, _, _ = next(row for row in fills.rows if row[4] == place)
     kinds = {word: kind for _, kind, word, _, _ in fills.words.changes}

@@ -114,9 +114,9 @@ class _Vectorized:
                     join(result, self.truth(operand), out=result)
                 return result
             case Comparison(operator=sign, left=Reference() as read, right=Constant() as given):
-                return self.known(read, self.compared(read, sign, given))
+                return self.mask_nulls(read, self.compared(read, sign, given))
             case Comparison(operator=sign, left=Constant() as given, right=Reference() as read):
-                return self.known(read, self.compared(read, TURNED[sign], given))
+                return self.mask_nulls(read, self.compared(read, TURNED[sign], given))
             case Comparison(
                 operator=sign,
                 left=Operation(operands=(Reference() as read, Constant(value=int(by)))),
@@ -126,9 +126,9 @@ class _Vectorized:
                 assert lane.tag == INTEGER
                 if sign in ("=", "!=") and given.value == 0:
                     is_whole = _multiples(lane.values, by)
-                    return self.known(read, is_whole if sign == "=" else ~is_whole)
+                    return self.mask_nulls(read, is_whole if sign == "=" else ~is_whole)
                 rest = replace(lane, values=_remainders(lane.values, by))
-                return self.known(read, self.of_lane(rest, sign, given))
+                return self.mask_nulls(read, self.of_lane(rest, sign, given))
         return self.other(condition)
 
     def other(self, condition: Condition) -> Mask:
@@ -136,14 +136,16 @@ class _Vectorized:
             case Between(operand=Reference() as reference, low=low, high=high, negated=negated):
                 inside = self.compared(reference, ">=", low)
                 inside &= self.compared(reference, "<=", high)
-                return self.known(reference, ~inside if negated else inside)
+                return self.mask_nulls(reference, ~inside if negated else inside)
             case Membership(operand=Reference() as reference, values=values, negated=negated):
                 found = self.member(reference, values)
-                return self.known(reference, ~found if negated else found)
+                return self.mask_nulls(reference, ~found if negated else found)
             case Like(operand=Reference() as reference, pattern=pattern, negated=negated):
                 assert isinstance(pattern, Constant)
                 table = self.table(Table("like", str(pattern.value)))
-                return self.known(reference, table[self.lane(reference).values] == (not negated))
+                return self.mask_nulls(
+                    reference, table[self.lane(reference).values] == (not negated)
+                )
             case NullTest(operand=Reference() as reference, negated=negated):
                 lane = self.lane(reference)
                 if lane.valid is None:
@@ -158,7 +160,7 @@ class _Vectorized:
         number = self.interner.table(table)
         return self.interner.tables()[number]
 
-    def known(self, reference: Reference, mask: Mask) -> Mask:
+    def mask_nulls(self, reference: Reference, mask: Mask) -> Mask:
         """Clear the rows where the attribute is NULL."""
         valid = self.lane(reference).valid
         if valid is not None:

@@ -68,7 +68,7 @@ class RunEvaluationBase:
     def _incoming(self, block: Block, spots: np.typing.NDArray[np.int64]) -> Incoming:
         states = self._always.states(block)
         takes = states & ((1 << self._context.levels) - 1)
-        begins = self._first.of(block, takes)
+        begins = self._first.narrow(block, takes)
         keys, measures = block.codes(self._key), measures_of(block, self._window)
         return Incoming(block.numbers, begins, takes, keys, measures, block.ties, spots)
 

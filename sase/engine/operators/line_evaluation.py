@@ -82,8 +82,8 @@ class LineEvaluationState(IncrementalEvaluation):
         window, series, code = self._window, self._series, self._program.code
         has_series, accepted, is_next = series < self._levels, 0, False
         if self._gate != NOTHING:
-            accepted, _ = code.asked(self._gate)
-            is_next = code.meets(self._gate) is Part.PREVIOUS
+            accepted, _ = code.comparison(self._gate)
+            is_next = code.compared_part(self._gate) is Part.PREVIOUS
         return of.LineRules(
             strategy=self._strategy,
             span=span_of(window),
@@ -111,7 +111,7 @@ class LineEvaluationState(IncrementalEvaluation):
         """Also what a further event of the series is asked first, where that is of one kind."""
         self._values = NO_VALUES
         if self._gate != NOTHING and self._strategy == NEXT_MATCH:
-            vector = block.vector(self._program.code.asked(self._gate)[1])
+            vector = block.vector(self._program.code.comparison(self._gate)[1])
             if self._is_comparable(vector.tag, vector.valid):
                 self._values = frozen(np.ascontiguousarray(vector.values).view(np.int64))
         return super()._incoming(block, spots)
@@ -124,7 +124,7 @@ class LineEvaluationState(IncrementalEvaluation):
             self._rules = self._rules._replace(kind=tag)
         return self._rules.kind == tag
 
-    def _found(self, incoming: Incoming) -> Iterator[Bindings]:
+    def _advance(self, incoming: Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
         gate = self._gate if self._strategy == NEXT_MATCH else NOTHING
         machine, asks = self._program.machine(), int(self._program.code.asks)
@@ -178,7 +178,7 @@ class LineEvaluationState(IncrementalEvaluation):
         if self._always.may_overflow or self._first.may_overflow:
             return False
         asked, gate = self._program.code.moments, self._gate
-        is_met = gate != NOTHING and self._program.code.meets(gate) is not None
+        is_met = gate != NOTHING and self._program.code.compared_part(gate) is not None
         return not asked or (len(asked) == 1 and is_met)
 
     def begin(self, events: Block, keys: int, *, is_ranked: bool) -> bool:
@@ -188,7 +188,7 @@ class LineEvaluationState(IncrementalEvaluation):
         """
         compared = []
         if self._gate != NOTHING:
-            vector = events.raw_vector(self._program.code.asked(self._gate)[1])
+            vector = events.raw_vector(self._program.code.comparison(self._gate)[1])
             if not self._is_comparable(vector.tag, vector.valid):
                 return False
             compared = [np.ascontiguousarray(vector.values)]
@@ -203,10 +203,10 @@ class LineEvaluationState(IncrementalEvaluation):
         assert self._compared is not None
         self._lines.counts[store.EVENT] = 0
         self._seen += int(np.count_nonzero(states))
-        takes = self._always.bits(block, states)
+        takes = self._always.narrow_bits(block, states)
         span = block.range
         return scan.LineStream(
-            frozen(self._first.bits(block, takes)),
+            frozen(self._first.narrow_bits(block, takes)),
             frozen(takes),
             frozen(forms_of(self._compared)),
             frozen(keys),

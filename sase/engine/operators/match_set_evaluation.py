@@ -141,7 +141,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         self, numbers: Numbers, earlier: Numbers, one: int, later: Numbers, other: int
     ) -> NDArray[np.bool_]:
         """Whether neighbours in a match may stand at these places of a partition."""
-        return self._neighbours.hold(numbers[earlier], one, numbers[later], other)
+        return self._neighbours.evaluate(numbers[earlier], one, numbers[later], other)
 
 
 class CollectedMatches:

@@ -53,7 +53,7 @@ class MergedEvaluationState(RunEvaluationState):
             table[level, : len(row)] = row
         return table
 
-    def _found(self, incoming: Incoming) -> Iterator[Bindings]:
+    def _advance(self, incoming: Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
         machine, state = self._program.machine(), self._runs.state
         state[AT] = 0

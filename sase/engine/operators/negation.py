@@ -277,7 +277,7 @@ class _Index(IndexedEvents):
     def forbid(self, sequences: Sequences, keep: NDArray[np.bool_]) -> None:
         """Clear `keep` for the sequences that some event forbids."""
         stored, gap = self.stored(), self.gap
-        checks, tally = self._checking.now(), self._checking.tally
+        checks, tally = self._checking.checks(), self._checking.tally
         if tally is None:
             forbid(self.arrays, gap, stored, checks, None, sequences, keep)
             return

@@ -59,7 +59,7 @@ class Neighbours:
     def __bool__(self) -> bool:
         return bool(self._tests)
 
-    def hold(self, earlier: Numbers, one: int, later: Numbers, other: int) -> NDArray[np.bool_]:
+    def evaluate(self, earlier: Numbers, one: int, later: Numbers, other: int) -> NDArray[np.bool_]:
         """Whether all conditions hold, for each pair of event numbers."""
         holds = np.ones(len(earlier), np.bool_)
         store = self._context.buffer

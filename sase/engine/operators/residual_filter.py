@@ -61,17 +61,17 @@ class ResidualFilter:
         by_level = [conditions, *([] for _ in range(context.levels - 1))] if conditions else []
         return cls(context, tests, by_level, context.levels)
 
-    def selected(self, sequences: Sequences) -> NDArray[np.bool_]:
+    def select(self, sequences: Sequences) -> NDArray[np.bool_]:
         """Whether each sequence passes."""
         keep = np.empty(sequences.shape[1], np.bool_)
         sequences = np.ascontiguousarray(sequences)
         if self.tally is None:
-            select(sequences, self.now(), None, keep)
+            select(sequences, self.checks(), None, keep)
         else:
-            select_counted(sequences, self.now(), self.tally, keep)
+            select_counted(sequences, self.checks(), self.tally, keep)
         return keep
 
-    def now(self) -> Checks:
+    def checks(self) -> Checks:
         """The arrays as they are now."""
         context, store = self._context, self._context.buffer
         columns = store.columns(context.dictionary.texts.tables())

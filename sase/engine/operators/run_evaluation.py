@@ -54,9 +54,9 @@ class IncrementalEvaluation(RunEvaluationBase):
             spots = block.ranks
         incoming = self._incoming(block, spots)
         self._make_room_for_keys(self._context.dictionary.size(self._key))
-        yield from self._found(incoming)
+        yield from self._advance(incoming)
 
-    def _found(self, incoming: of.Incoming) -> Iterator[Bindings]:
+    def _advance(self, incoming: of.Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
         raise NotImplementedError
 
@@ -107,7 +107,7 @@ class RunEvaluationState(IncrementalEvaluation):
         )
         self._runs.state[of.USED], self._runs.state[of.FREE] = 1, NOTHING
 
-    def _found(self, incoming: of.Incoming) -> Iterator[Bindings]:
+    def _advance(self, incoming: of.Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
         machine, state = self._program.machine(), self._runs.state
         state[of.AT] = 0

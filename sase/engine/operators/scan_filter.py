@@ -43,9 +43,9 @@ class ScanFilter:
 
     def states(self, block: Block) -> Numbers:
         """The states of a block's events without the components whose conditions fail."""
-        return self.of(block, block.states)
+        return self.narrow(block, block.states)
 
-    def of(self, block: Block, states: Numbers) -> Numbers:
+    def narrow(self, block: Block, states: Numbers) -> Numbers:
         """The given states of a block's events without the components whose conditions fail."""
         if not self._tests:
             return states
@@ -59,7 +59,7 @@ class ScanFilter:
             else:
                 rows = np.empty(len(states), np.int64)
                 rows = rows[: choose(states, bit, rows)]
-                lanes = {need: _taken(lane, rows) for need, lane in lanes.items()}
+                lanes = {need: _rows_of(lane, rows) for need, lane in lanes.items()}
                 fails = ~test.truth(lanes, types[rows])
                 states[rows[fails]] ^= 1 << bit
                 rejected = int(np.count_nonzero(fails))
@@ -70,7 +70,7 @@ class ScanFilter:
                 overflows.collect(place_of)
         return states
 
-    def bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def narrow_bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The same of states in bytes; nothing is counted."""
         for bit, test in self._tests:
             lanes = {need: block.raw_vector(need[1]) for need in test.columns}
@@ -96,7 +96,7 @@ def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:
     return lambda row: int(block.positions[rows[row]])
 
 
-def _taken(lane: Vector, rows: Numbers) -> Vector:
+def _rows_of(lane: Vector, rows: Numbers) -> Vector:
     """A vector of some of the events."""
     tag = lane.tag if isinstance(lane.tag, int) else lane.tag[rows]
     return Vector(lane.values[rows], tag, None if lane.valid is None else lane.valid[rows])

@@ -77,7 +77,7 @@ class SelectionState(SequenceFilter):
 
     def passes(self, sequences: Sequences) -> Mask:
         """Whether each sequence satisfies everything."""
-        return self._residual.selected(sequences)
+        return self._residual.select(sequences)
 
     def analysis(self) -> Counters:
         """Rejections by test and condition."""

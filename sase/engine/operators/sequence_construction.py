@@ -36,7 +36,7 @@ class SequenceConstructionState:
     def construct(self, written: int | None = None) -> Iterator[Sequences]:
         """Yield the sequences of new final events; some may be `written` to `room` already."""
         tally = self._checking.tally
-        checks = None if self._checking.is_empty else self._checking.now()
+        checks = None if self._checking.is_empty else self._checking.checks()
         while self._limit is None or self._built < self._limit:
             if written is None:
                 written = self._scan.stacks.walk(checks, tally, self.room)

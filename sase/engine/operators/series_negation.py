@@ -77,7 +77,7 @@ class SeriesValues:
         self._count = len(terms)
         self._asked = _Asked(context, [], terms, len(terms)) if terms else None
 
-    def of(self, found: Bindings) -> tuple[Numbers, ...]:
+    def evaluate(self, found: Bindings) -> tuple[Numbers, ...]:
         """Tag and bits of each column for each match."""
         if self._asked is None:
             return ()

@@ -167,12 +167,12 @@ class SeriesCode:
             (row for moment, row in self.gates if moment == MOMENTS * level + TAKE), NOTHING
         )
 
-    def asked(self, row: int) -> tuple[int, str]:
+    def comparison(self, row: int) -> tuple[int, str]:
         """The accepted orders of a direct comparison, and the attribute of the new event."""
         accepted, column = self.tables[row, PLAIN : PLAIN + 2].tolist()
         return accepted, self.attributes[column]
 
-    def meets(self, row: int) -> Part | None:
+    def compared_part(self, row: int) -> Part | None:
         """What a further event is compared with in its series, if by the same attribute."""
         _, column, source, _, other, _ = self.tables[row, PLAIN:].tolist()
         parts = {EVENT_BEFORE: Part.PREVIOUS, KNOWN_EVENT: Part.FIRST}

@@ -57,7 +57,7 @@ class Results:
         assert isinstance(self.positions, Bindings)
         return self.positions
 
-    def moved(self, change: Callable[[Numbers], Numbers]) -> Results:
+    def map_positions(self, change: Callable[[Numbers], Numbers]) -> Results:
         """Map the positions."""
         positions = self.positions
         if isinstance(positions, Bindings):
@@ -105,7 +105,7 @@ class _Having(SequenceFilter):
 
     def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
         """Whether each sequence satisfies it."""
-        return self._checking.selected(sequences)
+        return self._checking.select(sequences)
 
     def analysis(self) -> Counters:
         """Rejections by condition."""
@@ -183,12 +183,12 @@ class TransformationState:
         """The results that sequences are."""
         if isinstance(sequences, Bindings):
             assert self._values is not None
-            return Results(sequences.mapped(self._positions), self._values.of(sequences))
+            return Results(sequences.mapped(self._positions), self._values.evaluate(sequences))
         positions = self._positions(sequences)
         if not self._columns:
             return Results(positions)
         places = sequences & self._store.mask
-        return Results(positions, tuple(column.of(places) for column in self._columns))
+        return Results(positions, tuple(column.evaluate(places) for column in self._columns))
 
     def _positions(self, numbers: Numbers) -> Numbers:
         """The positions of events by number."""
@@ -234,7 +234,7 @@ class _Value:
         self._stack = make_stack(self._lowered.depth)
         context.watch(dict(self._lowered.arithmetic), self._stack)
 
-    def of(self, places: Numbers) -> NDArray[np.int64]:
+    def evaluate(self, places: Numbers) -> NDArray[np.int64]:
         """Tag and bits of the value for each sequence of places in the event buffer."""
         out = np.empty((places.shape[1], 2), np.int64)
         columns = self._context.buffer.columns(self._context.dictionary.texts.tables())

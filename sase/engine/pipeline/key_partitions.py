@@ -131,7 +131,9 @@ class _Stream:
         found = next(self._found, None)
         if found is None:
             return False
-        self._results = self._translated(found.moved(lambda places: self._part.positions[places]))
+        self._results = self._translated(
+            found.map_positions(lambda places: self._part.positions[places])
+        )
         self.last = self._results.last
         return True
 

@@ -24,7 +24,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import cores
 from sase.engine.results.batch import MatchBatch, ResultBatch
-from sase.planning.nodes import SequenceConstruction, Transformation, exchanged, find, the
+from sase.planning.nodes import SequenceConstruction, Transformation, exchanged, find, require
 from sase.planning.split import Split
 
 # The fewest events that are worth a thread, or one of many slices; and how many times as many as
@@ -151,7 +151,7 @@ def without_limit(plan: EnginePlan, *, by_key: bool = False) -> tuple[EnginePlan
     A slice builds sequences that it does not own, or that an event outside forbids. Only what is
     partitioned by key may still stop when it has built enough.
     """
-    top = the(plan.operators, Transformation)
+    top = require(plan.operators, Transformation)
     construction = find(plan.operators, SequenceConstruction)
     assert top.limit is None or isinstance(top.limit, int)
     operators = exchanged(plan.operators, replace(top, limit=None))

@@ -125,7 +125,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     def to_batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """The schema, and the batches."""
-        parts = iter(self._parts or gathered(self._found(self._most), PIECE))
+        parts = iter(self._parts or gathered(self._batches(self._most), PIECE))
         first = next(parts)
         schema = first.between(0, 0).table().schema
         return schema, (
@@ -152,9 +152,9 @@ class Matches(Sequence[dict[str, Any]]):
     def counted(self, count: int, first: list[ResultBatch]) -> Iterator[int]:
         """Yield how many are found so far; append the `first` ones to the list."""
         seen = 0
-        for part in self._found(self._most) if self._parts is None else self._parts:
+        for part in self._batches(self._most) if self._parts is None else self._parts:
             if seen < count:
-                first.append(_made(part.between(0, count - seen)))
+                first.append(_materialized(part.between(0, count - seen)))
             seen += len(part)
             yield seen
 
@@ -163,11 +163,11 @@ class Matches(Sequence[dict[str, Any]]):
         """Whether the search has ended."""
         return self._last_report is not None
 
-    def found(self) -> Iterator[ResultBatch]:
+    def batches(self) -> Iterator[ResultBatch]:
         """The batches, whatever their number; none is held here."""
-        return iter(self._parts) if self._parts is not None else self._found(None)
+        return iter(self._parts) if self._parts is not None else self._batches(None)
 
-    def hold(self, parts: Iterable[ResultBatch]) -> None:
+    def keep(self, parts: Iterable[ResultBatch]) -> None:
         """Keep all batches, so that they need not be searched for again."""
         self._parts = list(parts)
 
@@ -183,11 +183,11 @@ class Matches(Sequence[dict[str, Any]]):
     def parts(self) -> list[ResultBatch]:
         """All batches, searched for once."""
         if self._parts is None:
-            found = self._found(-1 if self._most is None else self._most)
-            self._parts = list(map(_made, found) if self._in_pieces else gathered(found))
+            found = self._batches(-1 if self._most is None else self._most)
+            self._parts = list(map(_materialized, found) if self._in_pieces else gathered(found))
         return self._parts
 
-    def _found(self, most: int | None) -> Iterator[ResultBatch]:
+    def _batches(self, most: int | None) -> Iterator[ResultBatch]:
         """Search; yield at most so many matches, −1 for what memory can hold."""
         count, held, allowed, within = 0, 0, 0, ""
         search = self.search()
@@ -223,7 +223,7 @@ class Matches(Sequence[dict[str, Any]]):
         return Matches.of(found, self.report)
 
 
-def _made(part: ResultBatch) -> ResultBatch:
+def _materialized(part: ResultBatch) -> ResultBatch:
     return MaterializedBatch.of(part) if isinstance(part, MatchBatch) else part
 
 

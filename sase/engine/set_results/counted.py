@@ -42,7 +42,7 @@ class _CollectingPipeline(Pipeline):
         assert isinstance(evaluation, MatchSetEvaluationState)
         return evaluation.collected()
 
-    def found(self, collected: CollectedMatches, matches: list[Binding]) -> MatchBatch:
+    def results_of(self, collected: CollectedMatches, matches: list[Binding]) -> MatchBatch:
         """Some matches as results of the plan."""
         results = self.top.result(collected.bindings(matches))
         return MatchBatch(self.shape, self.state.history, (results,))
@@ -114,18 +114,18 @@ class CountedMatches:
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
         """Independent matches."""
-        return iter([self._found(self.set.sample(number, seed))])
+        return iter([self._results_of(self.set.sample(number, seed))])
 
     def first(self, number: int) -> Iterator[MatchBatch]:
         """The first ones in order."""
-        return iter([self._found(self.set.first(number))])
+        return iter([self._results_of(self.set.first(number))])
 
     def parts(self) -> Iterator[MatchBatch]:
         """All in order, made on demand."""
         matches, size = iter(self.set), 1
         yield self.nothing
         while some := list(islice(matches, size)):
-            yield self._found(some)
+            yield self._results_of(some)
             size = min(2 * size, LARGEST_PIECE)
 
     def ends(self, most: int) -> CollapsedForm:
@@ -170,8 +170,8 @@ class CountedMatches:
         )
         return self.set.aggregate(function, level, list(of_each))
 
-    def _found(self, matches: list[Binding]) -> MatchBatch:
-        return self._pipeline.found(self._collected, matches)
+    def _results_of(self, matches: list[Binding]) -> MatchBatch:
+        return self._pipeline.results_of(self._collected, matches)
 
 
 class _FormBuilder:

@@ -166,13 +166,13 @@ class ListedMatches:
 
     def _search(self) -> Iterator[ResultBatch]:
         held, count = list[ResultBatch](), 0
-        for part in self._matches.found():
+        for part in self._matches.batches():
             count += len(part)
             if self._holds and count <= HELD:
                 held.append(part)
             yield part
         if self._holds and count <= HELD:
-            self._matches.hold(held)
+            self._matches.keep(held)
 
 
 class CollapsedBuilder:

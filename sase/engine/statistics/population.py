@@ -106,7 +106,7 @@ class Population:
             if conjunct.kind is ConjunctClass.SINGLE and conjunct.when is When.FIRST:
                 index = conjunct.references[0]
                 own = ScanFilter(self.context, [(index, conjunct.condition)])
-                states = own.of(self.block, passing)
+                states = own.narrow(self.block, passing)
                 yield conjunct, (states >> self.context.bit_of(index)) & 1 != 0
 
     # ------------------------------------------------------------ admission

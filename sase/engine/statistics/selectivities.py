@@ -173,4 +173,4 @@ class _ChainCondition:
 
     def passes(self, rows: Numbers) -> NDArray[np.bool_]:
         """Whether each column of rows, one for each role, passes."""
-        return self._filter.selected(rows)
+        return self._filter.select(rows)

@@ -101,7 +101,7 @@ def _explained(
         tuple(words.details(operator)),
         tuple(reasons(operator, words, statistics)),
         tuple(sorted({(span.start, span.end) for span in _spans(operator, True)})),
-        _expected(cost.of(name)),
+        _expected(cost.operator(name)),
         measured,
     )
 

@@ -61,13 +61,13 @@ def _facts(explanation: ExplainedPlan) -> Markup:
         "dl",
         *[
             element("div", element("dt", name), element("dd", value))
-            for name, value in _known(explanation)
+            for name, value in _known_facts(explanation)
         ],
         class_="facts",
     )
 
 
-def _known(explanation: ExplainedPlan) -> Iterator[tuple[str, str]]:
+def _known_facts(explanation: ExplainedPlan) -> Iterator[tuple[str, str]]:
     expected, worst = explanation.expected_results, explanation.worst
     if expected is not None:
         about = f"about {counted(expected)} expected"

@@ -38,7 +38,7 @@ def tree(explanation: ExplainedPlan, *, told: bool = True) -> list[str]:
         for depth, operator in enumerate(reversed(explanation.operators))
         for line in (
             *_operator(operator, depth),
-            *(_told(operator, depth, operator is explanation.worst) if told else ()),
+            *(_facts(operator, depth, operator is explanation.worst) if told else ()),
         )
     ]
 
@@ -87,7 +87,7 @@ def _indent(depth: int) -> str:
     return "   " * depth + "     "
 
 
-def _told(operator: ExplainedOperator, depth: int, is_worst: bool) -> Iterator[str]:
+def _facts(operator: ExplainedOperator, depth: int, is_worst: bool) -> Iterator[str]:
     """What is known, expected and measured of an operator."""
     indent = _indent(depth)
     yield from (f"{indent}* {reason}" for reason in operator.reasons)

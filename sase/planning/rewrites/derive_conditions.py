@@ -27,7 +27,7 @@ from sase.binding.bound import (
 )
 from sase.binding.parts import with_references
 from sase.binding.text import Names, condition_text, value_text
-from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, the
+from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, require
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.infer_equivalence_tests import Node, classes, equality, lacks, node_of
 from sase.planning.value_ranges import exclude
@@ -35,7 +35,7 @@ from sase.planning.value_ranges import exclude
 
 def derive_conditions(plan: Operator) -> Outcome:
     """Conditions on an attribute alone hold for all attributes that equal it."""
-    scan, selection = the(plan, SequenceScan), find(plan, Selection)
+    scan, selection = require(plan, SequenceScan), find(plan, Selection)
     if selection is None or scan.nothing is not None:
         return Declined("there is no selection" if scan.nothing is None else scan.nothing)
     known = selection.conditions

@@ -16,7 +16,7 @@ from sase.planning.nodes import (
     chain,
     find,
     rebuilt,
-    the,
+    require,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.split import window_of
@@ -33,7 +33,7 @@ def of_sequences(plan: Operator) -> list[Operator]:
 
 def evaluate_runs(plan: Operator) -> Outcome:
     """Of the basic plan of a query of level 1: a sequence is a run that takes one event a level."""
-    scan, construction = the(plan, SequenceScan), the(plan, SequenceConstruction)
+    scan, construction = require(plan, SequenceScan), require(plan, SequenceConstruction)
     is_basic = scan == SequenceScan(scan.components, scan.tests)
     if not is_basic or construction != SequenceConstruction(scan):
         return Declined("only the basic plan is made one of runs")

@@ -11,7 +11,7 @@ from sase.planning.nodes import (
     SequenceScan,
     exchanged,
     find,
-    the,
+    require,
     without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
@@ -19,8 +19,8 @@ from sase.planning.rewrites.contract import Declined, Outcome
 
 def filter_dynamically(plan: Operator) -> Outcome:
     """A path on which two events disagree is left at once."""
-    construction, selection = the(plan, SequenceConstruction), find(plan, Selection)
-    if not the(plan, SequenceScan).partitions:
+    construction, selection = require(plan, SequenceConstruction), find(plan, Selection)
+    if not require(plan, SequenceScan).partitions:
         return Declined("the stacks are not partitioned")
     if selection is None or not selection.equivalences:
         return Declined("no equivalence test is left in the selection")

@@ -27,7 +27,7 @@ from sase.planning.nodes import (
     SequenceScan,
     exchanged,
     find,
-    the,
+    require,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.split import negations_of
@@ -38,7 +38,7 @@ Node: TypeAlias = tuple[int, str]
 
 def infer_equivalence_tests(plan: Operator) -> Outcome:
     """A class of equal attributes that has one of every positive component is a test."""
-    scan, selection = the(plan, SequenceScan), find(plan, Selection)
+    scan, selection = require(plan, SequenceScan), find(plan, Selection)
     equalities = [] if selection is None else list(_equalities(selection.conditions))
     if scan.inferred or not equalities:
         why = "they are inferred already" if scan.inferred else "no two attributes must be equal"

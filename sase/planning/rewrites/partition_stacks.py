@@ -16,7 +16,7 @@ from sase.planning.nodes import (
     exchanged,
     find,
     reading,
-    the,
+    require,
     without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
@@ -52,12 +52,12 @@ def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:
 
     Otherwise two events could agree without having the value: docs/semantics.md, Equivalence tests.
     """
-    scan, tests = the(plan, SequenceScan), tests_of(plan)
+    scan, tests = require(plan, SequenceScan), tests_of(plan)
     if scan.stacks is not Stacks.AIS:
         return Declined("only active instance stacks are partitioned")
     if scan.partitions:
         return Declined("the stacks are partitioned already")
-    if the(plan, SequenceConstruction).negations:
+    if require(plan, SequenceConstruction).negations:
         return Declined("negative components bound the walk already, by the key as it is")
     if not tests:
         return Declined("there is no equivalence test that all components are under")
@@ -75,7 +75,7 @@ def keyed(
     decided: tuple[EquivalenceTest, ...],
 ) -> Operator:
     """The plan with partitioned stacks, and without what the partitions decide."""
-    scan, selection = the(plan, SequenceScan), find(plan, Selection)
+    scan, selection = require(plan, SequenceScan), find(plan, Selection)
     plan = exchanged(plan, replace(scan, partitions=partitions))
     if selection is None:
         return plan
@@ -89,7 +89,7 @@ def _most_selective(
     plan: Operator, tests: tuple[EquivalenceTest, ...], statistics: Statistics
 ) -> EquivalenceTest:
     """The test that events agree on most seldom, of those of which that is known."""
-    variables = [component.variable for component in the(plan, SequenceScan).components]
+    variables = [component.variable for component in require(plan, SequenceScan).components]
 
     def share(test: EquivalenceTest) -> float:
         known = statistics.agreement([test.attribute], variables)

@@ -9,7 +9,7 @@ from sase.planning.nodes import (
     SequenceScan,
     Transformation,
     exchanged,
-    the,
+    require,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.traversal import attributes_read
@@ -17,9 +17,9 @@ from sase.planning.traversal import attributes_read
 
 def prune_columns(plan: Operator) -> Outcome:
     """Time, type and `seq` are always read."""
-    scan = the(plan, SequenceScan)
+    scan = require(plan, SequenceScan)
     if scan.columns is not None:
         return Declined("they are pruned already")
-    if the(plan, Transformation).columns is None:
+    if require(plan, Transformation).columns is None:
         return Declined("the results show every attribute: there is no RETURN")
     return exchanged(plan, replace(scan, columns=attributes_read(plan)))

@@ -12,7 +12,7 @@ from sase.planning.nodes import (
     SequenceScan,
     exchanged,
     find,
-    the,
+    require,
     without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
@@ -28,13 +28,13 @@ def push_conditions_into_construction(
     Of those that can be decided at the same event the ones that remove most for their effort come
     first.
     """
-    construction, selection = the(plan, SequenceConstruction), find(plan, Selection)
+    construction, selection = require(plan, SequenceConstruction), find(plan, Selection)
     if selection is None:
         return Declined("there is no selection")
     several = tuple(c for c in selection.conditions if c.kind is ConjunctClass.SEVERAL)
     if not several:
         return Declined("no condition is on several events")
-    names = {each.index: each.variable for each in the(plan, SequenceScan).components}
+    names = {each.index: each.variable for each in require(plan, SequenceScan).components}
     conditions = in_order(construction.conditions + several, names, statistics)
     left = tuple(c for c in selection.conditions if c not in several)
     pushed = exchanged(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.nodes import Operator, SequenceConstruction, Transformation, exchanged, the
+from sase.planning.nodes import Operator, SequenceConstruction, Transformation, exchanged, require
 from sase.planning.rewrites.contract import Declined, Outcome
 
 
 def push_limit(plan: Operator) -> Outcome:
     """Every sequence that is built is a result, if nothing stands between."""
-    construction, top = the(plan, SequenceConstruction), the(plan, Transformation)
+    construction, top = require(plan, SequenceConstruction), require(plan, Transformation)
     if not isinstance(top.limit, int):
         return Declined("there is no LIMIT")
     if construction.limit is not None:

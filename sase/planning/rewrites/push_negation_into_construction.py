@@ -23,7 +23,7 @@ from sase.planning.nodes import (
     Stacks,
     exchanged,
     find,
-    the,
+    require,
     without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
@@ -31,7 +31,7 @@ from sase.planning.rewrites.contract import Declined, Outcome
 
 def push_negation_into_construction(plan: Operator) -> Outcome:
     """Each negative component that a range decides moves; the others stay where they were."""
-    construction, negation = the(plan, SequenceConstruction), find(plan, Negation)
+    construction, negation = require(plan, SequenceConstruction), find(plan, Negation)
     if negation is None:
         return Declined("there is no negative component to decide")
     obstacles = {each: _obstacle(each, construction) for each in negation.negations}

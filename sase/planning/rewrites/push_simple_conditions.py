@@ -11,7 +11,7 @@ from sase.planning.nodes import (
     SequenceScan,
     exchanged,
     find,
-    the,
+    require,
     without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
@@ -19,7 +19,7 @@ from sase.planning.rewrites.contract import Declined, Outcome
 
 def push_simple_conditions(plan: Operator) -> Outcome:
     """An event that fails is remembered nowhere; `[a = 'v']` fixes the value of every event."""
-    scan, selection = the(plan, SequenceScan), find(plan, Selection)
+    scan, selection = require(plan, SequenceScan), find(plan, Selection)
     if selection is None:
         return Declined("there is no selection")
     simple = tuple(c for c in selection.conditions if c.kind is ConjunctClass.SINGLE)

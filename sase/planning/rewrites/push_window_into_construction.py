@@ -14,14 +14,14 @@ from sase.planning.nodes import (
     exchanged,
     find,
     rebuilt,
-    the,
+    require,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
 
 
 def push_window_into_construction(plan: Operator) -> Outcome:
     """The walk stops at the first event that is too old; the window operator goes."""
-    construction, window = the(plan, SequenceConstruction), find(plan, Window)
+    construction, window = require(plan, SequenceConstruction), find(plan, Window)
     if construction.window is not None:
         return Declined("construction checks the window already")
     if window is None:
@@ -35,7 +35,7 @@ def push_window_into_construction(plan: Operator) -> Outcome:
 def window_above(plan: Operator) -> BoundWindow | None:
     """The window that construction or the window operator decides."""
     window = find(plan, Window)
-    return the(plan, SequenceConstruction).window if window is None else window.window
+    return require(plan, SequenceConstruction).window if window is None else window.window
 
 
 def _comparable(scan: SequenceScan, window: BoundWindow) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import WindowKind
-from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, the
+from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, require
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.push_window_into_construction import window_above
 
 
 def push_window_into_scan(plan: Operator) -> Outcome:
     """What decides the window stays where it is: the scan alone does not decide it."""
-    scan, window = the(plan, SequenceScan), window_above(plan)
+    scan, window = require(plan, SequenceScan), window_above(plan)
     if scan.stacks is not Stacks.AIS:
         return Declined("the runtime stack of the NFA drops nothing")
     if scan.window is not None:

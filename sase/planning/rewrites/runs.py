@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import ConjunctClass, EquivalenceTest
-from sase.planning.nodes import Operator, RunEvaluation, Transformation, exchanged, the
+from sase.planning.nodes import Operator, RunEvaluation, Transformation, exchanged, require
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.traversal import attributes_read
 
 
 def partition_runs(plan: Operator, *, on: str | None = None) -> Outcome:
     """Runs are kept by key: an event only comes to those that agree with it."""
-    runs = the(plan, RunEvaluation)
+    runs = require(plan, RunEvaluation)
     if runs.partitions:
         return Declined("the runs are partitioned already")
     if runs.is_alone:
@@ -36,7 +36,7 @@ def _usable(runs: RunEvaluation) -> tuple[EquivalenceTest, ...]:
 
 def push_simple_conditions_to_runs(plan: Operator) -> Outcome:
     """What is on one event alone is decided once for it, and not once for each run."""
-    runs = the(plan, RunEvaluation)
+    runs = require(plan, RunEvaluation)
     simple = tuple(
         edge.conjunct
         for edge in runs.conditions
@@ -50,9 +50,9 @@ def push_simple_conditions_to_runs(plan: Operator) -> Outcome:
 
 def prune_columns_of_runs(plan: Operator) -> Outcome:
     """Time, type and `seq` are always read."""
-    runs = the(plan, RunEvaluation)
+    runs = require(plan, RunEvaluation)
     if runs.columns is not None:
         return Declined("they are pruned already")
-    if the(plan, Transformation).columns is None:
+    if require(plan, Transformation).columns is None:
         return Declined("the results show every attribute: there is no RETURN")
     return exchanged(plan, replace(runs, columns=attributes_read(plan)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, the
+from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, require
 from sase.planning.rewrites.contract import Declined, Outcome
 
 
 def use_active_instance_stacks(plan: Operator) -> Outcome:
     """Construction then follows pointers between stacks and never sees irrelevant events."""
-    scan = the(plan, SequenceScan)
+    scan = require(plan, SequenceScan)
     if scan.stacks is Stacks.AIS:
         return Declined("the scan has active instance stacks already")
     return exchanged(plan, replace(scan, stacks=Stacks.AIS))

@@ -227,7 +227,7 @@ def test_phases(threads: int) -> None:
     """Time that passes between two results is not that of the search."""
     plan, ticks = plans.plan_of("all around", "optimized", TINY), Ticks()
     matches = plan.run(EVENTS, threads=threads, clock=ticks)
-    reading, parts = ticks.now - 1, matches.found()
+    reading, parts = ticks.now - 1, matches.batches()
     for _ in parts:
         ticks.now += 1000
     assert matches.report.timings[0] == ("Reading", reading)

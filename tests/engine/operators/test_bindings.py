@@ -66,4 +66,4 @@ def test_both_say_the_same(data: st.DataObject, is_single: tuple[bool, ...]) -> 
     are_equal(Bindings.joined([parts[0], by_match(more, levels)], levels), whole)
     keep = np.array([data.draw(st.booleans()) for _ in matches])
     are_equal(one[:, keep], other[:, keep])
-    are_equal(Bindings.restored(one.saved()), other)
+    are_equal(Bindings.restored(one.checkpoint()), other)

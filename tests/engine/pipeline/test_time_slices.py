@@ -154,7 +154,7 @@ def test_what_goes_wrong_in_a_later_slice_goes_wrong_in_its_turn(
     monkeypatch.setattr(Pipeline, "results", failing)
     found = []
     with pytest.raises(MemoryError, match="no more"):
-        for part in plan.run(EVENTS, threads=2).found():
+        for part in plan.run(EVENTS, threads=2).batches():
             found += part.rows()["c"].to_pylist()
     assert 100 < len(found) < len(last)
     assert found == last[: len(found)]

@@ -9,7 +9,7 @@ import pytest
 
 import sase
 from sase.engine.options import Options
-from sase.planning.nodes import Evaluation, RunEvaluation, the
+from sase.planning.nodes import Evaluation, RunEvaluation, require
 
 RANDOM = Random(3)
 EVENTS = [
@@ -34,7 +34,7 @@ def test_a_single_event_is_in_any_window() -> None:
 def test_it_lists_what_the_set_has_and_keeps_what_the_window_reaches(window: str) -> None:
     query = QUERY.format(window=window)
     plan = sase.compile(query, EVENTS, plan="collapsed")
-    assert the(plan.operators, RunEvaluation).evaluation is Evaluation.EXPANDED
+    assert require(plan.operators, RunEvaluation).evaluation is Evaluation.EXPANDED
     found = replace(plan, options=Options(block=16, chunk=3, stack=2)).run(EVENTS, threads=1)
     rows = found.rows.to_pylist()
     compressed = sase.match(query, EVENTS, output="compressed", plan="collapsed")

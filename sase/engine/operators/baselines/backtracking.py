@@ -28,7 +28,7 @@ class BacktrackingState(RunEvaluationState):
         self._matches = np.zeros(size, np.int64)
         self._backtracked = 0
 
-    def _found(self, incoming: Incoming) -> Iterator[Bindings]:
+    def _advance(self, incoming: Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete, once all runs have met all of them."""
         search = self._search(incoming)
         machine, state = self._program.machine(), search.state

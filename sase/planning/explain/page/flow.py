@@ -78,7 +78,7 @@ def _box(operator: ExplainedOperator, time: Markup, is_worst: bool) -> Markup:
     ]
     if is_worst:
         parts.append(worst_mark(operator))
-    parts += [element("span", _told(operator), class_="unseen"), time]
+    parts += [element("span", _spoken(operator), class_="unseen"), time]
     return element(
         "a",
         # Spaces, so that a screen reader does not run them together.
@@ -95,7 +95,7 @@ def _first(details: tuple[str, ...]) -> list[str]:
     return [*details[: DETAILS - 1], f"and {len(details) - DETAILS + 1} more"]
 
 
-def _told(operator: ExplainedOperator) -> str:
+def _spoken(operator: ExplainedOperator) -> str:
     """The numbers of the arrows, for screen readers."""
     known = operator.known
     if known is None:
