@@ -45,13 +45,13 @@ class Described:
 class Exported(Described):
     """Describes batches of a schema, one at a time."""
 
-    def __init__(self, quick: BatchDecoder, keys: tuple[SourceColumn, ...]) -> None:
+    def __init__(self, decoder: BatchDecoder, keys: tuple[SourceColumn, ...]) -> None:
         super().__init__()
-        columns = [place.at for place in (quick.time, quick.type, *keys)]
-        is_wide = len(quick.schema) > FEW
+        columns = [column.at for column in (decoder.time, decoder.type, *keys)]
+        is_wide = len(decoder.schema) > FEW
         self._selected = columns if is_wide else None
         places = range(len(columns)) if is_wide else columns
-        forms = [_form(quick.schema.field(column).type) for column in columns]
+        forms = [_form(decoder.schema.field(column).type) for column in columns]
         # Of each column its form, where its numbers lie in the last batch, and its place.
         self.columns = np.zeros((len(columns), 3), np.int64)
         self.columns[:, FORM], self.columns[:, AT] = forms, places

@@ -38,9 +38,8 @@ class Input:
     files: tuple[FilePart, ...] = ()
     # Whether it was made of dicts, in which what is NULL may be left out.
     is_sparse: bool = False
-    # Dicts as they were given, of a frame those columns that Arrow cannot read, where they are to
-    # be mended; once they are, in which rows they do not hold what was given, and of all such
-    # columns what was.
+    # Dicts as given, of a frame the columns that Arrow cannot read, as long as these are to be
+    # coerced; afterwards the rows whose values were rejected, and all values of such columns.
     rows: Sequence[Row] | None = None
     misfits: Mapping[str, Misfits] = field(default_factory=dict)
     texts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
