@@ -20,7 +20,7 @@ from sase.binding.bound import (
 from sase.binding.types import TIMES, Kind
 from sase.engine.blocks.block import Block, EventRange
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
-from sase.engine.columns import Column, Events
+from sase.engine.columns import EventColumn, Events
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner, RowFilter, Vector, columns_needed
 from sase.engine.expressions.constants import NANOSECOND
@@ -62,7 +62,7 @@ class Attributes:
         """An attribute of the events at some places, strings by their codes."""
         return self._block(places).vector(attribute)
 
-    def encoded(self, attribute: str, places: Numbers) -> Column | None:
+    def encoded(self, attribute: str, places: Numbers) -> EventColumn | None:
         """The dictionary-encoded column of a string attribute, of which no text is decoded."""
         column = self.events.columns.get(attribute)
         return None if column is None or column.dictionary is None else column.take(places)

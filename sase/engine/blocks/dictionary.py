@@ -14,7 +14,7 @@ from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, Key, Tests
 from sase.engine.blocks.key_dictionary import KeyDictionary, TextDictionary
-from sase.engine.columns import Column
+from sase.engine.columns import EventColumn
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner, Vector, vector_of
 from sase.engine.expressions.layout import UNSCALED
@@ -191,7 +191,9 @@ class PlanDictionary:
 
     # ------------------------------------------------------------ attributes
 
-    def _vector_at(self, name: tuple[str, str], column: Column, places: slice | Numbers) -> Vector:
+    def _vector_at(
+        self, name: tuple[str, str], column: EventColumn, places: slice | Numbers
+    ) -> Vector:
         """The values of a column at some places."""
         if column.dictionary is None:
             return vector_of(column.take(places), self.texts)

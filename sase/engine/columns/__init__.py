@@ -1,8 +1,8 @@
 """Events from Arrow: what is known of them before reading, and the columns as arrays."""
 
 from sase.engine.columns.describe import describe
-from sase.engine.columns.events import Classify, Column, Events
+from sase.engine.columns.events import Classify, EventColumn, Events
 from sase.engine.columns.input import Inputs, opened
 from sase.engine.columns.loader import Loader, load
 
-__all__ = ["Classify", "Column", "Events", "Inputs", "Loader", "describe", "load", "opened"]
+__all__ = ["Classify", "EventColumn", "Events", "Inputs", "Loader", "describe", "load", "opened"]

@@ -18,7 +18,7 @@ from sase.binding.types import INTEGER, DataType, Kind
 from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.data_types import data_type
-from sase.engine.columns.events import Column, Events
+from sase.engine.columns.events import EventColumn, Events
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
@@ -141,7 +141,7 @@ class BatchDecoder:
         types, type_names = self._types(batch)
         columns = {each.name: _decoded(batch, each) for each in self.columns}
         if self._has_time:
-            columns[self.time.name] = Column(self.time.type, ts)
+            columns[self.time.name] = EventColumn(self.time.type, ts)
         order, tie = stream_order(ts, None)
         resolution = self.resolved.resolution_ns
         events = Events(ts, resolution, types, type_names, columns, tie=tie)
@@ -244,16 +244,16 @@ def numbers(batch: pa.RecordBatch, column: SourceColumn) -> Numbers | None:
     return values.astype(np.int64, copy=False)
 
 
-def _decoded(batch: pa.RecordBatch, column: SourceColumn) -> Column:
+def _decoded(batch: pa.RecordBatch, column: SourceColumn) -> EventColumn:
     """Decode a column of any kind."""
     if column.known is not None:
         codes = _codes(batch, column, np.int32)
         if codes is not None:
-            return Column(column.type, codes, None, column.known.values.dictionary)
+            return EventColumn(column.type, codes, None, column.known.values.dictionary)
         return string_column(_chunks(batch, column), column.known)
     values = numbers(batch, column) if column.is_plain else None
     if values is not None:
-        return Column(column.type, values)
+        return EventColumn(column.type, values)
     return number_column(column.name, _chunks(batch, column), column.type, _NO_FAULTS, widen=False)
 
 

@@ -16,7 +16,7 @@ NO_TIES = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class EventColumn:
     """The values of one attribute; entries of `values` where `valid` is false mean nothing.
 
     Floats are float64 without NaN, strings codes of at most 32 bits into `dictionary` (−1 for
@@ -33,12 +33,12 @@ class Column:
     def __post_init__(self) -> None:
         _freeze(self.values, self.valid)
 
-    def between(self, cut: slice) -> Column:
+    def between(self, cut: slice) -> EventColumn:
         """Slice the column."""
         valid = None if self.valid is None else self.valid[cut]
         return replace(self, values=self.values[cut], valid=valid)
 
-    def take(self, rows: slice | Numbers) -> Column:
+    def take(self, rows: slice | Numbers) -> EventColumn:
         """Gather some rows."""
         valid = None if self.valid is None else self.valid[rows]
         values = self.values[rows]
@@ -77,8 +77,8 @@ class Events:
     resolution_ns: int | None
     types: TypeCodes
     type_names: tuple[str, ...]
-    columns: Mapping[str, Column]
-    by_type: Mapping[tuple[str, str], Column] = field(default_factory=dict)
+    columns: Mapping[str, EventColumn]
+    by_type: Mapping[tuple[str, str], EventColumn] = field(default_factory=dict)
     order: Numbers | None = None
     tie: Numbers | None = None
     refused: Refused | None = None
@@ -94,7 +94,7 @@ class Events:
     def __len__(self) -> int:
         return len(self.ts)
 
-    def column(self, name: str, type_name: str) -> Column:
+    def column(self, name: str, type_name: str) -> EventColumn:
         """Return the column that holds an attribute of the events of one type."""
         return self.by_type.get((type_name, name)) or self.columns[name]
 
@@ -118,7 +118,7 @@ class Events:
     def _rows(
         self,
         rows: slice | Numbers,
-        of: Callable[[Column], Column],
+        of: Callable[[EventColumn], EventColumn],
         order: Numbers | None,
         tie: Numbers | None,
     ) -> Events:

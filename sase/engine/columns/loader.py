@@ -15,7 +15,7 @@ from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import BatchDecoder
 from sase.engine.columns.coercion import coerced_to_load
-from sase.engine.columns.events import Classify, Column, Events, Refused
+from sase.engine.columns.events import Classify, EventColumn, Events, Refused
 from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import looked_at, stream_order
@@ -235,10 +235,10 @@ class Loader:
 
     def _columns(
         self, reading: Projection, resolved: Resolved, ts: Numbers
-    ) -> tuple[dict[str, Column], dict[tuple[str, str], Column]]:
+    ) -> tuple[dict[str, EventColumn], dict[tuple[str, str], EventColumn]]:
         """Decode the columns, by name, and by type those of which tables have several kinds."""
-        columns: dict[str, Column] = {}
-        by_type: dict[tuple[str, str], Column] = {}
+        columns: dict[str, EventColumn] = {}
+        by_type: dict[tuple[str, str], EventColumn] = {}
         for wanted in resolved.columns:
             pieces = reading.column(wanted.name, wanted.within)
             if wanted.type.kind is Kind.STRING:
@@ -252,7 +252,7 @@ class Loader:
             else:
                 columns[wanted.name] = column
         if self.schema.time in self.names:
-            columns[self.schema.time] = Column(_condition_type(resolved.time), ts)
+            columns[self.schema.time] = EventColumn(_condition_type(resolved.time), ts)
         return columns, by_type
 
 

@@ -13,7 +13,7 @@ from sase.binding.types import INTEGER, DataType, Kind
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.chunks import INTEGERS, Chunk, all_valid, bits, joined, storage, valid
 from sase.engine.columns.data_types import data_type, factor
-from sase.engine.columns.events import Column
+from sase.engine.columns.events import EventColumn
 from sase.engine.columns.python_rows import INSTEAD_OF_GREAT
 from sase.engine.columns.quarantine import Faults
 
@@ -26,14 +26,14 @@ _DECIMAL_END = 10**MOST_DIGITS
 
 def number_column(
     name: str, column: Sequence[Chunk], target: DataType, faults: Faults, *, widen: bool = True
-) -> Column:
+) -> EventColumn:
     """Decode a column into `target`; without `widen` a single chunk may keep narrow integers."""
     if target.kind is Kind.FLOAT:
-        return Column(target, *_without_nan(*raw_floats(name, column, faults)))
+        return EventColumn(target, *_without_nan(*raw_floats(name, column, faults)))
     column = _decoded(column)
     parts = [_integers(name, piece, target, faults) for piece in column]
     is_kept = len(parts) == 1 and not widen
-    return Column(target, parts[0] if is_kept else joined(parts, np.int64), all_valid(column))
+    return EventColumn(target, parts[0] if is_kept else joined(parts, np.int64), all_valid(column))
 
 
 def raw_floats(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sase.binding.types import STRING
 from sase.engine.columns.chunks import INTEGERS, Chunk, joined, storage, valid
-from sase.engine.columns.events import Column
+from sase.engine.columns.events import EventColumn
 
 CodeType = type[np.int16] | type[np.int32]
 # From MANY texts on, FEW distinct ones in ROOM bytes are coded by a kernel instead of Arrow.
@@ -114,13 +114,13 @@ def lacks(mapping: Translation) -> bool:
     return mapping is not None and bool((mapping < 0).any())
 
 
-def string_column(column: Sequence[Chunk], known: Dictionaries) -> Column:
+def string_column(column: Sequence[Chunk], known: Dictionaries) -> EventColumn:
     """Decode a column of strings."""
     codes, values, may_lack = encoded(column, np.int32, known)
     present = codes >= 0 if may_lack else None
     if present is not None and present.all():
         present = None
-    return Column(STRING, codes, present, values.dictionary)
+    return EventColumn(STRING, codes, present, values.dictionary)
 
 
 def encoded(

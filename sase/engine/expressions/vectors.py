@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sase.binding.types import Kind
 from sase.engine.columns.arrays import Mask
-from sase.engine.columns.events import Column
+from sase.engine.columns.events import EventColumn
 from sase.engine.expressions.constants import tag_of
 from sase.engine.expressions.strings import NO_CODE, Interner
 from sase.engine.kernels.expressions.operations import NULL
@@ -33,7 +33,7 @@ class Vector:
     valid: Mask | None = None
 
 
-def vector_of(column: Column, interner: Interner) -> Vector:
+def vector_of(column: EventColumn, interner: Interner) -> Vector:
     """A column of the input: strings get the codes of the plan, days become seconds."""
     values = column.values
     if column.dictionary is not None:

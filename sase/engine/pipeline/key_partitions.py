@@ -22,7 +22,7 @@ from sase.engine.kernels.expressions.operations import NULL
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.pipeline.prefetch import Pool, Search
+from sase.engine.pipeline.prefetch import Pool, PrefetchedSearch
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
@@ -70,18 +70,18 @@ def search_by_key(
     return replace(report, rows=report.rows + len(events))
 
 
-class _Part:
+class _KeyPart:
     """The events of some keys, and their search."""
 
     def __init__(self, plan: EnginePlan, events: Events, positions: Numbers) -> None:
         self.pipeline = open_pipeline(plan)
         self.positions = positions
         self._events = events.at(positions)
-        self._search: Search[Results] | None = None
+        self._search: PrefetchedSearch[Results] | None = None
 
     def submit(self, pool: Pool) -> None:
         """Search ahead in a thread; without it the consumer searches."""
-        self._search = Search(self._find, MOST_WAITING)
+        self._search = PrefetchedSearch(self._find, MOST_WAITING)
         pool.submit(self._search.run)
 
     def found(self) -> Iterator[Results]:
@@ -100,13 +100,13 @@ class _Part:
 @contextmanager
 def _searching(
     plan: EnginePlan, events: Events, of_part: Numbers, threads: int
-) -> Iterator[list[_Part]]:
+) -> Iterator[list[_KeyPart]]:
     """Open a partition for each thread, of which this one is the first; stop them in the end."""
-    parts: list[_Part] = []
+    parts: list[_KeyPart] = []
     with Pool(max(threads - 1, 1)) as pool:
         try:
             for number in reversed(range(threads)):
-                parts.insert(0, _Part(plan, events, np.flatnonzero(of_part == number)))
+                parts.insert(0, _KeyPart(plan, events, np.flatnonzero(of_part == number)))
                 if number:
                     parts[0].submit(pool)
             yield parts
@@ -118,7 +118,7 @@ def _searching(
 class _Stream:
     """The results of a partition, a batch in hand, with positions and codes of the whole input."""
 
-    def __init__(self, part: _Part, shape: ResultSchema) -> None:
+    def __init__(self, part: _KeyPart, shape: ResultSchema) -> None:
         self._part, self._shape = part, shape
         self._found = part.found()
         # The code in the shape of each text of the partition.

@@ -26,7 +26,7 @@ class Pool(ThreadPoolExecutor):
         self.shutdown(wait=get_ident() not in self._own, cancel_futures=True)
 
 
-class Search(Generic[T]):
+class PrefetchedSearch(Generic[T]):
     """A producer in a thread, and the bounded queue of what it found."""
 
     def __init__(self, find: Callable[[], Iterator[T]], room: int) -> None:

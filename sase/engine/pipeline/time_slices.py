@@ -19,7 +19,7 @@ from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.pipeline.prefetch import Pool, Search
+from sase.engine.pipeline.prefetch import Pool, PrefetchedSearch
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import cores
@@ -173,7 +173,7 @@ class _Task:
         # Prepared here, one after the other: in threads this would be serial, and slower.
         if self._pipeline.loaded_path is not None:
             self._pipeline.loaded_path.prepare(self._events)
-        self._search = Search(self._find, MOST_WAITING)
+        self._search = PrefetchedSearch(self._find, MOST_WAITING)
         self._future: Future[None] | None = None
         self._own: Iterator[_Delivery] | None = None
         self._waiting: deque[_Delivery] = deque()

@@ -8,7 +8,7 @@ import numpy as np
 
 from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.binding.types import Kind
-from sase.engine.columns import Column
+from sase.engine.columns import EventColumn
 from sase.engine.columns.arrays import Numbers
 from sase.engine.statistics.distinct import agreeing, distinct, occurrences
 from sase.engine.statistics.population import Population, Tests
@@ -75,7 +75,7 @@ class _AttributeSample:
                 column = self._events.column(attribute, name)
                 yield self._of(attribute, column, self._rows[begin:end])
 
-    def _of(self, name: str, column: Column, rows: Numbers) -> AttributeStatistics:
+    def _of(self, name: str, column: EventColumn, rows: Numbers) -> AttributeStatistics:
         # Equal where the values are, and negative for NULL.
         test = self._tests.get(name) or EquivalenceTest(name, None, column.type, ())
         codes = np.sort(self._population.codes((test,))[rows])
@@ -90,7 +90,7 @@ class _AttributeSample:
         )
 
 
-def _quantiles(column: Column) -> tuple[float, ...]:
+def _quantiles(column: EventColumn) -> tuple[float, ...]:
     """Return the least number, the greatest, and those between at equal steps."""
     if column.type.kind not in NUMERIC:
         return ()

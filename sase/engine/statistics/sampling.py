@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
-from sase.engine.columns import Column, Events
+from sase.engine.columns import EventColumn, Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.contract import span_of
 
@@ -161,7 +161,7 @@ def _taken(events: Events, positions: Numbers, texts: Collection[str]) -> Events
     )
 
 
-def compacted(column: Column) -> Column:
+def compacted(column: EventColumn) -> EventColumn:
     """Drop the dictionary entries that no row has, where the dictionary is the longer one."""
     if column.dictionary is None or len(column.dictionary) <= len(column.values):
         return column

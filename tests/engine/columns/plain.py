@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from sase.binding.types import Kind
-from sase.engine.columns import Column, Events
+from sase.engine.columns import EventColumn, Events
 
 Row = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ def plain(events: Events) -> dict[str, Any]:
     }
 
 
-def decoded(column: Column) -> list[Any]:
+def decoded(column: EventColumn) -> list[Any]:
     """The values of a column."""
     values = column.values.tolist()
     valid = [True] * len(values) if column.valid is None else column.valid.tolist()
@@ -36,7 +36,7 @@ def decoded(column: Column) -> list[Any]:
     return [_value(column, value) if ok else None for value, ok in zip(values, valid, strict=True)]
 
 
-def _value(column: Column, value: Any) -> Any:
+def _value(column: EventColumn, value: Any) -> Any:
     match column.type.kind:
         case Kind.STRING:
             return column.dictionary[value].as_py()

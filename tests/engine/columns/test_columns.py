@@ -13,13 +13,13 @@ import pytest
 import sase
 from sase.binding import Schema
 from sase.binding.types import BOOLEAN, FLOAT, INTEGER, STRING, UNKNOWN, DataType, Kind
-from sase.engine.columns import Column, Loader, describe, load
+from sase.engine.columns import EventColumn, Loader, describe, load
 from tests.engine.columns.plain import decoded
 
 ONE_TYPE: dict[str, Any] = {"type": None, "types": "A"}
 
 
-def column(values: Any, arrow: pa.DataType | None = None) -> Column:
+def column(values: Any, arrow: pa.DataType | None = None) -> EventColumn:
     """A column `x` of values, loaded."""
     array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, arrow)
     table = pa.table({"ts": range(len(array)), "x": array})

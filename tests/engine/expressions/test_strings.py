@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.binding.types import STRING, DataType, Kind
-from sase.engine.columns.events import Column
+from sase.engine.columns.events import EventColumn
 from sase.engine.expressions import Interner, Vector, columns_of, vector_of
 from sase.engine.expressions.strings import BY_RANK, CAPACITY, LENGTH, LOWER, RANK, UPPER, Table
 from sase.engine.expressions.strings import like as form
@@ -67,7 +67,7 @@ def test_a_dictionary_is_mapped_to_the_codes_of_the_plan() -> None:
     interner.code("b")
     dictionary = pa.array(["a", "b"], pa.large_string())
     values = np.array([1, 0, -1, 1], np.int32)
-    lane = vector_of(Column(STRING, values, values >= 0, dictionary), interner)
+    lane = vector_of(EventColumn(STRING, values, values >= 0, dictionary), interner)
     assert lane.values.tolist() == [0, 1, -1, 0]
 
 
@@ -81,7 +81,7 @@ def test_a_dictionary_is_mapped_to_the_codes_of_the_plan() -> None:
     ],
 )
 def test_the_tag_of_a_column_says_its_unit(data_type: DataType, tag: int, first: int) -> None:
-    lane = vector_of(Column(data_type, np.array([1, 2], np.int64)), Interner())
+    lane = vector_of(EventColumn(data_type, np.array([1, 2], np.int64)), Interner())
     assert (lane.tag, lane.values[0]) == (tag, first)
 
 

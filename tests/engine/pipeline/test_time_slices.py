@@ -16,7 +16,7 @@ import sase
 from sase.binding.bound import WindowKind
 from sase.engine.pipeline import time_slices
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.pipeline.prefetch import Pool, Search
+from sase.engine.pipeline.prefetch import Pool, PrefetchedSearch
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import ResultBatch
@@ -165,7 +165,7 @@ def test_what_goes_wrong_in_a_later_slice_goes_wrong_in_its_turn(
 def test_a_search_that_waits_for_room_ends_when_nobody_wants_more(
     find: Callable[[], Iterator[int]],
 ) -> None:
-    search = Search(find, room=1)
+    search = PrefetchedSearch(find, room=1)
     thread = threading.Thread(target=search.run, daemon=True)
     thread.start()
     assert list(itertools.islice(search.found(), 3)) == [0, 1, 2]
