@@ -11,8 +11,6 @@ from tests.repo.source import modules
 # same name: grammar rules fix the one, plans as JSON the other.
 COUNTERPARTS = {"sase.lang.ast", "sase.binding.bound", "sase.planning.nodes"}
 
-# Names that are still used twice, to become none.
-LEFT = {"Matches", "Search", "Span", "Stacks", "Stream"}
 # `sase.Comparison`, of strategies: the public name that users know.
 PUBLIC = {"Comparison"}
 
@@ -30,4 +28,4 @@ def homes() -> dict[str, list[str]]:
 def test_a_class_name_is_used_once() -> None:
     several = {name: where for name, where in homes().items() if len(where) > 1}
     wrong = {name for name, where in several.items() if set(where) - COUNTERPARTS}
-    assert wrong <= LEFT | PUBLIC, {name: several[name] for name in wrong - LEFT}
+    assert wrong <= PUBLIC, {name: several[name] for name in wrong}

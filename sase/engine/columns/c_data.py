@@ -15,8 +15,7 @@ import pyarrow as pa
 from sase.engine.columns.batch_decoder import BatchDecoder, SourceColumn
 from sase.engine.columns.chunks import INTEGERS
 from sase.engine.kernels.jit.arrow_memory import FIELDS, RELEASE, form_of
-from sase.engine.kernels.scan.fused_scan import FORM
-from sase.engine.kernels.scan.straight import AT
+from sase.engine.kernels.scan.fused_scan import CHILD, FORM
 
 # Of more columns than these only those that are needed are exported.
 FEW = 12
@@ -54,7 +53,7 @@ class Exported(Described):
         forms = [_form(decoder.schema.field(column).type) for column in columns]
         # Of each column its form, where its numbers lie in the last batch, and its place.
         self.columns = np.zeros((len(columns), 3), np.int64)
-        self.columns[:, FORM], self.columns[:, AT] = forms, places
+        self.columns[:, FORM], self.columns[:, CHILD] = forms, places
 
     def hold(self, batch: pa.RecordBatch) -> None:
         """Describe the columns that are needed, or all if they are few."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.match_graph.passes import Frames, Links, Stream, mark, reach
+from sase.engine.kernels.match_graph.passes import EventPlaces, Frames, Links, mark, reach
 from sase.engine.match_graph.binding import Binding
 from sase.engine.match_graph.candidates import CandidateEvents
 from sase.engine.match_graph.links import linked
@@ -36,7 +36,7 @@ class Graph:
         self.positions = _joined([each.positions for each in partitions])
         befores = [each.before() + at for each, at in self._offset()]
         lowest = [each.lowest(span) + at for each, at in self._offset()]
-        self.stream = Stream(
+        self.stream = EventPlaces(
             frozen(_joined([each.begins for each in partitions])),
             frozen(_joined([each.takes for each in partitions])),
             frozen(_joined(befores)),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.match_graph.passes import Links, Stream
+from sase.engine.kernels.match_graph.passes import EventPlaces, Links
 from sase.engine.match_graph.candidates import CandidateEvents, Edge
 from sase.engine.match_graph.slots import Slots
 from sase.errors import BudgetError
@@ -21,7 +21,7 @@ NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32
 
 
 def linked(
-    slots: Slots, stream: Stream, partitions: Sequence[CandidateEvents], offsets: Sequence[int]
+    slots: Slots, stream: EventPlaces, partitions: Sequence[CandidateEvents], offsets: Sequence[int]
 ) -> Links:
     """The arcs of the graph, or none where neighbours are not tested.
 
@@ -60,7 +60,7 @@ def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int6
 
 
 def _arcs(
-    stream: Stream, edge: Edge, earlier: int, later: int, room: int
+    stream: EventPlaces, edge: Edge, earlier: int, later: int, room: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The earlier places of each place, one after the other, and how many each has."""
     former = np.flatnonzero(((stream.begins | stream.takes) >> earlier) & 1)

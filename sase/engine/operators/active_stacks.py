@@ -27,15 +27,19 @@ from sase.engine.kernels.scan.construction import (
 )
 from sase.engine.kernels.scan.fused_scan import (
     SINCE,
+    BatchLayout,
     Calls,
     Counting,
-    Reading,
-    Span,
-    Swept,
-    sweep,
-    sweep_between,
-    sweep_between_counted,
-    sweep_counted,
+    ScanInput,
+    ScanRange,
+    ScanResult,
+    StreamEnd,
+    fused_scan,
+    fused_scan_between,
+    fused_scan_between_counted,
+    fused_scan_counted,
+    push_batch,
+    push_batch_between,
 )
 from sase.engine.kernels.scan.stacks import (
     COUNT,
@@ -45,12 +49,11 @@ from sase.engine.kernels.scan.stacks import (
     TAIL,
     Absences,
     Arrivals,
-    Stacks,
+    StackArrays,
     evict,
     scan,
     scan_between,
 )
-from sase.engine.kernels.scan.straight import Batch, Moment, arrive, arrive_between
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
 from sase.planning.nodes import SequenceConstruction
@@ -62,7 +65,7 @@ class ActiveStacks:
     def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
         self.tests, self._key, self._context = tests, context.dictionary.key(tests), context
         levels, room = context.levels, context.options.stack
-        self.stacks = Stacks(
+        self.stacks = StackArrays(
             np.zeros((levels, room, FIELDS), np.int64),
             np.full((levels, 1), NOTHING, np.int64),
             np.zeros((3, levels), np.int64),
@@ -99,32 +102,38 @@ class ActiveStacks:
             np.maximum(self._most_alive, alive, out=self._most_alive)
 
     def push_batch(
-        self, batch: Batch, keys: int, after: Moment, span: int, room: Numbers, out: Sequences
-    ) -> Swept:
+        self,
+        batch: BatchLayout,
+        keys: int,
+        after: StreamEnd,
+        span: int,
+        room: Numbers,
+        out: Sequences,
+    ) -> ScanResult:
         """Push a batch with keys below a bound, and write the sequences that it completes."""
         self._widen(keys)
-        kernel = arrive if self._absences is None else arrive_between
+        kernel = push_batch if self._absences is None else push_batch_between
         known = (*batch, *after, span, self._bound, *self._calls)
         while True:
             stacks, walk = self.stacks, self._walk
-            found = Swept._make(kernel(*known, *stacks, self._absences, *walk, room, out))
+            found = ScanResult._make(kernel(*known, *stacks, self._absences, *walk, room, out))
             if found.lacks <= 0:
                 self._left = 0
                 return found
             self._make_room(found.lacks)
 
     def push_columns(
-        self, reading: Reading, keys: int, sought: Span, counting: Counting | None, room: Numbers,
-        out: Sequences,
-    ) -> Swept:  # fmt: skip
+        self, reading: ScanInput, keys: int, sought: ScanRange, counting: Counting | None,
+        room: Numbers, out: Sequences,
+    ) -> ScanResult:  # fmt: skip
         """Push columns of events and write what they complete, up to a full buffer."""
         self._widen(keys)
         if counting is None:
-            kernel = sweep if self._absences is None else sweep_between
+            kernel = fused_scan if self._absences is None else fused_scan_between
         else:
-            kernel = sweep_counted if self._absences is None else sweep_between_counted
+            kernel = fused_scan_counted if self._absences is None else fused_scan_between_counted
         state = (self.stacks, self._absences, self._walk, counting)
-        found = Swept._make(kernel(reading, sought, self._calls, *state, room, out))
+        found = ScanResult._make(kernel(reading, sought, self._calls, *state, room, out))
         if found.lacks > 0:
             self._make_room(found.lacks)
         self._left = 0
@@ -271,7 +280,7 @@ class ActiveStacks:
 
     def restore(self, saved: Checkpoint) -> None:
         """Continue from a checkpoint."""
-        self.stacks, self._walk = Stacks(**saved["stacks"]), Walk(**saved["walk"])
+        self.stacks, self._walk = StackArrays(**saved["stacks"]), Walk(**saved["walk"])
         if self._absences is not None:
             self._absences = self._absences._replace(**saved["absences"])
         self._bound, self._left = saved["bound"], 0

@@ -11,7 +11,7 @@ from sase.binding.bound import Condition, Conjunct, ConjunctClass, When
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
-from sase.engine.kernels.kleene.match_buffer import Written
+from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.kleene.runs import FULL, Incoming
 from sase.engine.kernels.sentinels import EARLIEST
@@ -50,9 +50,9 @@ class RunEvaluationBase:
         self._seen = self._built = 0
         self._clock = Watermark(EARLIEST, 0)
 
-    def _room(self, chunk: int) -> Written:
+    def _room(self, chunk: int) -> MatchBuffer:
         """A match buffer for matches that are written one by one."""
-        return Written(
+        return MatchBuffer(
             np.empty(chunk * EVENTS_A_MATCH, np.int64),
             np.empty(chunk, np.int64),
             np.empty((self._context.levels, chunk), np.int64),

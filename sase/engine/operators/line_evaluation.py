@@ -18,7 +18,7 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import line_scan as scan
 from sase.engine.kernels.kleene import line_store as store
 from sase.engine.kernels.kleene import lines as of
-from sase.engine.kernels.kleene.match_buffer import Written
+from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.runs import DONE, FULL, NEXT_MATCH, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.bindings import Bindings, ColumnarBindings, begins_of
@@ -101,7 +101,7 @@ class LineEvaluationState(IncrementalEvaluation):
             whole=int(not self._is_shown),
         )
 
-    def _room(self, chunk: int) -> Written:
+    def _room(self, chunk: int) -> MatchBuffer:
         """None: they are written in a way of their own."""
         return super()._room(0)
 

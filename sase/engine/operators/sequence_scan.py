@@ -8,8 +8,14 @@ from typing import TypeAlias
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Tests, Watermark
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.scan.fused_scan import Counting, Reading, Span, Swept
-from sase.engine.kernels.scan.straight import Batch, Moment
+from sase.engine.kernels.scan.fused_scan import (
+    BatchLayout,
+    Counting,
+    ScanInput,
+    ScanRange,
+    ScanResult,
+    StreamEnd,
+)
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
 from sase.engine.operators.baselines.nfa_stack import NfaStack
@@ -26,7 +32,7 @@ from sase.engine.operators.scan_filter import ScanFilter
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
 # Where instances are pushed, and construction walks.
-InstanceStacks: TypeAlias = ActiveStacks | NfaStack
+StackArrays: TypeAlias = ActiveStacks | NfaStack
 
 
 class SequenceScanState:
@@ -37,7 +43,7 @@ class SequenceScanState:
         # Either window, since they are the same one.
         self.measured, self.span = node.window or above.window, span_of(node.window)
         self._conditions = ScanFilter(context, _simple(node, above, context))
-        self.stacks: InstanceStacks = _stacks(node, above, context)
+        self.stacks: StackArrays = _stacks(node, above, context)
         self._seen = 0
         self._analyzed = context if context.options.analyze else None
 
@@ -59,8 +65,8 @@ class SequenceScanState:
         return stacks.tests
 
     def push_batch(
-        self, batch: Batch, keys: int, after: Moment, room: Numbers, out: Sequences
-    ) -> Swept:
+        self, batch: BatchLayout, keys: int, after: StreamEnd, room: Numbers, out: Sequences
+    ) -> ScanResult:
         """Push a batch through a fused kernel: see `ActiveStacks.push_batch`."""
         assert isinstance(self.stacks, ActiveStacks)
         found = self.stacks.push_batch(batch, keys, after, self.span, room, out)
@@ -68,9 +74,9 @@ class SequenceScanState:
         return found
 
     def push_columns(
-        self, reading: Reading, keys: int, sought: Span, counting: Counting | None, room: Numbers,
-        out: Sequences,
-    ) -> Swept:  # fmt: skip
+        self, reading: ScanInput, keys: int, sought: ScanRange, counting: Counting | None,
+        room: Numbers, out: Sequences,
+    ) -> ScanResult:  # fmt: skip
         """Push columns of events through a fused kernel: see `ActiveStacks.push_columns`."""
         assert isinstance(self.stacks, ActiveStacks)
         found = self.stacks.push_columns(reading, keys, sought, counting, room, out)
@@ -120,7 +126,7 @@ def _simple(
         yield from context.negative_conditions(negation)
 
 
-def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> InstanceStacks:
+def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> StackArrays:
     """Open the stacks of the plan."""
     partitions: tuple[Tests, ...] = node.partitions
     if context.is_alone:

@@ -11,7 +11,7 @@ from sase.binding.bound import All, Column, Condition, EquivalenceTest
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.kleene.residual_checks import (
-    Matches,
+    MatchArrays,
     evaluate_matches,
     forbid_matches,
     select_matches,
@@ -45,8 +45,8 @@ class _Asked:
         return self._cells
 
 
-def _arrays(found: Bindings) -> Matches:
-    return Matches(found.events, found.ends, np.ascontiguousarray(found.lengths))
+def _arrays(found: Bindings) -> MatchArrays:
+    return MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
 
 
 class SeriesHaving(SequenceFilter):

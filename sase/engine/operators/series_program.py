@@ -20,7 +20,7 @@ from sase.engine.kernels.expressions.program import Program, Stack
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
 from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.predicates import decide, learn, put_judge
+from sase.engine.kernels.kleene.predicates import decide, learn, store_predicates
 from sase.engine.kernels.kleene.run_nodes import (
     CHECKS,
     COUNT,
@@ -40,9 +40,9 @@ from sase.engine.kernels.kleene.run_nodes import (
     SUM,
     TABLE_WIDTH,
     TAKE,
-    Judge,
     Machine,
     Pattern,
+    PredicateArrays,
 )
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
@@ -68,7 +68,7 @@ class Machinery:
         self._learn = 0 if learn is None else address_of(learn)
         self._tables, self._lacking, self._program, self._stack = tables, lacking, program, stack
         self._rows, self._cursors = np.zeros(rows, np.int64), np.zeros(cursors, np.int64)
-        self._place = SharedTuple(put_judge)
+        self._place = SharedTuple(store_predicates)
 
     def machine(self, context: Context) -> Machine:
         """The arrays as they are now."""
@@ -76,7 +76,7 @@ class Machinery:
         columns = store.columns(context.dictionary.texts.tables())
         if self._is_judged:
             asked = self._program, columns, self._stack, self._rows, self._cursors
-            place = self._place.of(Judge(store.mask, self._tables, self._lacking, *asked))
+            place = self._place.of(PredicateArrays(store.mask, self._tables, self._lacking, *asked))
         return Machine(
             store.mask,
             self._decide,

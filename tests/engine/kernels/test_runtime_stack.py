@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.kernels.baselines.nfa_stack import RuntimeStack, Search, advance, search
+from sase.engine.kernels.baselines.nfa_stack import RuntimeStack, StackSearch, advance, search
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from tests.engine.kernels.opened import NfaRun, states
 from tests.engine.kernels.streams import Event, arrivals, streams
@@ -60,7 +60,7 @@ def test_the_kernels_alone() -> None:
     advance(numbers, numbers.rows, 9, 3, stack)
     assert stack.sizes.tolist() == [9]
     assert stack.row[:9].tolist() == [0, NOTHING, 2, 3, 4, 5, 6, NOTHING, 8]
-    walk = Search(
+    walk = StackSearch(
         np.array([0, NOTHING]), np.zeros(3, np.int64), np.array([ANY_SPAN]), np.zeros(3, np.int64)
     )
     out, found = np.zeros((3, 2), np.int64), []

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.kernels.scan.construction import FRESH, Walk, construct
-from sase.engine.kernels.scan.stacks import COUNT, DROPPED, FIELDS, RIP, ROW, Stacks, scan
+from sase.engine.kernels.scan.stacks import COUNT, DROPPED, FIELDS, RIP, ROW, StackArrays, scan
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from tests.engine.kernels.opened import Run
 from tests.engine.kernels.streams import Event, Rows, arrivals, blocks, ranked, streams
@@ -57,7 +57,7 @@ def test_figure_4_partitioned_stacks() -> None:
 
 def test_the_kernels_alone() -> None:
     """Arrays in, arrays out: figure 3 with room for two sequences at a time."""
-    stacks = Stacks(
+    stacks = StackArrays(
         np.zeros((3, 4, FIELDS), np.int64),
         np.full((3, 1), NOTHING, np.int64),
         np.zeros((3, 3), np.int64),

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
-from sase.engine.kernels.kleene.match_buffer import Written, wrote
+from sase.engine.kernels.kleene.match_buffer import MatchBuffer, write_match
 from sase.engine.kernels.kleene.run_nodes import (
     EVENT,
     LEVEL,
@@ -43,7 +43,7 @@ from sase.engine.kernels.kleene.runs import (
     Incoming,
     Rules,
     Runs,
-    given_back,
+    free_branch,
     go_on,
     goes_on,
     ignores,
@@ -61,7 +61,7 @@ AT, WAITING, FOUND, TOLD, BACKTRACKED = range(5)
 STATE = 5
 
 
-class Search(NamedTuple):
+class RunSearch(NamedTuple):
     """The events of a block by partition and where each partition ends; what waits; matches.
 
     `spare` is room to sort them.
@@ -79,7 +79,7 @@ class Search(NamedTuple):
 
 
 @inlined
-def wait(search: Search, node: int, place: int, stop: int) -> None:
+def wait(search: RunSearch, node: int, place: int, stop: int) -> None:
     """Put a run onto the stack."""
     row = search.waiting[search.state[WAITING]]
     row[NODE], row[PLACE], row[STOP] = node, place, stop
@@ -91,12 +91,12 @@ def dropped(runs: Runs, node: int) -> None:
     """Let a run go."""
     runs.state[LIVE] -= 1
     runs.cells[node, NEEDED] -= 1
-    given_back(runs, node)
+    free_branch(runs, node)
 
 
 @inlined
 def take_on(
-    machine: Machine, pattern: Pattern, runs: Runs, search: Search, place: int, stop: int
+    machine: Machine, pattern: Pattern, runs: Runs, search: RunSearch, place: int, stop: int
 ) -> None:
     """The fresh nodes are matches, or runs that wait, the last of them to be taken up first."""
     cells, state = runs.cells, runs.state
@@ -111,14 +111,19 @@ def take_on(
             state[LIVE] += 1
             wait(search, node, place, stop)
         else:
-            given_back(runs, node)
+            free_branch(runs, node)
     state[MOST_LIVE] = max(state[MOST_LIVE], state[LIVE])
     state[FRESH] = 0
 
 
 @inlined
 def begin(
-    machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, search: Search
+    machine: Machine,
+    pattern: Pattern,
+    rules: Rules,
+    runs: Runs,
+    incoming: Incoming,
+    search: RunSearch,
 ) -> None:
     """The runs that begin with an event; with the first of a partition those that there are."""
     place = search.state[AT]
@@ -138,7 +143,12 @@ def begin(
 
 @inlined
 def pursue(
-    machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, search: Search
+    machine: Machine,
+    pattern: Pattern,
+    rules: Rules,
+    runs: Runs,
+    incoming: Incoming,
+    search: RunSearch,
 ) -> None:
     """Take up the latest run that waits, until it fails, moves or has met all events."""
     cells, state = runs.cells, runs.state
@@ -173,7 +183,12 @@ def pursue(
 
 @kernel
 def advance_backtracking(
-    machine: Machine, pattern: Pattern, rules: Rules, runs: Runs, incoming: Incoming, search: Search
+    machine: Machine,
+    pattern: Pattern,
+    rules: Rules,
+    runs: Runs,
+    incoming: Incoming,
+    search: RunSearch,
 ) -> int:
     """Find the matches that the events of a block complete, on from where it was crowded."""
     state, levels = runs.state, pattern.least.shape[0]
@@ -219,7 +234,7 @@ def comes_before(cells: OutIntRows, one: int, other: int) -> bool:
 
 
 @kernel
-def sort_found(runs: Runs, search: Search) -> None:
+def sort_found(runs: Runs, search: RunSearch) -> None:
     """Bring the matches of a block into the order of results: runs of 1, 2, 4, … are merged."""
     cells, matches, spare = runs.cells, search.matches, search.spare
     count, size = search.state[FOUND], 1
@@ -239,14 +254,14 @@ def sort_found(runs: Runs, search: Search) -> None:
 
 
 @kernel
-def write_found(runs: Runs, search: Search, written: Written) -> int:
+def write_found(runs: Runs, search: RunSearch, written: MatchBuffer) -> int:
     """Write matches, on from where there was no more room."""
     while search.state[TOLD] < search.state[FOUND]:
         node = search.matches[search.state[TOLD]]
-        if not wrote(runs.cells, node, written):
+        if not write_match(runs.cells, node, written):
             return FULL
         runs.cells[node, NEEDED] -= 1
-        given_back(runs, node)
+        free_branch(runs, node)
         search.state[TOLD] += 1
     search.state[FOUND] = search.state[TOLD] = 0
     return DONE

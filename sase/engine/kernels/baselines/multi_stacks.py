@@ -13,7 +13,7 @@ from sase.engine.kernels.scan.stacks import (
     REACH,
     TAIL,
     Arrivals,
-    Stacks,
+    StackArrays,
     latest_before,
     push,
 )
@@ -34,7 +34,7 @@ class OtherStacks(NamedTuple):
 
 @kernel
 def scan_all(
-    arrivals: Arrivals, keys: OutIntRows, stacks: Stacks, others: OtherStacks, span: int
+    arrivals: Arrivals, keys: OutIntRows, stacks: StackArrays, others: OtherStacks, span: int
 ) -> None:
     """Push every arrival that some earlier event matches on all attributes onto all stacks.
 
@@ -78,7 +78,11 @@ def has_all_keys(keys: OutIntRows, i: int) -> bool:
 
 @linked
 def intersect(
-    stacks: Stacks, others: OtherStacks, keys: OutIntRows, at: tuple[int, int, int], bound: int
+    stacks: StackArrays,
+    others: OtherStacks,
+    keys: OutIntRows,
+    at: tuple[int, int, int],
+    bound: int,
 ) -> bool:
     """Whether some instance is in the stacks of all attributes: cross-attribute filtering."""
     i, level, instance = at

@@ -55,7 +55,7 @@ def advance(arrivals: Arrivals, cells: Ints, end: int, levels: int, stack: Runti
     stack.sizes[0] = end
 
 
-class Search(NamedTuple):
+class StackSearch(NamedTuple):
     """Where the search stands: [cell of the final state, level that is being chosen]; its choices.
 
     `bounds` is what the window spans; `visited` counts by level the cells that were looked at.
@@ -68,7 +68,7 @@ class Search(NamedTuple):
 
 
 @linked
-def write(stack: RuntimeStack, walk: Search, out: OutIntRows, written: int) -> None:
+def write(stack: RuntimeStack, walk: StackSearch, out: OutIntRows, written: int) -> None:
     """The events of the choices as a sequence."""
     mask = stack.active.shape[0] - 1
     for level in range(out.shape[0]):
@@ -88,16 +88,18 @@ def is_taken(checks: Checks | None, tally: Tally | None, row: int, level: int, l
 
 
 def _searched(
-    stack: RuntimeStack, walk: Search, checks: Checks | None, tally: Tally | None, out: OutIntRows
+    stack: RuntimeStack,
+    walk: StackSearch,
+    checks: Checks | None,
+    tally: Tally | None,
+    out: OutIntRows,
 ) -> int:
     """Write sequences from the final states on, a row for each level; how many were written.
 
     Each event is checked as soon as it is chosen. `walk.at[0]` reaches the number of cells when all
     is written. A tally counts by level the events that passed.
     """
-    last = out.shape[0] - 1
-    mask = stack.active.shape[0] - 1
-    written = 0
+    last, mask, written = out.shape[0] - 1, stack.active.shape[0] - 1, 0
     while walk.at[0] < stack.sizes[0] and written < out.shape[1]:
         final = walk.at[0]
         if not (stack.entered[final & mask] >> last) & 1:

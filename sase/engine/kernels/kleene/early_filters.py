@@ -8,14 +8,14 @@ from __future__ import annotations
 from sase.engine.kernels.expressions.program import evaluate_tuple
 from sase.engine.kernels.jit.compiler import by_address, inlined, kernel, linked
 from sase.engine.kernels.kleene.candidates import WAY, WAY_EVENT, WAY_LEVEL, WAY_ON, Collapsed
-from sase.engine.kernels.kleene.predicates import judge_at
+from sase.engine.kernels.kleene.predicates import predicates_at
 from sase.engine.kernels.kleene.run_nodes import (
     CHECKS,
     FILLS,
     LOOPS,
     MOMENTS_AT,
-    Judge,
     Machine,
+    PredicateArrays,
     entry,
 )
 from sase.engine.kernels.sentinels import NOTHING
@@ -30,7 +30,7 @@ ENTER, EXTEND = range(2)
 @kernel
 def allow(address: int, collapsed: Collapsed, condition: int, place: int) -> bool:
     """Whether a condition holds for every choice of an event of each series it ranges over."""
-    judge = judge_at(address)
+    judge = predicates_at(address)
     cursors, ways = judge.cursors, collapsed.ways
     check = judge.tables[judge.tables[0, CHECKS] + condition]
     start, first, end = check[0], check[1], check[2]
@@ -68,7 +68,7 @@ def on_level(collapsed: Collapsed, level: int, place: int) -> int:
 
 
 @linked
-def fill_early(judge: Judge, collapsed: Collapsed, condition: int, place: int) -> None:
+def fill_early(judge: PredicateArrays, collapsed: Collapsed, condition: int, place: int) -> None:
     """Put the events that a program reads where it reads them."""
     ways = collapsed.ways
     chosen = ways[place, WAY_EVENT]

@@ -10,7 +10,7 @@ from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import DEPTH, EVENT, LENGTH, LEVEL, PREVIOUS, ROOT, SHOWN
 
 
-class Written(NamedTuple):
+class MatchBuffer(NamedTuple):
     """Matches: their events one after the other, where each ends, and the lengths by level.
 
     `sizes` are how many matches and events there are, and how many matches were written before.
@@ -23,7 +23,7 @@ class Written(NamedTuple):
 
 
 @inlined
-def wrote(cells: OutIntRows, node: int, written: Written) -> bool:
+def write_match(cells: OutIntRows, node: int, written: MatchBuffer) -> bool:
     """Write the match that ends with a node, if there is room.
 
     Of what it has in common with one that is there already the events are copied from there.

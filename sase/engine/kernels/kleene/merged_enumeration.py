@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows
-from sase.engine.kernels.kleene.match_buffer import Written, wrote
+from sase.engine.kernels.kleene.match_buffer import MatchBuffer, write_match
 from sase.engine.kernels.kleene.merged_runs import (
     AFTER,
     EDGES,
@@ -159,11 +159,11 @@ def start(machine: Machine, pattern: Pattern, runs: Runs, merging: Merging, boun
 
 
 @linked
-def wrote_way(runs: Runs, merging: Merging, way: int, written: Written) -> bool:
+def wrote_way(runs: Runs, merging: Merging, way: int, written: MatchBuffer) -> bool:
     """Write the match of a way and of what comes before its node, if there is room."""
     cells, ways, node = runs.cells, merging.ways, merging.ways[way, PLACE]
     if cells[node, DEPTH] > 0 and ways[way, CHOSEN] == 1:
-        return wrote(cells, node, written)
+        return write_match(cells, node, written)
     count, used = written.sizes[0], written.sizes[1]
     before = max(cells[node, DEPTH], 1) - 1
     end = used + before + ways[way, CHOSEN]
@@ -248,7 +248,7 @@ def go_back(runs: Runs, merging: Merging, begin: int, event: int, bound: int) ->
 
 
 @linked
-def tell(runs: Runs, merging: Merging, written: Written, bound: int) -> int:
+def tell(runs: Runs, merging: Merging, written: MatchBuffer, bound: int) -> int:
     """Write matches, on from where there was no room."""
     state, frames = merging.state, merging.frames
     while state[FRAMES] > 0:
@@ -293,7 +293,7 @@ def advance_merged(
     runs: Runs,
     merging: Merging,
     incoming: Incoming,
-    written: Written,
+    written: MatchBuffer,
 ) -> int:
     """Take in events, on from where it stopped, and write the matches they complete."""
     state = runs.state

@@ -44,14 +44,14 @@ from sase.engine.kernels.kleene.runs import (
     Incoming,
     Rules,
     Runs,
+    free_node,
     go_on,
     goes_on,
     ignores,
     is_ended,
     is_over,
-    put_in,
-    shelve,
-    take_out,
+    link_run,
+    remove_run,
 )
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
@@ -111,7 +111,7 @@ def let_go(runs: Runs, merging: Merging, node: int) -> None:
         gone = top
         top = cells[gone, NEXT]
         before, edge = cells[gone, PREVIOUS], merging.links[gone, HEAD_EDGE]
-        shelve(runs, gone)
+        free_node(runs, gone)
         while before != NOTHING:
             if before != ROOT:
                 cells[before, NEEDED] -= 1
@@ -144,7 +144,7 @@ def join(runs: Runs, merging: Merging, node: int, other: int) -> None:
     link[LAST_EDGE] = edge
     cells[node, START] = max(cells[node, START], cells[other, START])
     cells[node, DEPTH] = SEVERAL
-    shelve(runs, other)
+    free_node(runs, other)
 
 
 # ---------------------------------------------------------------- runs that are alike
@@ -248,7 +248,7 @@ def move(
         if stays:
             ahead = node
         else:
-            take_out(runs, key, ahead, node)
+            remove_run(runs, key, ahead, node)
             let_go(runs, merging, node)
         node = after
     merge(pattern, runs, merging, key)
@@ -261,7 +261,7 @@ def settle(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> None:
     for place in range(state[FRESH] - 1, -1, -1):
         node = runs.fresh[place]
         if goes_on(pattern, cells, node):
-            put_in(runs, key, node)
+            link_run(runs, key, node)
         else:
             let_go(runs, merging, node)
     state[MOST_LIVE] = max(state[MOST_LIVE], state[LIVE])
@@ -310,7 +310,7 @@ def expire_merged(runs: Runs, merging: Merging, rules: Rules, bound: int, spot: 
             after = cells[node, NEXT]
             if is_ended(rules, runs, node, bound, spot):
                 state[EXPIRED] += 1
-                take_out(runs, key, ahead, node)
+                remove_run(runs, key, ahead, node)
                 let_go(runs, merging, node)
             else:
                 ahead = node

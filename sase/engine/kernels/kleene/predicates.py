@@ -40,19 +40,19 @@ from sase.engine.kernels.kleene.run_nodes import (
     ROOT,
     SPREAD,
     SUM,
-    Judge,
+    PredicateArrays,
     entry,
 )
 from sase.engine.kernels.sentinels import NOTHING
 
 
 @kernel
-def put_judge(address: int, judge: Judge) -> None:
+def store_predicates(address: int, judge: PredicateArrays) -> None:
     """Put what is read where `learn` and `decide` find it."""
     store_at(address, judge)
 
 
-judge_at = tuple_at(Judge)
+predicates_at = tuple_at(PredicateArrays)
 
 # ---------------------------------------------------------------- learning
 
@@ -60,7 +60,7 @@ judge_at = tuple_at(Judge)
 @kernel
 def learn(address: int, number: int, cells: OutIntRows, node: int, place: int) -> None:
     """Let a new node know of its own event, by a change that takes more than its number."""
-    judge = judge_at(address)
+    judge = predicates_at(address)
     row, words = judge.tables[judge.tables[0, CHANGES] + number], cells[node]
     kind, word, column, called = row[0], HEAD + row[1], row[2], row[4]
     if kind == LACKS:
@@ -83,7 +83,7 @@ def learn(address: int, number: int, cells: OutIntRows, node: int, place: int) -
 
 
 @linked
-def is_better(judge: Judge, change: Ints, known: do.Value, value: do.Value) -> bool:
+def is_better(judge: PredicateArrays, change: Ints, known: do.Value, value: do.Value) -> bool:
     """Whether a value is less, or greater, than the one known; texts go by the table."""
     kind, table, address = change[0], change[3], change[4]
     if table != NOTHING:
@@ -149,7 +149,7 @@ def value_of(words: OutInts, word: int, kind: int) -> do.Value:
 
 
 @linked
-def fill(judge: Judge, cells: OutIntRows, condition: int, judged: int) -> None:
+def fill(judge: PredicateArrays, cells: OutIntRows, condition: int, judged: int) -> None:
     """Put what a program reads where it reads it; NOTHING for an event that there is not."""
     rows, cursors, mask = judge.rows, judge.cursors, judge.mask
     newest = cells[cursors[0], EVENT]
@@ -180,7 +180,7 @@ def fill(judge: Judge, cells: OutIntRows, condition: int, judged: int) -> None:
 @kernel
 def decide(address: int, cells: OutIntRows, condition: int, node: int, judged: int) -> bool:
     """Whether a condition holds, for every choice of an event of each series it ranges over."""
-    judge = judge_at(address)
+    judge = predicates_at(address)
     cursors, check = judge.cursors, judge.tables[judge.tables[0, CHECKS] + condition]
     start, begin, end = check[0], check[1], check[2]
     cursors[0] = node
@@ -205,7 +205,7 @@ def decide(address: int, cells: OutIntRows, condition: int, node: int, judged: i
 
 
 @linked
-def last_of(judge: Judge, cells: OutIntRows, loop: int, node: int) -> int:
+def last_of(judge: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
     """The last node over which a loop ranges, at or before a node."""
     level = entry(judge, LOOPS, loop, 0)
     while cells[node, LEVEL] > level:
@@ -214,7 +214,7 @@ def last_of(judge: Judge, cells: OutIntRows, loop: int, node: int) -> int:
 
 
 @linked
-def within(judge: Judge, cells: OutIntRows, loop: int, node: int) -> int:
+def within(judge: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
     """The node, if the loop ranges over it."""
     is_exempt = entry(judge, LOOPS, loop, 1) == 1 and cells[node, LENGTH] == 1
     inside = cells[node, LEVEL] == entry(judge, LOOPS, loop, 0)

@@ -41,7 +41,7 @@ from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.kernels.window import window_start
 
 
-class Matches(NamedTuple):
+class MatchArrays(NamedTuple):
     """The events of all matches, where each ends, and the lengths by level."""
 
     events: OutInts
@@ -86,7 +86,7 @@ def gather_ranges(given: Ints, begins: Ints, sizes: Ints, out: OutInts) -> None:
 
 
 @linked
-def rebuilt(machine: Machine, cells: OutIntRows, matches: Matches, number: int) -> int:
+def rebuilt(machine: Machine, cells: OutIntRows, matches: MatchArrays, number: int) -> int:
     """Bind a match in nodes of its own: its last node."""
     at = matches.ends[number - 1] if number > 0 else 0
     node = ROOT
@@ -99,7 +99,9 @@ def rebuilt(machine: Machine, cells: OutIntRows, matches: Matches, number: int) 
 
 
 @kernel
-def select_matches(machine: Machine, cells: OutIntRows, matches: Matches, keep: OutFlags) -> None:
+def select_matches(
+    machine: Machine, cells: OutIntRows, matches: MatchArrays, keep: OutFlags
+) -> None:
     """Whether all conditions hold, for each match."""
     for number in range(keep.shape[0]):
         node = rebuilt(machine, cells, matches, number)
@@ -108,7 +110,7 @@ def select_matches(machine: Machine, cells: OutIntRows, matches: Matches, keep: 
 
 @kernel
 def evaluate_matches(
-    machine: Machine, cells: OutIntRows, matches: Matches, found: OutIntRows, out: OutIntCubes
+    machine: Machine, cells: OutIntRows, matches: MatchArrays, found: OutIntRows, out: OutIntCubes
 ) -> None:
     """Tag and bits of each value, for each match; deciding leaves it in `found`."""
     for number in range(out.shape[1]):
@@ -122,7 +124,7 @@ def evaluate_matches(
 def forbid_matches(
     machine: Machine,
     cells: OutIntRows,
-    matches: Matches,
+    matches: MatchArrays,
     index: NegativeIndex,
     gap: Gap,
     stored: Stored,

@@ -89,7 +89,7 @@ class Machine(NamedTuple):
     tags: ByteRows
 
 
-class Judge(NamedTuple):
+class PredicateArrays(NamedTuple):
     """What conditions and changes read that are more than a plain comparison or a number."""
 
     mask: int
@@ -103,7 +103,7 @@ class Judge(NamedTuple):
 
 
 @inlined
-def entry(machine: Machine | Judge, table: int, row: int, column: int) -> int:
+def entry(machine: Machine | PredicateArrays, table: int, row: int, column: int) -> int:
     """A number of one of the tables."""
     return int(machine.tables[machine.tables[0, table] + row, column])
 

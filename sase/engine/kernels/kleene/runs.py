@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.comparisons import hold_besides, may_bind
-from sase.engine.kernels.kleene.match_buffer import Written, wrote
+from sase.engine.kernels.kleene.match_buffer import MatchBuffer, write_match
 from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
     EVENT,
@@ -96,7 +96,7 @@ class Runs(NamedTuple):
 
 
 @inlined
-def made(runs: Runs) -> int:
+def new_node(runs: Runs) -> int:
     """A node that nothing needs yet."""
     state, cells = runs.state, runs.cells
     node = state[FREE]
@@ -111,7 +111,7 @@ def made(runs: Runs) -> int:
 
 
 @inlined
-def shelve(runs: Runs, node: int) -> None:
+def free_node(runs: Runs, node: int) -> None:
     """A node that nothing needs may be used for another event."""
     cells, state = runs.cells, runs.state
     cells[node, NEXT], state[FREE] = state[FREE], node
@@ -120,18 +120,18 @@ def shelve(runs: Runs, node: int) -> None:
 
 
 @linked
-def given_back(runs: Runs, node: int) -> None:
+def free_branch(runs: Runs, node: int) -> None:
     """Let a node go that nothing needs, and those before it that only it needed."""
     cells = runs.cells
     while node != ROOT and cells[node, NEEDED] == 0:
         before = cells[node, PREVIOUS]
-        shelve(runs, node)
+        free_node(runs, node)
         cells[before, NEEDED] -= 1
         node = before
 
 
 @inlined
-def put_in(runs: Runs, key: int, node: int) -> None:
+def link_run(runs: Runs, key: int, node: int) -> None:
     """A run comes before the others of its partition."""
     cells = runs.cells
     cells[node, NEEDED] += 1
@@ -151,7 +151,7 @@ def unlink(runs: Runs, key: int, ahead: int, node: int) -> None:
 
 
 @inlined
-def take_out(runs: Runs, key: int, ahead: int, node: int) -> None:
+def remove_run(runs: Runs, key: int, ahead: int, node: int) -> None:
     """A run goes from those of its partition, where it comes behind another one if any."""
     unlink(runs, key, ahead, node)
     cells = runs.cells
@@ -168,10 +168,10 @@ def moved(
     cells, state, at = runs.cells, runs.state, MOMENTS * level + moment
     if not may_bind(machine, cells, at, before, incoming.numbers[i]):
         return False
-    node = made(runs)
+    node = new_node(runs)
     bind(machine, cells, node, before, level, incoming.numbers[i])
     if not hold_besides(machine, cells, at, node):
-        shelve(runs, node)
+        free_node(runs, node)
         return False
     cells[before, NEEDED] += 1
     cells[node, TIE], cells[node, SPOT] = incoming.ties[i], incoming.spots[i]
@@ -292,8 +292,8 @@ def step(
         if stays:
             ahead = node
         else:
-            take_out(runs, key, ahead, node)
-            given_back(runs, node)
+            remove_run(runs, key, ahead, node)
+            free_branch(runs, node)
         node = after
     in_order(runs, begin)
 
@@ -314,9 +314,9 @@ def commit(pattern: Pattern, runs: Runs, key: int) -> None:
     for place in range(state[FRESH] - 1, -1, -1):
         node = runs.fresh[place]
         if goes_on(pattern, cells, node):
-            put_in(runs, key, node)
+            link_run(runs, key, node)
         else:
-            given_back(runs, node)
+            free_branch(runs, node)
     state[MOST_LIVE] = max(state[MOST_LIVE], state[LIVE])
     state[FRESH] = state[LOOKED] = 0
 
@@ -331,7 +331,7 @@ def advance_runs(
     rules: Rules,
     runs: Runs,
     incoming: Incoming,
-    written: Written,
+    written: MatchBuffer,
 ) -> int:
     """Take in events, on from where it stopped, and write the matches they complete."""
     cells, state, levels = runs.cells, runs.state, pattern.least.shape[0]
@@ -351,7 +351,9 @@ def advance_runs(
                 step(machine, pattern, rules, runs, incoming, i)
             while state[LOOKED] < state[FRESH]:
                 node = runs.fresh[state[LOOKED]]
-                if is_match(machine, pattern, cells, node) and not wrote(cells, node, written):
+                if is_match(machine, pattern, cells, node) and not write_match(
+                    cells, node, written
+                ):
                     return FULL
                 state[LOOKED] += 1
             if state[FRESH] > 0:
@@ -378,8 +380,8 @@ def expire(runs: Runs, rules: Rules, bound: int, spot: int) -> int:
             after = cells[node, NEXT]
             if is_ended(rules, runs, node, bound, spot):
                 state[EXPIRED] += 1
-                take_out(runs, key, ahead, node)
-                given_back(runs, node)
+                remove_run(runs, key, ahead, node)
+                free_branch(runs, node)
             else:
                 ahead = node
                 if first == NOTHING or cells[node, FIRST] < first:

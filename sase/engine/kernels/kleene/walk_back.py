@@ -46,7 +46,7 @@ from sase.engine.kernels.kleene.candidates import (
 )
 from sase.engine.kernels.kleene.comparisons import hold_besides, may_bind
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
-from sase.engine.kernels.kleene.match_buffer import Written
+from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.run_nodes import BEGIN, LEVEL, MOMENTS, ROOT, TAKE, Machine, Pattern
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
 from sase.engine.kernels.kleene.transitions import bind, fits, is_match, may_pass, may_proceed
@@ -203,7 +203,7 @@ def may_be_first(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, place: 
 
 
 @linked
-def wrote(collapsed: Collapsed, place: int, written: Written) -> bool:
+def wrote(collapsed: Collapsed, place: int, written: MatchBuffer) -> bool:
     """Write the match of a way, if there is room."""
     count, at = written.sizes[0], written.sizes[1]
     if count >= written.ends.shape[0] or at + collapsed.state[DEPTH] > written.events.shape[0]:
@@ -232,7 +232,7 @@ def walked(
     pattern: Pattern,
     bounds: Bounds,
     collapsed: Collapsed,
-    written: Written,
+    written: MatchBuffer,
 ) -> int:
     """Go on with a walk, and write the matches that it meets; why it stops."""
     state, cells, mask = collapsed.state, collapsed.cells, collapsed.cells.shape[0] - 1
@@ -278,7 +278,7 @@ def advance_collapsed(
     bounds: Bounds,
     collapsed: Collapsed,
     incoming: Incoming,
-    written: Written,
+    written: MatchBuffer,
 ) -> int:
     """Take in events, on from where it stopped, and write the matches that they complete."""
     state = collapsed.state

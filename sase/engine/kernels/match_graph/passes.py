@@ -45,7 +45,7 @@ class Automaton(NamedTuple):
     pairs: Ints
 
 
-class Stream(NamedTuple):
+class EventPlaces(NamedTuple):
     """By place: the components it may begin and go on, and the first place not strictly earlier.
 
     `lowest` is the first place that a match which ends here may begin at.
@@ -76,7 +76,7 @@ class Frames(NamedTuple):
 
 
 @linked
-def fits(automaton: Automaton, stream: Stream, place: int, slot: int) -> bool:
+def fits(automaton: Automaton, stream: EventPlaces, place: int, slot: int) -> bool:
     """Whether the event at a place may stand in a slot."""
     bits = stream.takes[place] if automaton.further[slot] else stream.begins[place]
     return bool(bits >> automaton.levels[slot] & 1)
@@ -84,7 +84,7 @@ def fits(automaton: Automaton, stream: Stream, place: int, slot: int) -> bool:
 
 @kernel
 def reach(
-    automaton: Automaton, stream: Stream, links: Links, latest: OutIntRows, best: OutIntRows
+    automaton: Automaton, stream: EventPlaces, links: Links, latest: OutIntRows, best: OutIntRows
 ) -> None:
     """Write for each node the latest first place of a path to it, if that can lie in a window.
 
@@ -107,7 +107,7 @@ def reach(
 @linked
 def _latest(
     automaton: Automaton,
-    stream: Stream,
+    stream: EventPlaces,
     links: Links,
     latest: OutIntRows,
     best: OutIntRows,
@@ -130,7 +130,7 @@ def _latest(
 @kernel
 def tally(
     automaton: Automaton,
-    stream: Stream,
+    stream: EventPlaces,
     links: Links,
     frames: Frames,
     frame: int,
@@ -161,7 +161,7 @@ def tally(
 @linked
 def _tally_frame(
     automaton: Automaton,
-    stream: Stream,
+    stream: EventPlaces,
     links: Links,
     frames: Frames,
     frame: int,
@@ -222,7 +222,7 @@ def _close_group(sums: OutIntCubes) -> None:
 @linked
 def _arriving(
     automaton: Automaton,
-    stream: Stream,
+    stream: EventPlaces,
     links: Links,
     low: int,
     sums: OutIntCubes,
@@ -257,7 +257,7 @@ def _arriving(
 @kernel
 def mark(
     automaton: Automaton,
-    stream: Stream,
+    stream: EventPlaces,
     links: Links,
     latest: OutIntRows,
     low: int,
@@ -286,7 +286,7 @@ def mark(
 @linked
 def _mark_sources(
     automaton: Automaton,
-    stream: Stream,
+    stream: EventPlaces,
     links: Links,
     low: int,
     needed: OutInts,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import IntRows, Ints, OutIntRows, OutInts
-from sase.engine.kernels.match_graph.passes import LIMIT, Automaton, Links, Stream, fits
+from sase.engine.kernels.match_graph.passes import LIMIT, Automaton, EventPlaces, Links, fits
 
 
 class Counts(NamedTuple):
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 @kernel
 def count_paths(
-    automaton: Automaton, stream: Stream, links: Links, low: int, beyond: int, counts: Counts
+    automaton: Automaton, stream: EventPlaces, links: Links, low: int, beyond: int, counts: Counts
 ) -> bool:
     """Count the paths to each node that begin at `low` or later: whether all numbers fit."""
     slots = len(automaton.levels)
@@ -59,7 +59,7 @@ def count_paths(
 @linked
 def _through(
     automaton: Automaton,
-    stream: Stream,
+    stream: EventPlaces,
     links: Links,
     low: int,
     counts: Counts,
@@ -84,7 +84,7 @@ def _through(
 @kernel
 def descend(
     automaton: Automaton,
-    stream: Stream,
+    stream: EventPlaces,
     links: Links,
     low: int,
     counts: Counts,
@@ -132,7 +132,7 @@ def _last(automaton: Automaton, counts: Counts, row: int, rank: int) -> tuple[in
 @linked
 def _former(
     automaton: Automaton,
-    stream: Stream,
+    stream: EventPlaces,
     links: Links,
     low: int,
     counts: Counts,

@@ -26,7 +26,7 @@ from sase.engine.kernels.scan.stacks import (
     ROW,
     TAIL,
     TIE,
-    Stacks,
+    StackArrays,
 )
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.kernels.window import window_start
@@ -52,7 +52,7 @@ class Walk(NamedTuple):
 
 
 @linked
-def next_choice(stacks: Stacks, walk: Walk, level: int) -> int:
+def next_choice(stacks: StackArrays, walk: Walk, level: int) -> int:
     """Go down the stack of a level, or past the last level, where there is but one choice."""
     last, mask = stacks.cells.shape[0] - 1, stacks.cells.shape[1] - 1
     if level == last:
@@ -64,7 +64,12 @@ def next_choice(stacks: Stacks, walk: Walk, level: int) -> int:
 
 @inlined
 def write_all(
-    stacks: Stacks, walk: Walk, bound: int, tally: Tally | None, out: OutIntRows, written: int
+    stacks: StackArrays,
+    walk: Walk,
+    bound: int,
+    tally: Tally | None,
+    out: OutIntRows,
+    written: int,
 ) -> int:
     """Write the sequences that begin with any event that may; how many are written then.
 
@@ -97,7 +102,7 @@ def write_all(
 
 
 @linked
-def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
+def may_be_first(stacks: StackArrays, walk: Walk, final: int, place: int) -> bool:
     """Whether no event of a negated start lies before a first event, in the window of the final."""
     if stacks.cells[0, place, RIP] != PRECEDED:
         return True
@@ -107,7 +112,7 @@ def may_be_first(stacks: Stacks, walk: Walk, final: int, place: int) -> bool:
 
 
 def _constructed(
-    stacks: Stacks, walk: Walk, checks: Checks | None, tally: Tally | None, out: OutIntRows,
+    stacks: StackArrays, walk: Walk, checks: Checks | None, tally: Tally | None, out: OutIntRows,
     written: int,
 ) -> int:  # fmt: skip
     """Write sequences from the final instances on, a row for each level, behind those written.

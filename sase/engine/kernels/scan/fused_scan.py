@@ -1,19 +1,32 @@
-"""From events in memory to the sequences that they complete, in one step.
+"""Fused scan and construction over columns in memory, or over a pushed Arrow batch.
 
-For plans that ask nothing of an event but its type and its key. Events come as columns of numbers
-of any width, by their addresses. A few thousand are gone through at a time, by the same scan and
-the same construction as apart from each other: so much of what is between them stays in the cache.
+For plans that ask nothing of an event but its type and its key. Columns are numbers of any width,
+read from their addresses. A few thousand events at a time go through the same scan and the same
+construction as in separate operators: so many intermediate arrays stay in the cache.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sase.engine.kernels.expressions.checks import Tally
-from sase.engine.kernels.jit.arrow_memory import between, number
+from sase.engine.kernels.jit.arrow_memory import (
+    CHILDREN,
+    DICTIONARY,
+    LENGTH,
+    between,
+    field,
+    is_same,
+    is_whole,
+    number,
+    numbers_at,
+)
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import LANES, NO_CLOCK, low_bit, nanoseconds
-from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
+from sase.engine.kernels.jit.signatures import Ints, OutIntCubes, OutIntRows, OutInts
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME
 from sase.engine.kernels.scan.construction import Walk, construct_at, construct_tallied_at
 from sase.engine.kernels.scan.key_hash import excess
@@ -22,7 +35,7 @@ from sase.engine.kernels.scan.stacks import (
     TAIL,
     Absences,
     Arrivals,
-    Stacks,
+    StackArrays,
     evicted,
     scan_at,
     scan_between_at,
@@ -39,12 +52,16 @@ FORM, ADDRESS = range(2)
 NOTHING_LACKS, CODES = 0, -1
 # Ranges are sought of types of at most two bytes, of so many codes; so many are too many.
 MOST_FORM, MOST_CODES, TOO_MANY = 3, 1 << 10, 4
+# What a batch is that has to go another way, or whose types are in another dictionary.
+OTHER, FOREIGN = CODES, -2
+# Where a column stands in a batch, besides its form and address.
+CHILD = 2
 # Of which parts nanoseconds are counted, and behind them up to when.
 FRONT, SCAN, CONSTRUCTION, SINCE = range(4)
 
 
-class Span(NamedTuple):
-    """The rows that are to be swept; the position of the first of all, and its tie.
+class ScanRange(NamedTuple):
+    """The rows that are to be scan_rows; the position of the first of all, and its tie.
 
     The window spans `span` of what is written to the row `measure`. Before the first row what is
     before a `bound` can go.
@@ -66,7 +83,7 @@ class Calls(NamedTuple):
     construct: int
 
 
-class Reading(NamedTuple):
+class ScanInput(NamedTuple):
     """How events are read.
 
     `states` is by the code of a type plus one; of the numbers of keys `digits` make codes; `ties`
@@ -103,8 +120,11 @@ class Counting(NamedTuple):
     clock: int
 
 
-class Swept(NamedTuple):
-    """The row that was reached, the events admitted and the sequences written, and what lacks."""
+class ScanResult(NamedTuple):
+    """The row that was reached, the events admitted, the sequences written, and what lacks.
+
+    Where the output is full nothing lacks for going on.
+    """
 
     reached: int
     admitted: int
@@ -160,7 +180,7 @@ def admitted(types: int, form: int, states: Ints, room: OutIntRows, size: int) -
 
 
 @inlined
-def coded(reading: Reading, begin: int, count: int, room: OutIntRows) -> bool:
+def coded(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> bool:
     """Write the codes of the keys of events; false if one of these has none."""
     columns, digits, beyond = reading.columns, reading.digits, 0
     for place in range(count):
@@ -179,7 +199,9 @@ def coded(reading: Reading, begin: int, count: int, room: OutIntRows) -> bool:
 
 
 @inlined
-def described(reading: Reading, sought: Span, begin: int, count: int, room: OutIntRows) -> None:
+def described(
+    reading: ScanInput, sought: ScanRange, begin: int, count: int, room: OutIntRows
+) -> None:
     """Write what else the stacks want to know of events, and their positions for their places."""
     columns, states, ties = reading.columns, reading.states, reading.ties
     form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
@@ -202,7 +224,7 @@ def described(reading: Reading, sought: Span, begin: int, count: int, room: OutI
 
 
 @linked
-def bound_before(reading: Reading, sought: Span, row: int) -> int:
+def bound_before(reading: ScanInput, sought: ScanRange, row: int) -> int:
     """What instances are before that no event from a row on can reach."""
     if row == 0:
         return sought.bound
@@ -213,7 +235,7 @@ def bound_before(reading: Reading, sought: Span, row: int) -> int:
 
 
 @linked
-def free_places(stacks: Stacks) -> int:
+def free_places(stacks: StackArrays) -> int:
     """How many more events every level can take for certain."""
     most = 0
     for level in range(stacks.cells.shape[0]):
@@ -231,21 +253,19 @@ def note_time(counting: Counting, which: int) -> None:
 
 
 @linked
-def note_alive(counting: Counting, stacks: Stacks) -> None:
+def note_alive(counting: Counting, stacks: StackArrays) -> None:
     """Remember the most instances there ever were."""
     for level in range(stacks.cells.shape[0]):
         alive = stacks.ends[COUNT, level] - stacks.ends[TAIL, level]
         counting.alive[level] = max(counting.alive[level], alive)
 
 
-def _swept(
-    reading: Reading, sought: Span, calls: Calls, stacks: Stacks, absences: Absences | None,
-    walk: Walk, counting: Counting | None, room: OutIntRows, out: OutIntRows,
+def _fused_scan(
+    reading: ScanInput, sought: ScanRange, calls: Calls, stacks: StackArrays,
+    absences: Absences | None, walk: Walk, counting: Counting | None, room: OutIntRows,
+    out: OutIntRows,
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """Push events onto the stacks, and write what they complete after what was completed before.
-
-    Given back is what makes a `Swept`: where `out` is full nothing lacks for going on.
-    """
+    """Push events onto the stacks, and write what they complete: the fields of a `ScanResult`."""
     begin, total, written, lacks = sought.begin, 0, 0, NOTHING_LACKS
     size, types = room.shape[1] - 1, reading.columns[TYPES]
     if counting is not None and counting.clock != NO_CLOCK:
@@ -289,8 +309,81 @@ def _swept(
     return int(begin), int(total), int(written), int(lacks)
 
 
-swept = inlined(_swept)
-sweep = kernel(_swept, absent=["absences", "counting"])
-sweep_between = kernel(_swept, absent=["counting"])
-sweep_counted = kernel(_swept, absent=["absences"])
-sweep_between_counted = kernel(_swept)
+scan_rows = inlined(_fused_scan)
+fused_scan = kernel(_fused_scan, absent=["absences", "counting"])
+fused_scan_between = kernel(_fused_scan, absent=["counting"])
+fused_scan_counted = kernel(_fused_scan, absent=["absences"])
+fused_scan_between_counted = kernel(_fused_scan)
+
+
+# ---------------------------------------------------------------- pushed batches
+
+
+class BatchLayout(NamedTuple):
+    """How a batch is read: where it is described, and what is known of it.
+
+    `columns` are its times, its types and the numbers of its keys; `dictionary` is that of the
+    types, as `is_same` takes it, and `states` is by the index into it plus one; of the keys
+    `digits` make codes. The window measures what is written to the row `measure`.
+    """
+
+    batch: int
+    columns: NDArray[np.int64]
+    dictionary: NDArray[np.int64]
+    states: NDArray[np.int64]
+    digits: NDArray[np.int64]
+    measure: int
+
+
+class StreamEnd(NamedTuple):
+    """Where a stream stands: the time of the last event, the next position and its tie."""
+
+    time: int
+    position: int
+    tie: int
+
+
+def _push_batch(
+    batch: int, columns: OutIntRows, dictionary: Ints, states: Ints, digits: OutIntRows,
+    measure: int, time: int, position: int, tie: int, span: int, bound: int,
+    scan: int, construct: int,
+    cells: OutIntCubes, heads: OutIntRows, ends: OutIntRows, absences: Absences | None,
+    at: OutInts, levels: OutIntRows, bounds: OutInts, room: OutIntRows, out: OutIntRows,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Push the events of a batch, and write the sequences that they complete.
+
+    Return the fields of a `ScanResult`, in which a time is reached. If anything lacks, nothing is
+    done. Tuples are spread out over the arguments: a tuple takes a push longer than three arrays.
+    """
+    length, arrays = field(batch, LENGTH), field(batch, CHILDREN)
+    if not is_same(field(field(arrays, columns[TYPES, CHILD]), DICTIONARY), dictionary):
+        return time, 0, 0, FOREIGN
+    for column in range(columns.shape[0]):
+        array = field(arrays, columns[column, CHILD])
+        if not is_whole(array):
+            return time, 0, 0, OTHER
+        columns[column, ADDRESS] = numbers_at(array, columns[column, FORM])
+    last, beyond = time, 0
+    form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
+    for row in range(length):
+        now = number(address, form, row)
+        beyond |= now <= last
+        last = now
+    form, address = columns[TYPES, FORM], columns[TYPES, ADDRESS]
+    for row in range(length):
+        index = number(address, form, row)
+        beyond |= index < 0
+        beyond |= index >= states.shape[0] - 1
+    if beyond != 0:
+        return time, 0, 0, OTHER
+    reading = ScanInput(columns, states, digits, states[:0])  # no ties
+    sought = ScanRange(0, length, position, tie, measure, span, bound)
+    stacks, walk = StackArrays(cells, heads, ends), Walk(at, levels, bounds)
+    _, count, written, lacks = scan_rows(
+        reading, sought, Calls(scan, construct), stacks, absences, walk, None, room, out
+    )
+    return int(last), int(count), int(written), int(lacks)
+
+
+push_batch = kernel(_push_batch, absent=["absences"])
+push_batch_between = kernel(_push_batch)

@@ -1,7 +1,8 @@
 """Active instance stacks, partitioned or not: sequence scan (SASE 2006, 4.1 and 4.2.1).
 
-An instance stands in the cells of `Stacks` at the place `number & mask` of its level. Numbers grow
-for ever: one below the level's tail is dead, and no pointer is mended when storage is used again.
+An instance stands in the cells of `StackArrays` at the place `number & mask` of its level. Numbers
+grow for ever: one below the level's tail is dead, and no pointer is mended when storage is used
+again.
 
     level 0     level 1      an arrow is RIP: the most recent instance of the level before, in the
     a1 ◄─────── b3           same partition and strictly earlier, when the event came;
@@ -36,7 +37,7 @@ FIELDS = 8
 COUNT, TAIL, DROPPED = range(3)
 
 
-class Stacks(NamedTuple):
+class StackArrays(NamedTuple):
     """Instances by level, place and field; the top of each partition's stack; counts by level."""
 
     cells: OutIntCubes
@@ -74,7 +75,7 @@ class Arrivals(NamedTuple):
 
 
 @inlined
-def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
+def latest_before(stacks: StackArrays, level: int, key: int, tie: int) -> int:
     """The most recent live instance of a partition's stack that is strictly earlier."""
     top, tail = stacks.heads[level, key], stacks.ends[TAIL, level]
     if top < tail:
@@ -86,7 +87,9 @@ def latest_before(stacks: Stacks, level: int, key: int, tie: int) -> int:
 
 
 @inlined
-def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, int, int]) -> int:
+def push(
+    stacks: StackArrays, level: int, key: int, instance: tuple[int, int, int, int, int]
+) -> int:
     """Put an instance on top of its partition's stack; its place."""
     mask = stacks.cells.shape[1] - 1
     number = stacks.ends[COUNT, level]
@@ -107,7 +110,7 @@ def push(stacks: Stacks, level: int, key: int, instance: tuple[int, int, int, in
     return place
 
 
-def _evicted(stacks: Stacks, bound: int) -> None:
+def _evicted(stacks: StackArrays, bound: int) -> None:
     """Give up the instances before a bound; those of the last level have all been used."""
     levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
     for level in range(levels - 1):
@@ -157,7 +160,7 @@ def note_absence(absences: Absences, states: int, key: int, measure: int, tie: i
 # ---------------------------------------------------------------- sequence scan
 
 
-def _scanned(arrivals: Arrivals, stacks: Stacks, absences: Absences | None, span: int) -> None:
+def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, span: int) -> None:
     """Push every arrival onto the stacks of its levels, if a sequence can lead up to it.
 
     Negative components forbid some of the ways up to it. Construction begins at the instances of

@@ -46,7 +46,7 @@ class BacktrackingState(RunEvaluationState):
             why = of.write_found(self._runs, search, self._written)
             yield from self._flush(why)
 
-    def _search(self, incoming: Incoming) -> of.Search:
+    def _search(self, incoming: Incoming) -> of.RunSearch:
         """The events by partition, each in order."""
         is_met = np.asarray(incoming.keys) >= 0
         if self._rules.strategy != WATCHED:
@@ -56,9 +56,9 @@ class BacktrackingState(RunEvaluationState):
         keys = incoming.keys[order]
         stops = np.searchsorted(keys, keys, side="right").astype(np.int64)
         spare, state = np.zeros_like(self._matches), np.zeros(of.STATE, np.int64)
-        return of.Search(order, stops, self._waiting, self._matches, spare, state)
+        return of.RunSearch(order, stops, self._waiting, self._matches, spare, state)
 
-    def _make_room(self, incoming: Incoming, search: of.Search) -> of.Search:
+    def _make_room(self, incoming: Incoming, search: of.RunSearch) -> of.RunSearch:
         """Make room for what an event may make, and double what is full."""
         state, levels = search.state, self._context.levels
         key, most = NOTHING, 0

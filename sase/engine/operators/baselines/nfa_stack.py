@@ -8,7 +8,7 @@ from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.baselines.nfa_stack import (
     RuntimeStack,
-    Search,
+    StackSearch,
     advance,
     search,
     search_checked,
@@ -31,7 +31,7 @@ class NfaStack:
         arrays = [np.zeros(room, np.int64) for _ in range(5)]
         self.stack = RuntimeStack._make([*arrays, np.zeros(1, np.int64)])
         self._levels, self._is_analyzed = levels, context.options.analyze
-        self._search = Search(
+        self._search = StackSearch(
             np.array([0, NOTHING]),
             np.zeros(levels, np.int64),
             np.array([span_of(above.window)]),
@@ -92,4 +92,4 @@ class NfaStack:
 
     def restore(self, saved: Checkpoint) -> None:
         """Continue from a checkpoint."""
-        self.stack, self._search = RuntimeStack(**saved["stack"]), Search(**saved["search"])
+        self.stack, self._search = RuntimeStack(**saved["stack"]), StackSearch(**saved["search"])

@@ -19,8 +19,13 @@ from sase.engine.columns.batch_decoder import BatchDecoder, BatchTypes, UnreadBa
 from sase.engine.columns.c_data import Exported
 from sase.engine.columns.input import SMALL, as_batch
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.scan.fused_scan import ROWS, Swept
-from sase.engine.kernels.scan.straight import FOREIGN, Batch, Moment
+from sase.engine.kernels.scan.fused_scan import (
+    FOREIGN,
+    ROWS,
+    BatchLayout,
+    ScanResult,
+    StreamEnd,
+)
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.fused.scan import NO_DIGITS
@@ -31,7 +36,7 @@ from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import Declined
 
 # What is found as long as nothing is known of the types.
-NOTHING_KNOWN = Swept(0, 0, 0, FOREIGN)
+NOTHING_KNOWN = ScanResult(0, 0, 0, FOREIGN)
 
 
 class FusedPush:
@@ -47,7 +52,7 @@ class FusedPush:
         self._exported: Exported | None = None
         # The types that came last, and how batches are read with them.
         self._types: BatchTypes | None = None
-        self._reading: Batch | None = None
+        self._reading: BatchLayout | None = None
         self._room = np.empty((ROWS, 0), np.int64)
 
     @classmethod
@@ -103,26 +108,26 @@ class FusedPush:
         whole = tuple(key for key in keys if key and key.is_plain and key.type == INTEGER)
         return Exported(quick, whole) if len(whole) == len(keys) else None
 
-    def _read(self, types: BatchTypes, exported: Exported, digits: Numbers) -> Batch:
+    def _read(self, types: BatchTypes, exported: Exported, digits: Numbers) -> BatchLayout:
         """How batches are read that have these types."""
         states = types.by_index(self._pipeline.builder.states_of(types.names)[1:])
-        return Batch(
+        return BatchLayout(
             exported.address, exported.columns, types.identity, frozen(np.append([0], states)),
             digits, self._fused.measure,
         )  # fmt: skip
 
-    def _arrive(self, batch: Any, exported: Exported, reading: Batch) -> Swept:
+    def _arrive(self, batch: Any, exported: Exported, reading: BatchLayout) -> ScanResult:
         """Push the events of a batch, unless it is to go another way."""
         pipeline, (scan, construction, *_) = self._pipeline, self._fused
         at, keys = pipeline.at, self._fused.keys
-        after = Moment(pipeline.state.watermark, at.events, at.ties)
+        after = StreamEnd(pipeline.state.watermark, at.events, at.ties)
         exported.hold(batch)
         try:
             return scan.push_batch(reading, keys, after, self._room, construction.room)
         finally:
             exported.let_go()
 
-    def _pushed(self, batch: UnreadBatch, found: Swept) -> list[Results]:
+    def _pushed(self, batch: UnreadBatch, found: ScanResult) -> list[Results]:
         """Remember the events that were pushed, and show what they complete."""
         pipeline, (_, construction, top, *_) = self._pipeline, self._fused
         last, length, at = found.reached, batch.batch.num_rows, pipeline.at

@@ -30,9 +30,9 @@ from sase.engine.kernels.scan.fused_scan import (
     ROWS,
     SINCE,
     TYPES,
-    Reading,
-    Span,
-    Swept,
+    ScanInput,
+    ScanRange,
+    ScanResult,
 )
 from sase.engine.operators.contract import Sequences
 from sase.engine.operators.transformation import Results
@@ -105,7 +105,7 @@ class FusedScan:
         begin, passed, admitted, watch = 0, 0, 0, self._stopwatch
         while passed < len(events):
             end, out = min(begin + MOST, len(events)), construction.room
-            span = Span(begin, end, position, at.ties, measure, scan.span, self._stacks.bound)
+            span = ScanRange(begin, end, position, at.ties, measure, scan.span, self._stacks.bound)
             found = self._swept(
                 partial(scan.push_columns, reading, self._fused.keys, span), room, out
             )
@@ -128,7 +128,7 @@ class FusedScan:
         self._pipeline.note_fused(KIND.name, begin, None if begin == len(events) else NO_CODES)
         return begin
 
-    def _swept(self, sweep: Callable[..., Swept], room: Numbers, out: Sequences) -> Swept:
+    def _swept(self, sweep: Callable[..., ScanResult], room: Numbers, out: Sequences) -> ScanResult:
         """What a kernel gives, and its time in shares of the parts that it went through."""
         watch, counting = self._stopwatch, self._counting
         if watch is None or counting is None:
@@ -152,10 +152,10 @@ class FusedScan:
             None if keys is None else [*map(np.ascontiguousarray, (events.ts, events.types)), *keys]
         )
 
-    def _reading(self, events: Events, arrays: list[NDArray[Any]]) -> Reading:
+    def _reading(self, events: Events, arrays: list[NDArray[Any]]) -> ScanInput:
         """How the kernel reads them, with the codes of keys as they are known."""
         digits = self._codes.digits
-        return Reading(
+        return ScanInput(
             forms_of(arrays),
             self._pipeline.builder.states_of(events.type_names),
             NO_DIGITS if digits is None else digits,
