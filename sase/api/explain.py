@@ -185,10 +185,8 @@ def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
     negatives = [] if negation is None else [n.component.variable for n in negation.negations]
     times, found = dict(report.timings), {}
     for name, counters in report.counters:
-        if name == "SequenceScan":
-            counters = _of_scan(counters, report.rows)
-        elif name == "RunEvaluation":
-            counters = _of_runs(counters, report.rows)
+        if name in ("SequenceScan", "RunEvaluation"):
+            counters = _with_rows(counters, report.rows)
         into, out = _FLOWS.get(name, ("in", "out"))
         variables = negatives if name == "Negation" else positives
         found[name] = Measured(
@@ -205,20 +203,14 @@ def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
     return found
 
 
-def _of_scan(counters: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """The counters of the scan with all rows that were read, of which it admitted some.
+def _with_rows(counters: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """The counters of what reads the events, with all rows that were read, and those admitted.
 
     What the runtime stack remembers are its cells.
     """
     rest = {key: each for key, each in counters.items() if key != "events"}
-    pushed = {} if "pushed" in rest else {"pushed": rest.pop("cells")}
+    pushed = {"pushed": rest.pop("cells")} if "cells" in rest and "pushed" not in rest else {}
     return {"rows": rows, "admitted": counters["events"], **pushed, **rest}
-
-
-def _of_runs(counters: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """The counters of run evaluation, with all rows that were read."""
-    rest = {key: each for key, each in counters.items() if key != "events"}
-    return {"rows": rows, "admitted": counters["events"], **rest}
 
 
 def _by_variable(count: Any, variables: Sequence[str]) -> Any:

@@ -106,7 +106,7 @@ def cut_of(
             return cutter.by_key_and_slice(choice, keys, files)
     if forced is None:
         why = split.reason or choice.reason
-        warn(ReplayWarning(f"one task searches all events: {why}"), stacklevel=4)
+        warn(ReplayWarning(f"one task searches all events: {why}"), stacklevel=6)
     return Cut(choice, (), 1)
 
 

@@ -299,11 +299,9 @@ def replay(
     )
     statistics = statistics_in(stats)
     made = known.optimized(statistics)
-    engine = replace(known.plan(made).engine, on_bad_row="error")
-    check_order(engine)
+    engine = task_plan(known, made, source)
     if output == "compressed":
         check_set(known)
-    source.check_shown(None if engine.scan.columns is None else set(engine.named))
     # What is cut are the searches; their matches are then parted by what is written.
     every, apart = without_apart(engine), engine.returned.apart
     forced, written = strategy_named(strategy), engine.split.keys
@@ -328,10 +326,17 @@ def check_quarantine(on_bad_row: str) -> None:
         raise PlanError('bad rows are an error here: say  on_bad_row="quarantine"  to have them')
 
 
-def check_order(plan: EnginePlan) -> None:
-    """Refuse what depends on the order of simultaneous events where nothing says it."""
+def task_plan(known: CompiledQuery, made: Optimized, source: FrameSource) -> EnginePlan:
+    """The plan for tasks, to which no bad row comes.
+
+    Refuse what depends on the order of simultaneous events where nothing says it, and columns of
+    results that Spark cannot hand over.
+    """
+    plan = replace(known.plan(made).engine, on_bad_row="error")
     if plan.schema.seq is None and plan.ordering:
         raise PlanError(
             f"{plan.ordering}, and the rows of a DataFrame have no order: name the column of"
             " integers that orders simultaneous events with  seq=…"
         )
+    source.check_shown(None if plan.scan.columns is None else set(plan.named))
+    return plan

@@ -46,7 +46,7 @@ from sase.spark.blocks import whole_moments
 from sase.spark.columns import FLOATS, quoted
 from sase.spark.errors import without_traceback
 from sase.spark.partitioning import shuffle_partitions
-from sase.spark.replay import check_order
+from sase.spark.replay import task_plan
 from sase.spark.result_schema import arrow_schema, spark_schema
 from sase.spark.row_layout import RowLayout
 from sase.spark.source import Frame, FrameSource
@@ -103,9 +103,7 @@ def planned(
     check_choice("output", said["output"], LISTED)
     names = InputOptions(**{name: said.pop(name) for name in InputOptions().columns})
     known = compile_query(text, Discovered.of(source.empty, names), **said)
-    engine = known.plan(known.optimized()).engine
-    check_order(engine)
-    source.check_shown(None if engine.scan.columns is None else set(engine.named))
+    engine = task_plan(known, known.optimized(), source)
     schema = spark_schema(engine, source)
     plan, limit = without_limit(engine)
     rows, (frame,) = SourceScan(source, engine), source.frames

@@ -24,7 +24,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.replay import ReplayStrategy, possible
-from sase.spark.replay import FLOWING, OUTPUTS, check_order, check_quarantine, in_form
+from sase.spark.replay import FLOWING, OUTPUTS, check_quarantine, in_form, task_plan
 from sase.spark.result_schema import arrow_schema, spark_schema
 from sase.spark.source import FrameSource
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
@@ -134,20 +134,11 @@ def stream(
             " each micro-batch has given is in the progress of the streaming query"
         )
     source = FrameSource.of(df)
-    names = InputOptions(**options)
-    known = compile_query(
-        query,
-        Discovered.of(source.empty, names),
-        params=params,
-        plan=plan,
-        limit=limit,
-        flat=output == "flat",
-    )
+    events, flat = Discovered.of(source.empty, InputOptions(**options)), output == "flat"
+    known = compile_query(query, events, params=params, plan=plan, limit=limit, flat=flat)
     made = known.optimized(statistics_in(stats))
-    engine = replace(known.plan(made).engine, on_bad_row="error")
-    _check(engine, source)
-    check_order(engine)
-    source.check_shown(None if engine.scan.columns is None else set(engine.named))
+    _check(known.unoptimized, source)
+    engine = task_plan(known, made, source)
     allowed = _lateness(engine, source, lateness)
     keys = _keys(StreamScan(source, engine), buckets)
     count = (buckets or BUCKETS) if keys else 1
@@ -208,7 +199,7 @@ def _keys(rows: StreamScan, buckets: int | None) -> tuple[EquivalenceTest, ...]:
     declined = possible(plan.split, keys)[ReplayStrategy.KEY]
     if not declined:
         if plan.split.before is None and not plan.ranked:
-            warn(ReplayWarning(_ENDLESS), stacklevel=4)
+            warn(ReplayWarning(_ENDLESS), stacklevel=6)
         return keys if buckets != 1 else ()
     if buckets is not None and buckets > 1:
         raise PlanError(f"buckets={buckets}: the events cannot be parted by key, since {declined}")
@@ -217,7 +208,7 @@ def _keys(rows: StreamScan, buckets: int | None) -> tuple[EquivalenceTest, ...]:
             f"{declined}: say  buckets=1  to have one task search all events, or a window in time"
         )
     if buckets is None:
-        warn(ReplayWarning(f"one task searches all events: {declined}"), stacklevel=4)
+        warn(ReplayWarning(f"one task searches all events: {declined}"), stacklevel=6)
     return ()
 
 
