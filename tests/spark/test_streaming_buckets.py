@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.pipeline.codec import StateError
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
 from sase.errors import DataError
 from sase.spark.row_layout import PART, RowLayout
@@ -36,15 +37,9 @@ def numbered(events: pa.Table) -> pa.Table:
 
 def bucket_of(query: str, events: pa.Table, seq: str | None, lateness: int | None) -> Bucket:
     plan = sase.compile(QUERIES[query], events.schema, seq=seq).engine
-    output = result_schema(plan_matcher(plan), events.slice(0, 0))
+    output = result_schema(Pipeline(plan, streaming=True), events.slice(0, 0))
     reach = None if lateness is None else TICKS.reach(lateness)
     return Bucket(replace(plan, lateness=UNBOUNDED), RowLayout(), output, TICKS, 3, reach)
-
-
-def plan_matcher(plan: Any) -> Any:
-    from sase.engine.pipeline.matcher import Matcher
-
-    return Matcher(plan)
 
 
 @dataclass
