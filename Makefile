@@ -16,7 +16,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-random test-heavy test-long mutants lint format-code wheel clean
+.PHONY: help demo test test-quick test-random test-heavy test-long environments mutants lint format-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ test-heavy: $(READY) ## run what `test` leaves out: killed processes, checked in
 test-long: $(READY) ## run everything, with hundreds of times more random examples
 	@echo "test-long: everything, with many more random examples"
 	@$(BIN)/python -m pytest --hypothesis-profile=long $(WORKERS) $(DRAW) $(ARGS)
+
+environments: wheel ## test the wheel with the oldest and the newest versions and by other Pythons
+	@echo "environments: other versions, outside the tree"
+	@.ci/environments
 
 mutants: $(READY) ## put faults into copies of the code: the suite must notice each
 	@$(BIN)/python -m tests.mutants.run $(ARGS)
