@@ -20,11 +20,7 @@ from sase.lang.parser import parse_query
 from sase.lang.printer import to_text
 
 if TYPE_CHECKING:
-    from sase.diagnostics.strategies.comparison import (
-        Comparison,
-        Difference,
-        StrategyResult,
-    )
+    from sase.diagnostics.strategies.comparison import Comparison, Difference, StrategyResult
     from sase.engine.report import Report
     from sase.engine.results.matches import Matches
 
