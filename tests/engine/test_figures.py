@@ -12,6 +12,7 @@ import pytest
 import sase
 from sase.engine.kernels.scan.stacks import BELOW, COUNT, RIP, ROW, TAIL
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.planning.recipes import recipe_names
 
 PAPERS = Path(__file__).parents[1] / "data" / "paper_cases.json"
@@ -259,6 +260,7 @@ FLOWS = {
     "predicates_in_construction": (9, 2, None, None, 1),
     "negation_in_construction": (9, 1, 1, None, None),
     "optimized": (9, 1, None, None, None),
+    "unfused": (9, 1, None, None, None),
 }
 
 
@@ -285,7 +287,7 @@ def test_figures_1_and_6_the_flow_between_operators(recipe: str) -> None:
     run = Run(Q3, recipe)
     assert run.finish() == ["a1 b3 d5"]
     assert flow(run) == FLOWS[recipe]
-    batch = plan_of(Q3, recipe).open(streaming=False)
+    batch = open_pipeline(plan_of(Q3, recipe).engine)
     list(batch.search(*batch.load(rows(Q3))))
     assert batch.counters == run.matcher.counters
 

@@ -92,7 +92,7 @@ class Loader:
             return self._opener(events)
         return coerced_to_load(self._opener(events, keeps_rows=True), self.schema, self.names)
 
-    def saved(self) -> list[Any]:
+    def checkpoint(self) -> list[Any]:
         """Return the types that columns and time had, as plain values."""
         found = [*self.known.items(), ((None, self.schema.time), self.time)]
         return [

@@ -44,7 +44,7 @@ def checkpoint(pipeline: Pipeline) -> bytes:
             "oldest": state.oldest,
             "notes": pipeline.warnings.checkpoint(),
             "front": pipeline.builder.checkpoint(),
-            "loader": pipeline.loader.saved(),
+            "loader": pipeline.loader.checkpoint(),
             "coding": pipeline.dictionary.checkpoint(),
             "store": pipeline.context.buffer.checkpoint(),
             "operators": [operator.checkpoint() for operator in pipeline.operators],

@@ -30,12 +30,12 @@ def test_time_changes_nothing_until_it_comes_to_what_is_due(
     for matcher in (patient, hasty):
         matcher.push(EVENTS.slice(0, size))
     found: list[Any] = []
-    while (first := due(patient)) is not None:
+    while (first := due(patient.pipeline)) is not None:
         assert told(hasty.advance(first - 1)) == []
         for matcher, into in ((patient, found), (hasty, [])):
             into += told(matcher.advance(first))
             matcher.snapshot()
-        later = due(patient)
+        later = due(patient.pipeline)
         assert later is None or later > first
     finished = opened(query, lateness)
     every = [*told(finished.push(EVENTS.slice(0, size))), *told(finished.finish())]
@@ -54,15 +54,17 @@ def test_the_last_window_and_the_first_absence_are_due(query: str, known: int | 
         {"ts": 6, "type": "B", "id": 1, "s": "x", "v": 1},
     ]
     matcher = opened(query)
-    assert due(matcher) is latest(matcher) is None
+    assert due(matcher.pipeline) is latest(matcher.pipeline) is None
     matcher.push(pa.Table.from_pylist(rows, EVENTS.schema))
-    assert latest(matcher) == 6
-    assert due(matcher) == known
+    assert latest(matcher.pipeline) == 6
+    assert due(matcher.pipeline) == known
 
 
 def test_the_first_row_that_waits_is_due() -> None:
     matcher = opened("a window", lateness=3)
     matcher.push(EVENTS)
     last = EVENTS.column("ts").to_pylist()[-1]
-    assert latest(matcher) == last
-    assert due(matcher) == min(ts for ts in EVENTS.column("ts").to_pylist() if ts > last - 3)
+    assert latest(matcher.pipeline) == last
+    assert due(matcher.pipeline) == min(
+        ts for ts in EVENTS.column("ts").to_pylist() if ts > last - 3
+    )

@@ -150,8 +150,9 @@ class _KernelDispatcher(_Dispatcher):
             self._cache = _KernelCache(function)
 
     def prepare(self) -> None:
-        """Compile, or load."""
-        self._compile_for_args()
+        """Compile, or load, unless that was done."""
+        if not self.overloads:
+            self._compile_for_args()
 
     def address(self) -> int:
         """Return where the machine code begins."""

@@ -166,8 +166,6 @@ def read_block(
         room[WHAT + place] = what if incoming.takes[begin + place] and key >= 0 else NONE
         room[CODE + place] = max(key, 0) * KEY_FIELDS
         room[VALUE + place] = conditions.values[begin + place] if is_known else 0
-        room[RANKS + place] = incoming.spots[begin + place]
-        room[MEASURE + place] = incoming.measures[begin + place]
     if is_known:
         sort_values(rules, count, room)
 
@@ -176,7 +174,20 @@ def read_block(
 
 
 @inlined
-def next_event(lines: Lines, room: OutInts, place: int, count: int, measures: int) -> int:
+def measure_of(
+    incoming: Incoming | None, room: OutInts, first: int, measures: int, place: int
+) -> int:
+    """Return what the window measures of an event of a piece."""
+    if incoming is not None:
+        return int(incoming.measures[first + place])
+    return int(room[measures + place])
+
+
+@inlined
+def next_event(
+    incoming: Incoming | None, lines: Lines, room: OutInts, first: int, measures: int, place: int,
+    count: int,
+) -> int:  # fmt: skip
     """Find the next event of a piece that may change a line, or the end; count others as seen."""
     keys, steps = lines.keys, 0
     while place < count:
@@ -184,7 +195,9 @@ def next_event(lines: Lines, room: OutInts, place: int, count: int, measures: in
         key = room[CODE + place]
         if what == INSIDE:
             is_passing = room[VALUE + place] >= keys[key + BAR]
-            if is_passing or room[measures + place] > keys[key + UNTIL]:
+            if is_passing:
+                break
+            if measure_of(incoming, room, first, measures, place) > keys[key + UNTIL]:
                 break
             steps += keys[key + COUNT]
         elif what == BEGINS or (what == ANY and keys[key + COUNT]):
@@ -241,7 +254,7 @@ def apply_incoming(
     begins, takes = int(incoming.begins[i]), int(incoming.takes[i])
     event = LineEvent(
         incoming.numbers[i], room[CODE + at], begins, takes, room[VALUE + at], incoming.ties[i],
-        room[RANKS + at], measure, window_start(measure, rules.span),
+        incoming.spots[i], measure, window_start(measure, rules.span),
     )  # fmt: skip
     step(rules, conditions, lines, output, event)
 
@@ -260,9 +273,10 @@ def _scanned(
             read_columns(rules, stream, lines, first, count, room)
         if incoming is not None and conditions is not None:
             read_block(rules, conditions, incoming, first, count, room)
-        at = next_event(lines, room, 0, count, measures)
+        at = next_event(incoming, lines, room, first, measures, 0, count)
         while at < count:
-            i, key, measure = first + at, room[CODE + at], room[measures + at]
+            i, key = first + at, room[CODE + at]
+            measure = measure_of(incoming, room, first, measures, at)
             begins, takes = levels_of(stream, incoming, i)
             writes = (takes >> last) & 1
             if not has_room(lines, output, begins, writes):
@@ -275,7 +289,7 @@ def _scanned(
                 apply_column(rules, stream, lines, output, room, i, at, measure)
             if incoming is not None and conditions is not None:
                 apply_incoming(rules, incoming, conditions, lines, output, room, i, at, measure)
-            at = next_event(lines, room, at + 1, count, measures)
+            at = next_event(incoming, lines, room, first, measures, at + 1, count)
         first += count
     counts[EVENT] = behind
     return DONE
