@@ -19,7 +19,7 @@ LARGE = "stay_few or growing or close_together"
 @pytest.mark.parametrize(
     ("variable", "profile"),
     [
-        ("NUMBA_DISABLE_JIT", "quick"),
+        pytest.param("NUMBA_DISABLE_JIT", "quick", marks=pytest.mark.heavy),
         pytest.param("NUMBA_BOUNDSCHECK", "repeatable", marks=pytest.mark.heavy),
     ],
 )

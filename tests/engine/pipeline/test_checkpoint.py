@@ -23,7 +23,7 @@ from sase.errors import SaseError
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EVENTS = stream()
 # The same with disorder: rows that are late by up to two, and by four.
 MIXED = EVENTS.take(pa.array(sorted(range(50), key=lambda row: row + (row * 7) % 5)))
