@@ -229,7 +229,7 @@ FAULTS = [
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
     Fault("bar-of-the-wrong-side", STEPS, "return min(bar, pass", "return max(bar, pass"),
-    Fault("bar-without-the-window", LINE_SCAN, "if measure_of(", "if -measure_of("),
+    Fault("bar-without-the-window", LINE_SCAN, "is_passing or room", "is_passing or -room"),
     Fault("bar-after-the-window", WINDOW, "return first + span", "return first + span + 1"),
     Fault("bar-above-equals", STEPS, "== ABOVE and EARLIEST", "!= ABOVE and EARLIEST"),
     Fault(
@@ -240,8 +240,8 @@ FAULTS = [
     Fault(
         "rank-counted-again",
         LINE_SCAN,
-        "counts[EVENT] = i\n",
-        "counts[EVENT] = i\n                    lines.keys[key + RANK] += 1\n",
+        "                    counts[EVENT] = i\n",
+        "                    counts[EVENT] = i\n                    lines.keys[key + RANK] += 1\n",
     ),
     Fault("zero-below-zero", LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
     Fault("negative-floats-rising", LINES, "((bits >> 63) & LATEST)", "0"),

@@ -132,8 +132,7 @@ class LineEvaluationState(IncrementalEvaluation):
         while why != DONE:
             conditions = of.LineConditions(machine, self._nodes, gate, asks, self._values)
             why = scan.advance_lines(
-                self._rules, None, incoming, conditions, self._lines, self._output, self._piece,
-                len(incoming.numbers),
+                self._rules, incoming, conditions, self._lines, self._output, len(incoming.numbers)
             )  # fmt: skip
             yield from self._made_room(why)
         yield from self._results()
@@ -222,9 +221,7 @@ class LineEvaluationState(IncrementalEvaluation):
         """Take in events up to one, and yield what they complete when there is no more room."""
         why = NOTHING
         while why != DONE:
-            why = scan.fused_lines(
-                self._rules, stream, None, None, self._lines, self._output, self._piece, end
-            )
+            why = scan.fused_lines(self._rules, stream, self._lines, self._output, self._piece, end)
             yield from self._made_room(why)
 
     def rest(self) -> Iterator[Bindings]:

@@ -1,8 +1,8 @@
 """Events to the matches of lines: from columns in memory, in one step, or block by block.
 
-What is to know of events is read for a piece of them at a time: keys and what is compared as
+What is to know of columns is read for a piece of events at a time: keys and what is compared as
 integers. Those of which the greater one passes are floats by their bits, and all numbers turned
-about where a series falls.
+about where a series falls. Blocks have it already.
 """
 
 from __future__ import annotations
@@ -128,12 +128,6 @@ def read_values(
         return
     form, address = stream.compared[0, FORM], stream.compared[0, ADDRESS]
     copy_numbers(address + ((stream.row + begin) << (form >> 1)), form, count, room, VALUE)
-    sort_values(rules, count, room)
-
-
-@inlined
-def sort_values(rules: LineRules, count: int, room: OutInts) -> None:
-    """Have the greater one of the values pass."""
     if rules.kind == FLOAT:
         for place in range(count):
             room[VALUE + place] = sortable(room[VALUE + place])
@@ -150,44 +144,8 @@ def unread(rules: LineRules, lines: Lines, begin: int, count: int, room: OutInts
             lines.keys[room[CODE + place] + RANK] -= 1
 
 
-# ---------------------------------------------------------------- blocks
-
-
 @inlined
-def read_block(
-    rules: LineRules, conditions: LineConditions, incoming: Incoming, begin: int, count: int,
-    room: OutInts,
-) -> None:  # fmt: skip
-    """Read what is to know of events of a block from one on; no bar is for unknown values."""
-    is_known = conditions.values.shape[0] > 0
-    for place in range(count):
-        begins, key = incoming.begins[begin + place], incoming.keys[begin + place]
-        what = BEGINS if begins & 1 else ANY if begins or not is_known else INSIDE
-        room[WHAT + place] = what if incoming.takes[begin + place] and key >= 0 else NONE
-        room[CODE + place] = max(key, 0) * KEY_FIELDS
-        room[VALUE + place] = conditions.values[begin + place] if is_known else 0
-    if is_known:
-        sort_values(rules, count, room)
-
-
-# ---------------------------------------------------------------- the loop
-
-
-@inlined
-def measure_of(
-    incoming: Incoming | None, room: OutInts, first: int, measures: int, place: int
-) -> int:
-    """Return what the window measures of an event of a piece."""
-    if incoming is not None:
-        return int(incoming.measures[first + place])
-    return int(room[measures + place])
-
-
-@inlined
-def next_event(
-    incoming: Incoming | None, lines: Lines, room: OutInts, first: int, measures: int, place: int,
-    count: int,
-) -> int:  # fmt: skip
+def next_read(lines: Lines, room: OutInts, place: int, count: int, measures: int) -> int:
     """Find the next event of a piece that may change a line, or the end; count others as seen."""
     keys, steps = lines.keys, 0
     while place < count:
@@ -195,9 +153,7 @@ def next_event(
         key = room[CODE + place]
         if what == INSIDE:
             is_passing = room[VALUE + place] >= keys[key + BAR]
-            if is_passing:
-                break
-            if measure_of(incoming, room, first, measures, place) > keys[key + UNTIL]:
+            if is_passing or room[measures + place] > keys[key + UNTIL]:
                 break
             steps += keys[key + COUNT]
         elif what == BEGINS or (what == ANY and keys[key + COUNT]):
@@ -213,16 +169,6 @@ def tie_of(stream: LineStream, i: int) -> int:
     if stream.ties.shape[0] > 0:
         return int(stream.tie + stream.ties[stream.row + i])
     return stream.tie + stream.row + i
-
-
-@inlined
-def levels_of(stream: LineStream | None, incoming: Incoming | None, i: int) -> tuple[int, int]:
-    """Return the levels that an event may begin, and be taken at, as bits."""
-    if stream is not None:
-        return int(stream.begins[i]), int(stream.takes[i])
-    if incoming is not None:
-        return int(incoming.begins[i]), int(incoming.takes[i])
-    return 0, 0
 
 
 @inlined
@@ -245,59 +191,96 @@ def apply_column(
         step(rules, None, lines, output, event)
 
 
-@inlined
-def apply_incoming(
-    rules: LineRules, incoming: Incoming, conditions: LineConditions, lines: Lines,
-    output: LineMatches, room: OutInts, i: int, at: int, measure: int,
-) -> None:  # fmt: skip
-    """Apply an event of a block to the lines of its key."""
-    begins, takes = int(incoming.begins[i]), int(incoming.takes[i])
-    event = LineEvent(
-        incoming.numbers[i], room[CODE + at], begins, takes, room[VALUE + at], incoming.ties[i],
-        incoming.spots[i], measure, window_start(measure, rules.span),
-    )  # fmt: skip
-    step(rules, conditions, lines, output, event)
-
-
-def _scanned(
-    rules: LineRules, stream: LineStream | None, incoming: Incoming | None,
-    conditions: LineConditions | None, lines: Lines, output: LineMatches, room: OutInts,
+@kernel
+def fused_lines(
+    rules: LineRules, stream: LineStream, lines: Lines, output: LineMatches, room: OutInts,
     behind: int,
 ) -> int:  # fmt: skip
-    """Take in events, on from where it stopped up to one, and write the matches they complete."""
+    """Take in events of columns, on from where it stopped, and write the matches they complete."""
     last, counts, first = rules.levels - 1, lines.counts, lines.counts[EVENT]
-    measures = RANKS if stream is not None and rules.measure == BY_RANK else MEASURE
+    measures = RANKS if rules.measure == BY_RANK else MEASURE
     while first < behind:
         count = min(PIECE, behind - first)
-        if stream is not None:
-            read_columns(rules, stream, lines, first, count, room)
-        if incoming is not None and conditions is not None:
-            read_block(rules, conditions, incoming, first, count, room)
-        at = next_event(incoming, lines, room, first, measures, 0, count)
+        read_columns(rules, stream, lines, first, count, room)
+        at = next_read(lines, room, 0, count, measures)
         while at < count:
             i, key = first + at, room[CODE + at]
-            measure = measure_of(incoming, room, first, measures, at)
-            begins, takes = levels_of(stream, incoming, i)
-            writes = (takes >> last) & 1
+            begins, writes = int(stream.begins[i]), (int(stream.takes[i]) >> last) & 1
             if not has_room(lines, output, begins, writes):
                 why = lacks(lines, output, key, begins, writes)
                 if why != DONE:
                     unread(rules, lines, at, count, room)
                     counts[EVENT] = i
                     return why
-            if stream is not None:
-                apply_column(rules, stream, lines, output, room, i, at, measure)
-            if incoming is not None and conditions is not None:
-                apply_incoming(rules, incoming, conditions, lines, output, room, i, at, measure)
-            at = next_event(incoming, lines, room, first, measures, at + 1, count)
+            apply_column(rules, stream, lines, output, room, i, at, room[measures + at])
+            at = next_read(lines, room, at + 1, count, measures)
         first += count
     counts[EVENT] = behind
     return DONE
 
 
-# Over columns in memory, and block by block.
-fused_lines = kernel(_scanned, absent=["incoming", "conditions"])
-advance_lines = kernel(_scanned, absent=["stream"])
+# ---------------------------------------------------------------- blocks
+
+
+@inlined
+def value_of(rules: LineRules, conditions: LineConditions, i: int) -> int:
+    """Return what is compared of an event, as an integer of which the greater one passes."""
+    if conditions.values.shape[0] == 0:
+        return 0
+    value = conditions.values[i]
+    value = sortable(value) if rules.kind == FLOAT else value
+    return int(~value if rules.turned else value)
+
+
+@inlined
+def next_incoming(
+    rules: LineRules, conditions: LineConditions, incoming: Incoming, lines: Lines, i: int,
+    behind: int,
+) -> int:  # fmt: skip
+    """Find the next event of a block that may change a line, or the end; count others as seen."""
+    keys, steps, is_known = lines.keys, 0, conditions.values.shape[0] > 0
+    while i < behind:
+        if incoming.takes[i] and incoming.keys[i] >= 0:
+            begins, key = incoming.begins[i], incoming.keys[i] * KEY_FIELDS
+            if begins & 1:
+                break
+            if is_known and begins == 0:
+                is_passing = value_of(rules, conditions, i) >= keys[key + BAR]
+                if is_passing or incoming.measures[i] > keys[key + UNTIL]:
+                    break
+                steps += keys[key + COUNT]
+            elif keys[key + COUNT]:
+                break
+        i += 1
+    lines.counts[STEPS] += steps
+    return i
+
+
+@kernel
+def advance_lines(
+    rules: LineRules, incoming: Incoming, conditions: LineConditions, lines: Lines,
+    output: LineMatches, behind: int,
+) -> int:  # fmt: skip
+    """Take in events of a block, on from where it stopped, and write the matches they complete."""
+    last, counts = rules.levels - 1, lines.counts
+    i = next_incoming(rules, conditions, incoming, lines, counts[EVENT], behind)
+    while i < behind:
+        key, begins, takes = incoming.keys[i] * KEY_FIELDS, incoming.begins[i], incoming.takes[i]
+        writes = (takes >> last) & 1
+        if not has_room(lines, output, begins, writes):
+            why = lacks(lines, output, key, begins, writes)
+            if why != DONE:
+                counts[EVENT] = i
+                return why
+        measure = incoming.measures[i]
+        event = LineEvent(
+            incoming.numbers[i], key, begins, takes, value_of(rules, conditions, i),
+            incoming.ties[i], incoming.spots[i], measure, window_start(measure, rules.span),
+        )  # fmt: skip
+        step(rules, conditions, lines, output, event)
+        i = next_incoming(rules, conditions, incoming, lines, i + 1, behind)
+    counts[EVENT] = behind
+    return DONE
 
 
 @kernel
