@@ -36,6 +36,8 @@ from sase.planning.nodes import Operator
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
 
 FORMAT = 1
+# Classes that have other names than when the format was fixed.
+_STORED_AS = {"RewriteStep": "Step", "RewriteCall": "Call"}
 _MEMBERS = ("format", "fingerprint", "plan", "schema", "options")
 
 
@@ -118,11 +120,16 @@ def encoded(value: object) -> Json:
         case frozenset():
             return sorted(map(encoded, value), key=str)
     kind: Any = type(value)
-    data: dict[str, Json] = {"is": kind.__name__}
+    data: dict[str, Json] = {"is": _name_of(kind)}
     for name, (field, _) in _stored(kind).items():
         if (held := getattr(value, name)) != field.default:
             data[name] = encoded(held)
     return data
+
+
+def _name_of(kind: type[Any]) -> str:
+    """Return the name under which values of a type are stored."""
+    return _STORED_AS.get(kind.__name__, kind.__name__)
 
 
 @cache
@@ -139,7 +146,7 @@ _IN_JSON = {"NoneType": "null", "str": "text", "tuple": "list", "frozenset": "li
 def decoded(data: Json, hint: Any, place: str) -> Any:
     """Decode plain data of an annotated type; `place` is for messages."""
     alternatives = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    kinds = {(get_origin(kind) or kind).__name__: kind for kind in alternatives}
+    kinds = {_name_of(get_origin(kind) or kind): kind for kind in alternatives}
     words = {word: value for kind in alternatives for word, value in _words(kind).items()}
     match data:
         case {"is": "float", "value": "inf" | "-inf" | "nan" as text} if "float" in kinds:

@@ -12,6 +12,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from math import inf
+from pathlib import Path
 from random import Random
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sase
 from sase.binding import OPEN, Schema, bind_text, bound, types
 from sase.binding import schema as binding_schema
 from sase.binding.bound import BoundComponent, Constant, EquivalenceTest
@@ -413,3 +415,13 @@ def inside(data: object) -> Iterator[Any]:
         yield data
         for part in parts(data):
             yield from inside(part)
+
+
+def test_a_plan_that_was_stored_before_is_read() -> None:
+    """Whatever its classes are called by now; what is written is the same text."""
+    text = (Path(__file__).parents[1] / "data" / "earlier_plan.json").read_text(encoding="utf-8")
+    plan = sase.Plan.from_json(text)
+    assert plan == sase.compile(plan.query, sase.Schema())
+    assert json.loads(plan.to_json()) == json.loads(text)
+    events = [{"ts": 1, "type": "A", "id": 1, "v": 7}, {"ts": 2, "type": "B", "id": 1, "v": 0}]
+    assert plan.run(events).to_pylist()[0]["v"] == 7
