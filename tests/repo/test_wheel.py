@@ -36,7 +36,6 @@ def built(tmp_path_factory) -> Path:
     return tree / "dist"
 
 
-@pytest.mark.heavy
 def test_setup_cfg_lists_every_folder_with_code():
     setup = ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
