@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -62,16 +62,29 @@ def recipe_names() -> list[str]:
     return sorted(path.name.removesuffix(".toml") for path in found if path.name.endswith(".toml"))
 
 
-def read_recipe(name: str) -> Recipe:
-    """A recipe of the package by its name, or the user's own by the path of a TOML file."""
+def read_recipe(name: str, extending: tuple[str, ...] = ()) -> Recipe:
+    """A recipe of the package by its name, or the user's own by the path of a TOML file.
+
+    It is read for recipes that are `extending` each other and it.
+    """
+    if name in extending:
+        raise PlanError(f"recipe {name}: it extends itself")
     if name.endswith(".toml"):
-        return _parsed(Path(name).stem, _text_of(Path(name)))
+        recipe, other = _parsed(Path(name).stem, _text_of(Path(name)))
+    else:
+        recipe, other = _parsed(name, _packaged(name))
+    if other is None:
+        return recipe
+    return replace(recipe, entries=read_recipe(other, (*extending, name)).entries)
+
+
+def _packaged(name: str) -> str:
     path = files("sase.plans").joinpath(f"{name}.toml")
     if not (name.isidentifier() and path.is_file()):
         known = recipe_names()
         hint = did_you_mean(name, known) or (f"there are {', '.join(known)}",)
         raise PlanError(f"there is no recipe `{name}`; {hint[0]}; a file of yours ends in .toml")
-    return _parsed(name, path.read_text(encoding="utf-8"))
+    return path.read_text(encoding="utf-8")
 
 
 def _text_of(path: Path) -> str:
@@ -82,23 +95,22 @@ def _text_of(path: Path) -> str:
 
 
 @lru_cache(maxsize=64)
-def _parsed(name: str, text: str) -> Recipe:
+def _parsed(name: str, text: str) -> tuple[Recipe, str | None]:
+    """A recipe as its text has it, and the one that it extends, which may change meanwhile."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise PlanError(f"recipe {name}: this is not valid TOML: {problem}") from problem
-    other, fused = data.get("extends"), data.get("fused", True)
-    rewrites = () if isinstance(other, str) and "rewrites" not in data else data.get("rewrites")
-    if not isinstance(rewrites, list | tuple) or not set(data) <= _MEMBERS:
+    other, rewrites, fused = data.get("extends"), data.get("rewrites"), data.get("fused", True)
+    is_one = isinstance(rewrites, list) if other is None else isinstance(other, str)
+    if not is_one or None not in (other, rewrites) or not set(data) <= _MEMBERS:
         raise PlanError(
             f"recipe {name}: it has a `summary` and a list of `rewrites`, or `extends` a recipe"
         )
     if not isinstance(fused, bool):
         raise PlanError(f"recipe {name}: fused = {fused!r}: it is true or false")
-    entries = tuple(_entry(name, given) for given in rewrites)
-    if isinstance(other, str):
-        entries = read_recipe(other).entries
-    return Recipe(name, str(data.get("summary", "")), entries, fused)
+    entries = tuple(_entry(name, given) for given in rewrites or ())
+    return Recipe(name, str(data.get("summary", "")), entries, fused), other
 
 
 def _entry(recipe: str, given: object) -> Entry:

@@ -224,6 +224,9 @@ def test_a_plan_is_shown_as_a_list_from_the_top() -> None:
         ("rewrites = [{rewrite = 'partition_stacks', of = 'id'}]", "`partition_stacks` takes on"),
         ("summary = 'x'", "has a `summary` and a list of `rewrites`"),
         ("rewrites = [", "not valid TOML"),
+        ("extends = 'optimized'\nrewrites = []", "a list of `rewrites`, or `extends` a recipe"),
+        ("extends = 3", "or `extends` a recipe"),
+        ("rewrites = []\nfused = 'no'", "fused = 'no': it is true or false"),
     ],
 )
 def test_a_wrong_recipe_says_why(content: str, message: str, tmp_path: Path) -> None:
@@ -232,6 +235,18 @@ def test_a_wrong_recipe_says_why(content: str, message: str, tmp_path: Path) -> 
     path.write_text(content, encoding="utf-8")
     with pytest.raises(PlanError, match=f"(?s)mine.*{message}"):
         read_recipe(str(path))
+
+
+def test_a_recipe_extends_another_but_not_itself(tmp_path: Path) -> None:
+    """At whatever distance."""
+    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
+    one.write_text(f"extends = '{other}'\nfused = false", encoding="utf-8")
+    other.write_text("extends = 'pais'", encoding="utf-8")
+    assert read_recipe(str(one)).entries == read_recipe("pais").entries
+    assert [read_recipe(str(each)).fused for each in (one, other)] == [False, True]
+    other.write_text(f"extends = '{one}'", encoding="utf-8")
+    with pytest.raises(PlanError, match=r"one\.toml: it extends itself"):
+        read_recipe(str(one))
 
 
 def test_an_unknown_recipe_says_which_there_are() -> None:
