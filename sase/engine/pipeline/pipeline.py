@@ -6,6 +6,7 @@ fused path where the plan has one (see `fused`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -116,7 +117,8 @@ class Pipeline:
         # What `fused.choose` chose, and what became of it.
         self.loaded_path: LoadedPath | None = None
         self.pushed_path: PushedPath | None = None
-        self.fused: dict[str, FusedUse] = {}
+        self.fused_events: defaultdict[str, int] = defaultdict(int)
+        self._refused: dict[str, str] = {}
 
     @property
     def at(self) -> StreamPosition:
@@ -195,7 +197,7 @@ class Pipeline:
         """Take over the counters and warnings of a pipeline, whose events have these positions."""
         self.warnings.merge(other.warnings, self.state.history, positions)
         self._others += (other.counters,)
-        for use in other.fused.values():
+        for use in other.fused:
             self.note_fused(*use)
 
     # ------------------------------------------------------------ the loop
@@ -301,8 +303,15 @@ class Pipeline:
 
     def note_fused(self, path: str, events: int, refused: str | None = None) -> None:
         """Count events that a fused path took, and note why it left others to the operators."""
-        _, before, known = self.fused.get(path, (path, 0, None))
-        self.fused[path] = FusedUse(path, before + events, known or refused)
+        self.fused_events[path] += events
+        if refused is not None:
+            self._refused.setdefault(path, refused)
+
+    @property
+    def fused(self) -> tuple[FusedUse, ...]:
+        """What became of the fused paths."""
+        known = self.fused_events.items()
+        return tuple(FusedUse(path, events, self._refused.get(path)) for path, events in known)
 
     @property
     def counters(self) -> Counted:
@@ -330,7 +339,7 @@ class Pipeline:
             late=self.reorder_buffer.late.count,
             warnings=tuple(self.warnings.warnings(of_types=is_at_the_end)),
             counters=tuple(self.counters) if is_finished else (),
-            fused=tuple(self.fused.values()) if is_finished else (),
+            fused=self.fused if is_finished else (),
             timings=self.timings,
             is_complete=not (is_cut or self.is_done()),
         )

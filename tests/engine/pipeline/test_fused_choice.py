@@ -80,6 +80,11 @@ def test_a_run_counts_what_a_path_took() -> None:
         assert "NULL" in (refused or "")
 
 
+@pytest.mark.parametrize("text", [PLAIN, LINES])
+def test_no_path_refuses_what_is_not_there(text: str) -> None:
+    assert sase.match(text, EVENTS.slice(0, 0)).report.fused == ()
+
+
 def test_pushed_batches_are_counted_too() -> None:
     matcher = sase.compile(PLAIN, EVENTS.schema).open()
     typed = EVENTS.set_column(1, "type", EVENTS["type"].dictionary_encode())

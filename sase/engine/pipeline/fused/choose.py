@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sase.engine.pipeline.fused import push, scan
-from sase.engine.pipeline.fused.contract import FusedKind, FusedPath
+from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.planning.physical import Feed, PhysicalPath
@@ -27,7 +27,7 @@ def _fused_lines(pipeline: Pipeline) -> FusedPath | Declined:
 FUSED: tuple[FusedKind, ...] = (
     scan.KIND,
     FusedKind(
-        "fused lines",
+        LINES,
         Feed.LOADED,
         "deterministic runs, from columns to matches, by one kernel",
         _fused_lines,

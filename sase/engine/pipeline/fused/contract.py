@@ -43,6 +43,8 @@ class PushedPath(Protocol):
         """The results that a batch completes; None if nothing of it was taken."""
 
 
+# Named here, as its module is loaded only where a plan has runs.
+LINES = "fused lines"
 FusedPath: TypeAlias = LoadedPath | PushedPath
 
 

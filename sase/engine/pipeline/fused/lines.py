@@ -20,6 +20,7 @@ from sase.engine.columns import Events
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
+from sase.engine.pipeline.fused.contract import LINES
 from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS, NO_NUMBERS, numbers_of_keys
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.nodes import Evaluation
@@ -31,9 +32,6 @@ MOST_LEVELS, MOST_KEYS = 8, 1 << 16
 BLOCKS = 4
 # Every event is gone through: of the first ones so large a share must be of the query's types.
 FIRST, SHARE = 1 << 12, 1 / 3
-
-
-NAME = "fused lines"
 
 
 class FusedLines:
@@ -89,8 +87,10 @@ class FusedLines:
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """The results of all events, or of none: how many were gone through."""
+        if not len(events):
+            return 0
         if not self.takes_all(events):
-            self._pipeline.note_fused(NAME, 0, self._refused)
+            self._pipeline.note_fused(LINES, 0, self._refused)
             return 0
         assert self._arrays is not None
         pipeline, evaluation, at = self._pipeline, self._evaluation, self._pipeline.at
@@ -110,7 +110,7 @@ class FusedLines:
                 pipeline.watch(at.events)
                 pipeline.evict_when_due()
         yield from self._top.results(evaluation.rest())
-        pipeline.note_fused(NAME, len(events))
+        pipeline.note_fused(LINES, len(events))
         return len(events)
 
     def takes_all(self, events: Events) -> bool:

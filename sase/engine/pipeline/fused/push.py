@@ -140,7 +140,7 @@ class FusedPush:
         at.ties += length
         state.last, state.watermark = (last,), last
         pipeline.reorder_buffer.passed(length, last)
-        pipeline.note_fused(KIND.name, length)
+        pipeline.fused_events[KIND.name] += length
         has_results = found.written > 0
         results = list(top.results(construction.construct(found.written))) if has_results else []
         self._fused.advance(pipeline, length, found.admitted, last)

@@ -95,8 +95,10 @@ class FusedScan:
         return found if watch is None else watch.pulled(0, found)
 
     def _run(self, events: Events) -> Generator[Results, None, int]:
+        if not len(events):
+            return 0
         arrays = self._arrays(events)
-        if arrays is None or not len(events) or not self._has_codes(events, arrays):
+        if arrays is None or not self._has_codes(events, arrays):
             self._pipeline.note_fused(KIND.name, 0, NO_NUMBERS if arrays is None else NO_CODES)
             return 0
         (scan, construction, top, _, measure, _), at = self._fused, self._pipeline.at
