@@ -5,86 +5,70 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from sase.binding.bound import (
-    Aggregate,
-    All,
-    Any,
-    Between,
-    Comparison,
-    Condition,
-    Constant,
-    EquivalenceTest,
-    Expression,
-    Like,
-    Membership,
-    NullTest,
-    Operation,
-    Part,
-    Placeholder,
-    Reference,
-    Truth,
-)
+from sase.binding import bound
 from sase.binding.types import DataType, Kind
 from sase.lang.units import NANOSECONDS
 
 Names = Mapping[int, str]
-_INDEX = {Part.EVENT: "", Part.ALL: "[]"}
+_INDEX = {bound.Part.EVENT: "", bound.Part.ALL: "[]"}
 
 
-def condition_text(condition: Condition, names: Names) -> str:
+def condition_text(condition: bound.Condition, names: Names) -> str:
     """A condition; `names` are the variables of components by their index."""
     match condition:
-        case Truth(value=value):
+        case bound.Truth(value=value):
             return str(value).upper()
-        case All(operands=operands):
+        case bound.All(operands=operands):
             return " AND ".join(_nested(each, names) for each in operands)
-        case Any(operands=operands):
+        case bound.Any(operands=operands):
             return " OR ".join(_nested(each, names) for each in operands)
-        case Comparison(operator=operator, left=left, right=right):
+        case bound.Comparison(operator=operator, left=left, right=right):
             return f"{value_text(left, names)} {operator} {value_text(right, names)}"
-        case Membership(operand=operand, values=values, negated=negated):
+        case bound.Membership(operand=operand, values=values, negated=negated):
             listed = ", ".join(value_text(each, names) for each in values)
             return f"{value_text(operand, names)} {_not(negated)}IN ({listed})"
-        case Between(operand=operand, low=low, high=high, negated=negated):
+        case bound.Between(operand=operand, low=low, high=high, negated=negated):
             bounds = f"{value_text(low, names)} AND {value_text(high, names)}"
             return f"{value_text(operand, names)} {_not(negated)}BETWEEN {bounds}"
-        case Like(operand=operand, pattern=pattern, negated=negated):
+        case bound.Like(operand=operand, pattern=pattern, negated=negated):
             return f"{value_text(operand, names)} {_not(negated)}LIKE {value_text(pattern, names)}"
-        case NullTest(operand=operand, negated=negated):
+        case bound.NullTest(operand=operand, negated=negated):
             return f"{value_text(operand, names)} IS {_not(negated)}NULL"
 
 
-def value_text(value: Expression, names: Names) -> str:
+def value_text(value: bound.Expression, names: Names) -> str:
     """A value."""
     match value:
-        case Constant(value=None):
+        case bound.Constant(value=None):
             return "NULL"
-        case Constant(value=bool(truth)):
+        case bound.Constant(value=bool(truth)):
             return str(truth).upper()
-        case Constant(value=str(text)):
+        case bound.Constant(value=str(text)):
             return "'" + text.replace("'", "''") + "'"
-        case Constant(value=int(nanoseconds), type=DataType(kind=Kind.INTERVAL)):
+        case bound.Constant(value=int(nanoseconds), type=DataType(kind=Kind.INTERVAL)):
             return _interval(nanoseconds)
-        case Constant(value=int(nanoseconds), type=DataType(kind=Kind.TIMESTAMP)):
+        case bound.Constant(value=int(nanoseconds), type=DataType(kind=Kind.TIMESTAMP)):
             return _timestamp(nanoseconds)
-        case Constant(value=number):
+        case bound.Constant(value=number):
             return str(number)
-        case Placeholder(name=name):
+        case bound.Placeholder(name=name):
             return f":{name}"
-        case Reference(component=component, part=part, attribute=attribute):
+        case bound.Reference(component=component, part=part, attribute=attribute):
             return f"{_series(component, part, names)}.{attribute}"
-        case Aggregate(function=function, component=component, part=part, attribute=attribute):
+        case bound.Aggregate(
+            function=function, component=component, part=part, attribute=attribute
+        ):
             of = _series(component, part, names)
             return f"{function}({of}{'' if attribute is None else f'.{attribute}'})"
-        case Operation(name="neg", operands=(operand,)):
+        case bound.Operation(name="neg", operands=(operand,)):
             return f"-{_factor(operand, names)}"
-        case Operation(name=name, operands=(left, right)) if not name.isalpha():
+        case bound.Operation(name=name, operands=(left, right)) if not name.isalpha():
             return f"{_factor(left, names)} {name} {_factor(right, names)}"
-        case Operation(name=name, operands=operands):
+        case bound.Operation(name=name, operands=operands):
             return f"{name}({', '.join(value_text(each, names) for each in operands)})"
 
 
-def test_text(test: EquivalenceTest) -> str:
+def test_text(test: bound.EquivalenceTest) -> str:
     """What an equivalence test asks for, without its brackets."""
     fixed = "" if test.value is None else f" = {value_text(test.value, {})}"
     return f"{test.attribute}{fixed}"
@@ -109,21 +93,23 @@ def _timestamp(nanoseconds: int) -> str:
     return f"TIMESTAMP '{moment.replace(tzinfo=None).isoformat(' ')}{fraction}'"
 
 
-def _series(component: int, part: Part, names: Names) -> str:
+def _series(component: int, part: bound.Part, names: Names) -> str:
     name = names.get(component, f"#{component}")
-    if part is Part.LAST:
+    if part is bound.Part.LAST:
         return f"{name}[{name}.len]"
     return name + _INDEX.get(part, f"[{part.value[0]}]")
 
 
-def _nested(condition: Condition, names: Names) -> str:
+def _nested(condition: bound.Condition, names: Names) -> str:
     text = condition_text(condition, names)
-    return f"({text})" if isinstance(condition, All | Any) else text
+    return f"({text})" if isinstance(condition, bound.All | bound.Any) else text
 
 
-def _factor(value: Expression, names: Names) -> str:
+def _factor(value: bound.Expression, names: Names) -> str:
     text = value_text(value, names)
-    is_sum = isinstance(value, Operation) and len(value.operands) == 2 and not value.name.isalpha()
+    is_sum = (
+        isinstance(value, bound.Operation) and len(value.operands) == 2 and not value.name.isalpha()
+    )
     return f"({text})" if is_sum else text
 
 

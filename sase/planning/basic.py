@@ -5,60 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sase.binding.bound import BoundComponent, BoundQuery, Conjunct, ConjunctClass, WindowKind
-from sase.planning.nodes import (
-    EdgeCondition,
-    Negation,
-    NegativeComponent,
-    Operator,
-    RunEvaluation,
-    Selection,
-    SequenceConstruction,
-    SequenceScan,
-    Transformation,
-    Window,
-)
+from sase.planning import nodes
 
 
-def basic_plan(query: BoundQuery) -> Operator:
+def basic_plan(query: BoundQuery) -> nodes.Operator:
     """Scan and construction, selection, window, negation, transformation (section 3.1)."""
     plan = _sequences(query) if query.level == 1 else _runs(query)
     negations = tuple(_negations(query))
     if negations:
-        plan = Negation(plan, negations, query.window)
-    return Transformation(plan, query.columns, query.type_name, query.having, query.limit)
+        plan = nodes.Negation(plan, negations, query.window)
+    return nodes.Transformation(plan, query.columns, query.type_name, query.having, query.limit)
 
 
-def _sequences(query: BoundQuery) -> Operator:
-    plan: Operator = SequenceConstruction(SequenceScan(query.positives, query.equivalences))
+def _sequences(query: BoundQuery) -> nodes.Operator:
+    plan: nodes.Operator = nodes.SequenceConstruction(
+        nodes.SequenceScan(query.positives, query.equivalences)
+    )
     conditions = tuple(c for c in query.conjuncts if c.kind is not ConjunctClass.NEGATIVE)
     if conditions or query.equivalences:
-        plan = Selection(plan, conditions, query.equivalences)
+        plan = nodes.Selection(plan, conditions, query.equivalences)
     # The window of one event is never left, but only events of a partition have one in it.
     window, is_alone = query.window, len(query.positives) == 1
     if window is not None and not (is_alone and window.kind is not WindowKind.PARTITION_EVENTS):
-        plan = Window(plan, window)
+        plan = nodes.Window(plan, window)
     return plan
 
 
-def _runs(query: BoundQuery) -> Operator:
+def _runs(query: BoundQuery) -> nodes.Operator:
     conditions = tuple(
-        EdgeCondition(c, c.quantified)
+        nodes.EdgeCondition(c, c.quantified)
         for c in query.conjuncts
         if c.kind is not ConjunctClass.NEGATIVE
     )
-    return RunEvaluation(
+    return nodes.RunEvaluation(
         query.positives, query.strategy, conditions, query.equivalences, query.window
     )
 
 
-def _negations(query: BoundQuery) -> Iterator[NegativeComponent]:
+def _negations(query: BoundQuery) -> Iterator[nodes.NegativeComponent]:
     level = 0
     last = len(query.positives) - 1
     for component in query.components:
         if not component.negated:
             level += 1
             continue
-        yield NegativeComponent(
+        yield nodes.NegativeComponent(
             component,
             after=level - 1 if level > 0 else None,
             before=level if level <= last else None,

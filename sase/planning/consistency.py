@@ -31,32 +31,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from sase.binding.bound import (
-    Aggregate,
-    All,
-    Any,
-    Between,
-    BoundComponent,
-    Comparison,
-    Condition,
-    Conjunct,
-    ConjunctClass,
-    Constant,
-    Expression,
-    NullTest,
-    Operation,
-    Part,
-    Placeholder,
-    Reference,
-    Truth,
-    When,
-)
+from sase.binding import bound
 from sase.binding.parts import references
 from sase.binding.text import value_text
 from sase.binding.types import Kind
 
 # Whether an attribute that a condition reads may be NULL.
-Nullable: TypeAlias = Callable[[Reference | Aggregate], bool]
+Nullable: TypeAlias = Callable[[bound.Reference | bound.Aggregate], bool]
 
 
 class Consistency(Enum):
@@ -116,12 +97,12 @@ class Classified:
 
 
 def classified(
-    conjunct: Conjunct,
-    components: Sequence[BoundComponent],
+    conjunct: bound.Conjunct,
+    components: Sequence[bound.BoundComponent],
     nullable: Nullable = lambda reference: True,
 ) -> Classified:
     """Classify a condition; `nullable` says for which attributes NULL must be expected."""
-    if conjunct.kind is ConjunctClass.NEGATIVE:
+    if conjunct.kind is bound.ConjunctClass.NEGATIVE:
         reason = "it speaks of an event that is in no match: it is checked when the match is known"
         return Classified(Consistency.NEITHER, Trend.OPEN, Trend.OPEN, False, reason)
     trends = {growth: _Growing(conjunct, components, nullable, growth) for growth in Growth}
@@ -132,7 +113,9 @@ def classified(
         Trend.RISING: Consistency.FALSE,
         Trend.OPEN: Consistency.NEITHER,
     }[anywhere]
-    exempts = conjunct.when is When.FURTHER or any(each.but_first for each in conjunct.quantified)
+    exempts = conjunct.when is bound.When.FURTHER or any(
+        each.but_first for each in conjunct.quantified
+    )
     reason = _reason(trends[Growth.ANYWHERE], conjunct.condition, consistency)
     return Classified(consistency, later, earlier, exempts, reason)
 
@@ -144,15 +127,14 @@ def classified(
 class _Growing:
     """The trends of values and conditions while the series of some components grow."""
 
-    conjunct: Conjunct
-    components: Sequence[BoundComponent]
+    conjunct: bound.Conjunct
+    components: Sequence[bound.BoundComponent]
     nullable: Nullable
     growth: Growth
 
     def grows(self, component: int) -> bool:
         """Whether events are added to the series of a component."""
-        bound = self.components[component]
-        if bound.is_single:
+        if self.components[component].is_single:
             return False
         # In order, what comes before the one that grows is finished: forward all but the
         # last, walking back all but the first.
@@ -160,12 +142,12 @@ class _Growing:
         ends = {Growth.LATER: mentioned[-1:], Growth.EARLIER: mentioned[:1]}
         return component in ends.get(self.growth, mentioned)
 
-    def of(self, condition: Condition) -> Trend:
+    def of(self, condition: bound.Condition) -> Trend:
         """The trend of the truth of a condition: rising, it can only turn true."""
         match condition:
-            case Truth():
+            case bound.Truth():
                 return Trend.STEADY
-            case All(operands=operands) | Any(operands=operands):
+            case bound.All(operands=operands) | bound.Any(operands=operands):
                 return _together(self.of(operand) for operand in operands)
         found = self._atom(condition)
         # An event whose type does not declare what is read makes an atomic condition true.
@@ -173,17 +155,17 @@ class _Growing:
             found = _together([found, Trend.RISING])
         return found
 
-    def _atom(self, condition: Condition) -> Trend:
+    def _atom(self, condition: bound.Condition) -> Trend:
         match condition:
-            case Comparison(operator=operator, left=left, right=right):
+            case bound.Comparison(operator=operator, left=left, right=right):
                 return self._compared(operator, left, right)
-            case Between(operand=operand, low=low, high=high, negated=False):
+            case bound.Between(operand=operand, low=low, high=high, negated=False):
                 sides = (self._compared(">=", operand, low), self._compared("<=", operand, high))
                 return _together(sides)
-            case Between(operand=operand, low=low, high=high):
+            case bound.Between(operand=operand, low=low, high=high):
                 sides = (self._compared("<", operand, low), self._compared(">", operand, high))
                 return _together(sides)
-            case NullTest(operand=operand, negated=negated):
+            case bound.NullTest(operand=operand, negated=negated):
                 trend = Trend.OPEN if self.value(operand) is Trend.OPEN else Trend.STEADY
                 if trend is Trend.STEADY and self.is_late(operand):
                     return Trend.RISING if negated else Trend.FALLING
@@ -191,7 +173,7 @@ class _Growing:
         steady = all(self.value(each) is Trend.STEADY for each in references(condition))
         return Trend.STEADY if steady else Trend.OPEN
 
-    def _compared(self, operator: str, left: Expression, right: Expression) -> Trend:
+    def _compared(self, operator: str, left: bound.Expression, right: bound.Expression) -> Trend:
         sides = (self.value(left), self.value(right).opposite)
         if operator in ("=", "!=") and set(sides) != {Trend.STEADY}:
             return Trend.OPEN
@@ -204,24 +186,28 @@ class _Growing:
 
     # ------------------------------------------------------------ values
 
-    def value(self, expression: Expression) -> Trend:
+    def value(self, expression: bound.Expression) -> Trend:
         """The trend of a value while events are added; that NULL may end is left to `is_late`."""
         match expression:
-            case Constant() | Placeholder():
+            case bound.Constant() | bound.Placeholder():
                 return Trend.STEADY
-            case Reference() | Aggregate():
+            case bound.Reference() | bound.Aggregate():
                 return self.reference(expression)
-            case Operation(operands=operands):
+            case bound.Operation(operands=operands):
                 if all(self.value(each) is Trend.STEADY for each in operands):
                     return Trend.STEADY
                 return self._scaled(expression)
 
-    def _scaled(self, operation: Operation) -> Trend:
+    def _scaled(self, operation: bound.Operation) -> Trend:
         """Floats moved or scaled by a literal; all else may become NULL, or turn around."""
         match operation:
-            case Operation(type=kind, name="neg", operands=(value,)) if kind.kind is Kind.FLOAT:
+            case bound.Operation(type=kind, name="neg", operands=(value,)) if (
+                kind.kind is Kind.FLOAT
+            ):
                 return self.value(value).opposite
-            case Operation(type=kind, name=name, operands=(left, right)) if kind.kind is Kind.FLOAT:
+            case bound.Operation(type=kind, name=name, operands=(left, right)) if (
+                kind.kind is Kind.FLOAT
+            ):
                 if _is_finite(right) and name in ("+", "-"):
                     return self.value(left)
                 if _is_finite(left) and name in ("+", "-"):
@@ -233,7 +219,7 @@ class _Growing:
                     return self.value(right) if _sign(left) > 0 else self.value(right).opposite
         return Trend.OPEN
 
-    def reference(self, reference: Reference | Aggregate) -> Trend:
+    def reference(self, reference: bound.Reference | bound.Aggregate) -> Trend:
         """The trend of one reference."""
         if not self._range_grows(reference):
             return Trend.STEADY
@@ -246,51 +232,55 @@ class _Growing:
             name, Trend.OPEN
         )
 
-    def is_late(self, expression: Expression) -> bool:
+    def is_late(self, expression: bound.Expression) -> bool:
         """Whether it may be NULL at first, and known with more events."""
         return any(self._is_late(each) for each in references(expression))
 
-    def _is_late(self, reference: Reference | Aggregate) -> bool:
+    def _is_late(self, reference: bound.Reference | bound.Aggregate) -> bool:
         name = _function(reference)
         if self.reference(reference) is Trend.STEADY or name == "count":
             return False
         may_be_empty = self.components[reference.component].minimum == 0
         return self.nullable(reference) or (may_be_empty and self.growth is Growth.ANYWHERE)
 
-    def _range_grows(self, reference: Reference | Aggregate) -> bool:
+    def _range_grows(self, reference: bound.Reference | bound.Aggregate) -> bool:
         """Whether added events may be in its range."""
         if not self.grows(reference.component) or _is_fixed(reference):
             return False
         # What comes after the event of the instance is not in its range; the one before it
         # is known, walking back, when the instance is.
-        if reference.part in (Part.PREVIOUS, Part.BEFORE_CURRENT, Part.UP_TO_CURRENT):
-            is_previous = reference.part is Part.PREVIOUS
+        if reference.part in (
+            bound.Part.PREVIOUS,
+            bound.Part.BEFORE_CURRENT,
+            bound.Part.UP_TO_CURRENT,
+        ):
+            is_previous = reference.part is bound.Part.PREVIOUS
             return self.growth is Growth.ANYWHERE or (
                 self.growth is Growth.EARLIER and not is_previous
             )
         return True
 
-    def _may_turn_undeclared(self, reference: Reference | Aggregate) -> bool:
-        if not isinstance(reference, Aggregate) or reference.attribute is None:
+    def _may_turn_undeclared(self, reference: bound.Reference | bound.Aggregate) -> bool:
+        if not isinstance(reference, bound.Aggregate) or reference.attribute is None:
             return False
         is_range = self.grows(reference.component) and (
-            reference.part is Part.ALL or self.growth is not Growth.LATER
+            reference.part is bound.Part.ALL or self.growth is not Growth.LATER
         )
         return is_range and reference.undeclared_by != frozenset()
 
 
-def _is_fixed(reference: Reference | Aggregate) -> bool:
+def _is_fixed(reference: bound.Reference | bound.Aggregate) -> bool:
     """Whether the instance names the event: a single one, `a[i]`, or the last of `a[..i]`."""
-    if reference.part in (Part.EVENT, Part.CURRENT):
+    if reference.part in (bound.Part.EVENT, bound.Part.CURRENT):
         return True
-    return reference.part is Part.UP_TO_CURRENT and _function(reference) == "last"
+    return reference.part is bound.Part.UP_TO_CURRENT and _function(reference) == "last"
 
 
-def _function(reference: Reference | Aggregate) -> str:
+def _function(reference: bound.Reference | bound.Aggregate) -> str:
     """The function of the events: `a[1]` is the first, `a[a.len]` and `a[i-1]` are the last."""
-    if isinstance(reference, Aggregate):
+    if isinstance(reference, bound.Aggregate):
         return reference.function
-    return "first" if reference.part is Part.FIRST else "last"
+    return "first" if reference.part is bound.Part.FIRST else "last"
 
 
 def _together(trends: Iterable[Trend]) -> Trend:
@@ -301,15 +291,15 @@ def _together(trends: Iterable[Trend]) -> Trend:
     return found.pop() if len(found) == 1 else Trend.OPEN
 
 
-def _is_finite(expression: Expression) -> bool:
-    if not isinstance(expression, Constant) or isinstance(expression.value, bool | str):
+def _is_finite(expression: bound.Expression) -> bool:
+    if not isinstance(expression, bound.Constant) or isinstance(expression.value, bool | str):
         return False
     return expression.value is not None and abs(expression.value) < float("inf")
 
 
-def _sign(expression: Expression) -> int:
+def _sign(expression: bound.Expression) -> int:
     """The sign of a finite literal; 0 for all else."""
-    if not isinstance(expression, Constant) or not _is_finite(expression):
+    if not isinstance(expression, bound.Constant) or not _is_finite(expression):
         return 0
     assert isinstance(expression.value, int | float)
     return (expression.value > 0) - (expression.value < 0)
@@ -325,12 +315,12 @@ _SO = {
 }
 
 
-def _reason(growing: _Growing, condition: Condition, found: Consistency) -> str:
+def _reason(growing: _Growing, condition: bound.Condition, found: Consistency) -> str:
     said = list(dict.fromkeys(_phrases(growing, condition)))
     return ", ".join([*said, _SO[found]])
 
 
-def _phrases(growing: _Growing, condition: Condition) -> Iterator[str]:
+def _phrases(growing: _Growing, condition: bound.Condition) -> Iterator[str]:
     names = {each.index: each.variable for each in growing.components}
     for each in references(condition):
         trend, text = growing.reference(each), value_text(each, names)

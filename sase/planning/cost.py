@@ -6,22 +6,10 @@ from math import ceil, log2, prod
 from typing import TypeAlias
 
 from sase.binding.bound import Conjunct, EquivalenceTest
+from sase.planning import nodes
 from sase.planning.basic import decided_at
 from sase.planning.cardinality import Cardinalities
 from sase.planning.cost_values import Cost, OperatorCost
-from sase.planning.nodes import (
-    Negation,
-    NegativeComponent,
-    Operator,
-    Selection,
-    SequenceConstruction,
-    SequenceScan,
-    Stacks,
-    Transformation,
-    Window,
-    chain,
-    find,
-)
 from sase.planning.probabilities import ratio
 from sase.planning.run_cost import cost_of_runs
 from sase.planning.selectivity import assumed, effort
@@ -37,10 +25,10 @@ INSTANCE, CELL, INDEX_ENTRY, NUMBER = 64, 40, 24, 8
 DENSE_BITS = 19
 
 
-def cost_of(plan: Operator, statistics: Statistics) -> Cost:
+def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
     """The cost of a plan."""
-    operators = list(reversed(chain(plan)))
-    if not isinstance(operators[0], SequenceScan):
+    operators = list(reversed(nodes.chain(plan)))
+    if not isinstance(operators[0], nodes.SequenceScan):
         return cost_of_runs(plan, statistics)
     figures, found, flow = Cardinalities(plan, statistics), list[OperatorCost](), 0.0
     for operator in operators:
@@ -49,31 +37,31 @@ def cost_of(plan: Operator, statistics: Statistics) -> Cost:
     return Cost(tuple(found))
 
 
-def _operator_cost(operator: Operator, flow: float, figures: Cardinalities) -> OperatorCost:
+def _operator_cost(operator: nodes.Operator, flow: float, figures: Cardinalities) -> OperatorCost:
     match operator:
-        case SequenceScan():
+        case nodes.SequenceScan():
             return _scan(operator, figures)
-        case SequenceConstruction():
+        case nodes.SequenceConstruction():
             return _construction(operator, figures)
-        case Selection():
+        case nodes.Selection():
             return _selection(operator, flow, figures)
-        case Window():
+        case nodes.Window():
             shorter = figures.tuples(0, figures.reach(operator.window))
             longer = figures.tuples(0, figures.walked)
             return _checked("Window", flow, _share(shorter, longer) * flow, figures, {})
-        case Negation():
+        case nodes.Negation():
             return _negation(operator, flow, figures)
-        case Transformation():
+        case nodes.Transformation():
             return _transformation(operator, flow)
         case _:  # of which nothing is known: it looks at all sequences, and lets all pass
             return _checked(type(operator).__name__, flow, flow, figures, {})
 
 
-def _scan(scan: SequenceScan, figures: Cardinalities) -> OperatorCost:
+def _scan(scan: nodes.SequenceScan, figures: Cardinalities) -> OperatorCost:
     rows, admitted = float(figures.statistics.rows), figures.admitted
     keys, conditions = _decisive(figures)
     kept = len(keys) + len(attributes_read(*(each.condition for each in conditions)))
-    if kept or find(figures.plan, Negation) is not None:
+    if kept or nodes.find(figures.plan, nodes.Negation) is not None:
         kept += 2  # beside each event stand its place in the stream and its time
     keys |= set(scan.partitions)
     work = {
@@ -85,7 +73,7 @@ def _scan(scan: SequenceScan, figures: Cardinalities) -> OperatorCost:
         "hashed": admitted * sum(_is_hashed(key, figures) for key in keys),
         "stored": admitted * kept,
     }
-    if scan.stacks is Stacks.NFA:  # every event makes a cell
+    if scan.stacks is nodes.Stacks.NFA:  # every event makes a cell
         work["pushed"] = rows
         return OperatorCost("SequenceScan", rows, rows, tuple(work.items()), CELL * rows)
     pushed, reach = sum(figures.pushed), figures.reach(scan.window)
@@ -97,7 +85,10 @@ def _scan(scan: SequenceScan, figures: Cardinalities) -> OperatorCost:
 
 def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
     """What decides on sequences, in whichever operator: keys behind the scan, and conditions."""
-    selection, negation = find(figures.plan, Selection), find(figures.plan, Negation)
+    selection, negation = (
+        nodes.find(figures.plan, nodes.Selection),
+        nodes.find(figures.plan, nodes.Negation),
+    )
     alone = list(figures.construction.equivalences)
     conditions = list(figures.construction.conditions)
     if selection is not None:
@@ -110,7 +101,7 @@ def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
     return keys - {()}, conditions
 
 
-def _key_of(negative: NegativeComponent) -> Tests:
+def _key_of(negative: nodes.NegativeComponent) -> Tests:
     """The key of an index of negation; a fixed value is a condition."""
     return tuple(t for t in negative.equivalences if t.value is None and all(t.declared))
 
@@ -129,7 +120,7 @@ def _width(attribute: AttributeStatistics) -> float:
     return float(attribute.distinct or 1)
 
 
-def _construction(node: SequenceConstruction, figures: Cardinalities) -> OperatorCost:
+def _construction(node: nodes.SequenceConstruction, figures: Cardinalities) -> OperatorCost:
     visited, built = figures.visited, figures.built
     decided = [
         (
@@ -148,7 +139,7 @@ def _construction(node: SequenceConstruction, figures: Cardinalities) -> Operato
     ]
     work = {
         "visited": sum(visited),
-        "pointer": sum(visited) * (figures.scan.stacks is Stacks.NFA),
+        "pointer": sum(visited) * (figures.scan.stacks is nodes.Stacks.NFA),
         "tested": sum(visited) * len(node.equivalences),
         "tried": sum(count for count, work in decided if work),
         "decided": sum(count * work for count, work in decided),
@@ -161,7 +152,7 @@ def _construction(node: SequenceConstruction, figures: Cardinalities) -> Operato
     )
 
 
-def _selection(node: Selection, flow: float, figures: Cardinalities) -> OperatorCost:
+def _selection(node: nodes.Selection, flow: float, figures: Cardinalities) -> OperatorCost:
     components = figures.scan.components
     every = (*figures.decided, *node.equivalences)
     share = _share(
@@ -186,7 +177,7 @@ def _checked(
     return OperatorCost(name, flow, out, tuple(work.items()), kept)
 
 
-def _negation(node: Negation, flow: float, figures: Cardinalities) -> OperatorCost:
+def _negation(node: nodes.Negation, flow: float, figures: Cardinalities) -> OperatorCost:
     window = figures.reach(node.window) / figures.span
     work, kept, out = {"indexed": 0.0, "probed": 0.0, "decided": 0.0}, 0.0, flow
     for negative in node.negations:
@@ -201,7 +192,7 @@ def _negation(node: Negation, flow: float, figures: Cardinalities) -> OperatorCo
     return _checked("Negation", flow, out, figures, work, kept)
 
 
-def _tried(negative: NegativeComponent, figures: Cardinalities) -> float:
+def _tried(negative: nodes.NegativeComponent, figures: Cardinalities) -> float:
     """Operations of conditions on the sequence, tried event by event until one forbids."""
     several = [c for c in negative.conditions if len(c.references) > 1]
     if not several:
@@ -212,7 +203,7 @@ def _tried(negative: NegativeComponent, figures: Cardinalities) -> float:
     return tried * sum(effort(c.condition) for c in several)
 
 
-def _transformation(node: Transformation, flow: float) -> OperatorCost:
+def _transformation(node: nodes.Transformation, flow: float) -> OperatorCost:
     out = flow if node.having is None else flow * assumed(node.having)
     if isinstance(node.limit, int):
         out = min(out, float(node.limit))

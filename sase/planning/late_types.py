@@ -11,22 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
-from sase.binding.bound import (
-    Aggregate,
-    Between,
-    BoundComponent,
-    Column,
-    Comparison,
-    Condition,
-    Constant,
-    EquivalenceTest,
-    Expression,
-    Like,
-    Membership,
-    Operation,
-    Placeholder,
-    Reference,
-)
+from sase.binding import bound
 from sase.binding.functions import AGGREGATES, FUNCTIONS
 from sase.binding.text import value_text
 from sase.binding.types import INTERVAL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
@@ -34,7 +19,7 @@ from sase.binding.values import arithmetic, computed
 from sase.planning.nodes import Operator, Transformation, require
 from sase.planning.traversal import within
 
-Definitions = tuple[tuple[str, Condition], ...]
+Definitions = tuple[tuple[str, bound.Condition], ...]
 # The types of columns, by name, or by type where each type has a table.
 Known = Mapping[tuple[str | None, str], DataType]
 
@@ -55,9 +40,11 @@ class LateTypes:
     @cached_property
     def is_any(self) -> bool:
         """Whether some value has an unknown type."""
-        values = (Reference, Aggregate, EquivalenceTest)
+        values = (bound.Reference, bound.Aggregate, bound.EquivalenceTest)
         return any(
-            each.type == UNKNOWN or isinstance(each, Aggregate) and each.function in OF_NUMBERS
+            each.type == UNKNOWN
+            or isinstance(each, bound.Aggregate)
+            and each.function in OF_NUMBERS
             for each in within(self._parts)
             if isinstance(each, values)
         )
@@ -66,7 +53,7 @@ class LateTypes:
         """What cannot be compared or computed with, as the events are; None if all can."""
         return next(_Values(self._parts, known).wrong(), None)
 
-    def columns(self, known: Known) -> tuple[Column, ...] | None:
+    def columns(self, known: Known) -> tuple[bound.Column, ...] | None:
         """The columns of RETURN with the types that the events give them."""
         values = _Values(self._parts, known)
         if self._returned is None:
@@ -80,7 +67,7 @@ class _Values:
     def __init__(self, parts: Iterable[object], known: Known) -> None:
         self._each = list(within(tuple(parts)))
         self._known = known
-        components = [each for each in self._each if isinstance(each, BoundComponent)]
+        components = [each for each in self._each if isinstance(each, bound.BoundComponent)]
         self._components = {component.index: component for component in components}
         self._names = {component.index: component.variable for component in components}
 
@@ -88,37 +75,37 @@ class _Values:
         """The disagreement of a value or condition, if any."""
         for each in reversed(self._each):  # what is inside of it before a value
             match each:
-                case Comparison(left=left, right=right, operator=operator):
+                case bound.Comparison(left=left, right=right, operator=operator):
                     yield from self._incomparable([left, right])
                     if operator not in ("=", "!="):
                         yield from self._too_late(operator, [left, right], TEXTS)
-                case Membership(operand=operand, values=values):
+                case bound.Membership(operand=operand, values=values):
                     yield from self._incomparable([operand, *values])
-                case Between(operand=operand, low=low, high=high):
+                case bound.Between(operand=operand, low=low, high=high):
                     yield from self._incomparable([operand, low, high])
                     yield from self._too_late("BETWEEN", [operand, low, high], TEXTS)
-                case Like(operand=operand) if not self._type(operand).compares_with(STRING):
+                case bound.Like(operand=operand) if not self._type(operand).compares_with(STRING):
                     yield f"LIKE is for texts, and {self._described(operand)}"
-                case Operation():
+                case bound.Operation():
                     yield from self._uncomputed(each)
-                case Aggregate(function=function, attribute=str()):
+                case bound.Aggregate(function=function, attribute=str()):
                     if not AGGREGATES[function].accepts(self._operand_type(each)):
                         yield f"{function} does not take {self._operand_type(each).described()}"
                     if function in ("min", "max"):
                         yield from self._too_late(function, [each], TEXTS)
-                case EquivalenceTest():
+                case bound.EquivalenceTest():
                     yield from self._differing(each)
-                case Reference():
+                case bound.Reference():
                     yield from self._mixed(each)
 
-    def typed(self, value: Expression) -> Expression:
+    def typed(self, value: bound.Expression) -> bound.Expression:
         """A value with its type, and those of its operands."""
-        if isinstance(value, Operation):
+        if isinstance(value, bound.Operation):
             operands = tuple(map(self.typed, value.operands))
             return replace(value, type=self._type(value), operands=operands)
         return replace(value, type=self._type(value))
 
-    def _mixed(self, reference: Reference) -> Iterator[str]:
+    def _mixed(self, reference: bound.Reference) -> Iterator[str]:
         """An attribute that is of several kinds in the types of a component."""
         found = self._candidates(self._components.get(reference.component), reference.attribute)
         for one, other in combinations(found, 2):
@@ -127,7 +114,7 @@ class _Values:
                 both = f"{one.described()} in one type and {other.described()} in another"
                 yield f"`{name}` is {both}"
 
-    def _incomparable(self, values: list[Expression]) -> Iterator[str]:
+    def _incomparable(self, values: list[bound.Expression]) -> Iterator[str]:
         """Compared values of different kinds."""
         first, *others = values
         for other in others:
@@ -135,7 +122,7 @@ class _Values:
                 both = f"{self._described(first)} and {self._described(other)}"
                 yield f"{both}: they cannot be compared"
 
-    def _uncomputed(self, operation: Operation) -> Iterator[str]:
+    def _uncomputed(self, operation: bound.Operation) -> Iterator[str]:
         types = [self._type(operand) for operand in operation.operands]
         function = FUNCTIONS.get(operation.name)
         if function is not None:
@@ -154,13 +141,15 @@ class _Values:
         if function is None or operation.name in ("abs", "least", "greatest"):
             yield from self._too_late(word, list(operation.operands), kinds)
 
-    def _too_late(self, word: str, values: list[Expression], kinds: Set[Kind]) -> Iterator[str]:
+    def _too_late(
+        self, word: str, values: list[bound.Expression], kinds: Set[Kind]
+    ) -> Iterator[str]:
         """Values of kinds that would be lowered in another way."""
         found = next((value for value in values if self._type(value).kind in kinds), None)
         if found is not None and not any(value.type.kind in kinds for value in values):
             yield f"{self._described(found)}, which `{word}` must know"
 
-    def _differing(self, test: EquivalenceTest) -> Iterator[str]:
+    def _differing(self, test: bound.EquivalenceTest) -> Iterator[str]:
         """The types of an attribute whose values are to be equal, if they cannot be."""
         found: list[tuple[str, DataType]] = []
         for component in self._components.values():
@@ -175,19 +164,19 @@ class _Values:
                 both = f"{one} is {first.described()} and {other} is {second.described()}"
                 yield f"{both}: they cannot be compared"
 
-    def _described(self, value: Expression) -> str:
+    def _described(self, value: bound.Expression) -> str:
         return f"`{value_text(value, self._names)}` is {self._type(value).described()}"
 
-    def _type(self, value: Expression) -> DataType:
-        if isinstance(value, Operation):
+    def _type(self, value: bound.Expression) -> DataType:
+        if isinstance(value, bound.Operation):
             return self._result(value)
-        if value.type != UNKNOWN or isinstance(value, Constant | Placeholder):
+        if value.type != UNKNOWN or isinstance(value, bound.Constant | bound.Placeholder):
             return value.type
-        if isinstance(value, Reference):
+        if isinstance(value, bound.Reference):
             return self._attribute_type(self._components.get(value.component), value.attribute)
         return AGGREGATES[value.function].result(self._operand_type(value))
 
-    def _result(self, value: Operation) -> DataType:
+    def _result(self, value: bound.Operation) -> DataType:
         """The type of an operation; that of some operands may go for all."""
         types = [self._type(operand) for operand in value.operands]
         if types == [operand.type for operand in value.operands]:
@@ -198,16 +187,16 @@ class _Values:
             return computed(types[0])
         return arithmetic(value.name, *types) or UNKNOWN
 
-    def _operand_type(self, aggregate: Aggregate) -> DataType:
+    def _operand_type(self, aggregate: bound.Aggregate) -> DataType:
         """The type of an aggregate."""
         component = self._components.get(aggregate.component)
         return self._attribute_type(component, aggregate.attribute or "")
 
-    def _attribute_type(self, component: BoundComponent | None, attribute: str) -> DataType:
+    def _attribute_type(self, component: bound.BoundComponent | None, attribute: str) -> DataType:
         """The type of an attribute of a component's events; of all where none is given."""
         return merged(self._candidates(component, attribute))
 
-    def _candidates(self, component: BoundComponent | None, attribute: str) -> list[DataType]:
+    def _candidates(self, component: bound.BoundComponent | None, attribute: str) -> list[DataType]:
         names = None if component is None else component.types
         return [
             data_type

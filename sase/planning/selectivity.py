@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sase.binding.bound import (
-    All,
-    Any,
-    Between,
-    Comparison,
-    Condition,
-    Conjunct,
-    ConjunctClass,
-    Expression,
-    Like,
-    Membership,
-    NullTest,
-    Operation,
-    Truth,
-)
+from sase.binding import bound
 from sase.binding.text import Names, condition_text
 from sase.planning.statistics import Statistics
 
@@ -26,7 +12,7 @@ from sase.planning.statistics import Statistics
 _EQUAL, _LESS, _BETWEEN, _LIKE, _NULL = 0.1, 1 / 3, 0.25, 0.1, 0.05
 
 
-def selectivity(conjunct: Conjunct, names: Names, statistics: Statistics | None) -> float:
+def selectivity(conjunct: bound.Conjunct, names: Names, statistics: Statistics | None) -> float:
     """The share of events, or of tuples of them, that pass a condition."""
     if statistics is not None:
         known = statistics.selectivity(condition_text(conjunct.condition, names))
@@ -35,48 +21,48 @@ def selectivity(conjunct: Conjunct, names: Names, statistics: Statistics | None)
     return assumed(conjunct.condition)
 
 
-def assumed(condition: Condition) -> float:
+def assumed(condition: bound.Condition) -> float:
     """The selectivity without statistics."""
     match condition:
-        case Truth(value=value):
+        case bound.Truth(value=value):
             return float(value)
-        case All(operands=operands):
+        case bound.All(operands=operands):
             return _product([assumed(each) for each in operands])
-        case Any(operands=operands):
+        case bound.Any(operands=operands):
             return 1 - _product([1 - assumed(each) for each in operands])
-        case Comparison(operator=operator):
+        case bound.Comparison(operator=operator):
             return {"=": _EQUAL, "!=": 1 - _EQUAL}.get(str(operator), _LESS)
-        case Membership(values=values, negated=negated):
+        case bound.Membership(values=values, negated=negated):
             return _unless(negated, min(len(values) * _EQUAL, 0.5))
-        case Between(negated=negated):
+        case bound.Between(negated=negated):
             return _unless(negated, _BETWEEN)
-        case Like(negated=negated):
+        case bound.Like(negated=negated):
             return _unless(negated, _LIKE)
-        case NullTest(negated=negated):
+        case bound.NullTest(negated=negated):
             return _unless(negated, _NULL)
 
 
-def effort(condition: Condition | Expression) -> int:
+def effort(condition: bound.Condition | bound.Expression) -> int:
     """The operations that decide a condition; a function counts for several."""
     match condition:
-        case All(operands=parts) | Any(operands=parts):
+        case bound.All(operands=parts) | bound.Any(operands=parts):
             return sum(map(effort, parts))
-        case Comparison(left=left, right=right):
+        case bound.Comparison(left=left, right=right):
             return 1 + effort(left) + effort(right)
-        case Membership(operand=operand, values=values):
+        case bound.Membership(operand=operand, values=values):
             return 1 + len(values) + effort(operand)
-        case Between(operand=operand, low=low, high=high):
+        case bound.Between(operand=operand, low=low, high=high):
             return 2 + effort(operand) + effort(low) + effort(high)
-        case Like(operand=operand):
+        case bound.Like(operand=operand):
             return 5 + effort(operand)
-        case NullTest(operand=operand):
+        case bound.NullTest(operand=operand):
             return 1 + effort(operand)
-        case Operation(operands=operands):
+        case bound.Operation(operands=operands):
             return 2 + sum(map(effort, operands))
     return 1
 
 
-def together(conjuncts: Sequence[Conjunct], names: Names) -> list[Conjunct]:
+def together(conjuncts: Sequence[bound.Conjunct], names: Names) -> list[bound.Conjunct]:
     """Several conditions as one, in a canonical order."""
     if len(conjuncts) < 2:
         return []
@@ -84,16 +70,16 @@ def together(conjuncts: Sequence[Conjunct], names: Names) -> list[Conjunct]:
         {each.condition: None for each in conjuncts}, key=lambda c: condition_text(c, names)
     )
     references = {reference for each in conjuncts for reference in each.references}
-    kind = ConjunctClass.SEVERAL
-    return [Conjunct(All(tuple(parts)), kind, tuple(sorted(references)))]
+    kind = bound.ConjunctClass.SEVERAL
+    return [bound.Conjunct(bound.All(tuple(parts)), kind, tuple(sorted(references)))]
 
 
 def in_order(
-    conjuncts: tuple[Conjunct, ...], names: Names, statistics: Statistics | None
-) -> tuple[Conjunct, ...]:
+    conjuncts: tuple[bound.Conjunct, ...], names: Names, statistics: Statistics | None
+) -> tuple[bound.Conjunct, ...]:
     """Conditions decided at one place: first what removes most for its effort."""
 
-    def rank(conjunct: Conjunct) -> float:
+    def rank(conjunct: bound.Conjunct) -> float:
         removed = 1 - selectivity(conjunct, names, statistics)
         return -removed / effort(conjunct.condition)
 

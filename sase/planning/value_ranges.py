@@ -4,47 +4,38 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from sase.binding.bound import (
-    Between,
-    Comparison,
-    Condition,
-    Constant,
-    Expression,
-    Membership,
-    Reference,
-    Scalar,
-)
+from sase.binding import bound
 from sase.binding.types import DataType
 from sase.lang.ast import TURNED
 
 # The least and the greatest value, each with whether it is itself let pass.
-Bound: TypeAlias = tuple[Scalar, bool] | None
+Bound: TypeAlias = tuple[bound.Scalar, bool] | None
 Range: TypeAlias = tuple[Bound, Bound]
 
 
-def exclude(one: Condition, other: Condition) -> bool:
+def exclude(one: bound.Condition, other: bound.Condition) -> bool:
     """Whether no value satisfies two conditions on the same attribute."""
     if _types(one) != _types(other) or len(_types(one)) != 1:
         return False
     return not any(_meet(mine, its) for mine in ranges(one) for its in ranges(other))
 
 
-def ranges(condition: Condition) -> list[Range]:
+def ranges(condition: bound.Condition) -> list[Range]:
     """The ranges of values that a condition lets pass; one without bounds where that is unknown."""
     everything: list[Range] = [(None, None)]
     match condition:
-        case Membership(values=values, negated=False):
+        case bound.Membership(values=values, negated=False):
             return [_only(value) for value in values]
-        case Between(low=low, high=high, negated=False):
+        case bound.Between(low=low, high=high, negated=False):
             return [(_bound(low, True), _bound(high, True))]
-        case Comparison(operator=operator, left=Reference(), right=value):
+        case bound.Comparison(operator=operator, left=bound.Reference(), right=value):
             return _compared(str(operator), value) or everything
-        case Comparison(operator=operator, left=value, right=Reference()):
+        case bound.Comparison(operator=operator, left=value, right=bound.Reference()):
             return _compared(TURNED[operator], value) or everything
     return everything
 
 
-def _compared(operator: str, value: Expression) -> list[Range]:
+def _compared(operator: str, value: bound.Expression) -> list[Range]:
     match operator:
         case "=":
             return [_only(value)]
@@ -55,12 +46,12 @@ def _compared(operator: str, value: Expression) -> list[Range]:
     return []
 
 
-def _only(value: Expression) -> Range:
+def _only(value: bound.Expression) -> Range:
     return _bound(value, True), _bound(value, True)
 
 
-def _bound(value: Expression, inclusive: bool) -> Bound:
-    if isinstance(value, Constant) and value.value is not None:
+def _bound(value: bound.Expression, inclusive: bool) -> Bound:
+    if isinstance(value, bound.Constant) and value.value is not None:
         return value.value, inclusive
     return None
 
@@ -80,14 +71,14 @@ def _below(high: Bound, low: Bound) -> bool:
     return bool(most < least)  # type: ignore[operator]
 
 
-def _types(condition: Condition) -> frozenset[DataType]:
+def _types(condition: bound.Condition) -> frozenset[DataType]:
     """The types of the constants of a condition."""
     parts: tuple[object, ...] = ()
     match condition:
-        case Comparison(left=left, right=right):
+        case bound.Comparison(left=left, right=right):
             parts = (left, right)
-        case Membership(values=values):
+        case bound.Membership(values=values):
             parts = values
-        case Between(low=low, high=high):
+        case bound.Between(low=low, high=high):
             parts = (low, high)
-    return frozenset(part.type for part in parts if isinstance(part, Constant))
+    return frozenset(part.type for part in parts if isinstance(part, bound.Constant))

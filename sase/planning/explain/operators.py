@@ -7,33 +7,22 @@ from dataclasses import dataclass, fields
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, Placeholder
 from sase.binding.text import Names, condition_text, test_text, value_text
+from sase.planning import nodes
 from sase.planning.basic import decided_at
 from sase.planning.explain.runs import admitted, algorithm_of, details_of
-from sase.planning.nodes import (
-    Negation,
-    NegativeComponent,
-    Operator,
-    RunEvaluation,
-    Selection,
-    SequenceConstruction,
-    SequenceScan,
-    Stacks,
-    Transformation,
-    Window,
-)
 
 SYMBOLS = {
-    SequenceScan: "SS→",
-    SequenceConstruction: "SC←",
-    RunEvaluation: "NFAb",
-    Selection: "σ",
-    Window: "WD",
-    Negation: "NG",
-    Transformation: "TF",
+    nodes.SequenceScan: "SS→",
+    nodes.SequenceConstruction: "SC←",
+    nodes.RunEvaluation: "NFAb",
+    nodes.Selection: "σ",
+    nodes.Window: "WD",
+    nodes.Negation: "NG",
+    nodes.Transformation: "TF",
 }
 
 
-def symbol_of(operator: Operator) -> str:
+def symbol_of(operator: nodes.Operator) -> str:
     """The symbol of an operator in the papers, or its name."""
     return SYMBOLS.get(type(operator), type(operator).__name__)
 
@@ -45,59 +34,61 @@ class OperatorText:
     names: Names
     levels: tuple[BoundComponent, ...]
 
-    def algorithm(self, operator: Operator) -> str:
+    def algorithm(self, operator: nodes.Operator) -> str:
         """The algorithm, as the papers name it."""
         match operator:
-            case SequenceScan(stacks=Stacks.NFA):
+            case nodes.SequenceScan(stacks=nodes.Stacks.NFA):
                 return "runtime stack of the NFA"
-            case SequenceScan(partitions=()):
+            case nodes.SequenceScan(partitions=()):
                 return "active instance stacks (AIS)"
-            case SequenceScan(partitions=(key,)):
+            case nodes.SequenceScan(partitions=(key,)):
                 kind = "PAIS, composite key" if len(key) > 1 else "PAIS"
                 return f"active instance stacks partitioned on {_listed(key)} ({kind})"
-            case SequenceScan(partitions=keys):
+            case nodes.SequenceScan(partitions=keys):
                 every = " and on ".join(map(_listed, keys))
                 return f"active instance stacks partitioned on {every} (Multi-PAIS)"
-            case SequenceConstruction(input=scan):
-                walked = "pointers of the runtime stack" if scan.stacks is Stacks.NFA else "stacks"
+            case nodes.SequenceConstruction(input=scan):
+                walked = (
+                    "pointers of the runtime stack" if scan.stacks is nodes.Stacks.NFA else "stacks"
+                )
                 return f"walk back from each {self.levels[-1].variable} through the {walked}"
-            case RunEvaluation():
+            case nodes.RunEvaluation():
                 return algorithm_of(operator)
-            case Negation():
+            case nodes.Negation():
                 return "negation on a time-partitioned index"
             case _:
                 return type(operator).__name__.lower()
 
-    def details(self, operator: Operator) -> Iterator[str]:
+    def details(self, operator: nodes.Operator) -> Iterator[str]:
         """What an operator checks and makes; one without words here shows its fields."""
         if type(operator) not in SYMBOLS:
             names = [each.name for each in fields(operator) if each.name != "input"]
             yield from (f"{name}: {getattr(operator, name)}" for name in names)
             return
         match operator:
-            case SequenceScan():
+            case nodes.SequenceScan():
                 yield from self._scan(operator)
-            case SequenceConstruction():
+            case nodes.SequenceConstruction():
                 yield from self._construction(operator)
-            case RunEvaluation():
+            case nodes.RunEvaluation():
                 yield from details_of(operator, self.names)
                 yield from _within(operator.window)
                 yield from _read(operator.columns)
-            case Selection():
+            case nodes.Selection():
                 yield from map(self._condition, operator.conditions)
                 yield from _tests(operator.equivalences)
-            case Window():
+            case nodes.Window():
                 yield from _within(operator.window)
-            case Negation():
+            case nodes.Negation():
                 yield from map(self.negative, operator.negations)
-            case Transformation():
+            case nodes.Transformation():
                 yield from self._transformation(operator)
 
     def component(self, component: BoundComponent) -> str:
         """Types and number of the events that a component admits."""
         return admitted(component)
 
-    def negative(self, negative: NegativeComponent) -> str:
+    def negative(self, negative: nodes.NegativeComponent) -> str:
         """The gap of a negative component, and the events that matter in it."""
         after = None if negative.after is None else self.levels[negative.after].variable
         before = None if negative.before is None else self.levels[negative.before].variable
@@ -112,7 +103,7 @@ class OperatorText:
         such = " with " + " and ".join([*agreeing, *own]) if agreeing or own else ""
         return f"no {self.component(negative.component)} {where}{such}"
 
-    def _scan(self, scan: SequenceScan) -> Iterator[str]:
+    def _scan(self, scan: nodes.SequenceScan) -> Iterator[str]:
         if scan.nothing is not None:
             yield f"no event can take part: {scan.nothing}"
         for component in scan.components:
@@ -127,7 +118,7 @@ class OperatorText:
             yield f"drops instances older than {window_text(scan.window)}"
         yield from _read(scan.columns)
 
-    def _construction(self, construction: SequenceConstruction) -> Iterator[str]:
+    def _construction(self, construction: nodes.SequenceConstruction) -> Iterator[str]:
         yield from _within(construction.window)
         yield from _tests(construction.equivalences)
         for conjunct in construction.conditions:
@@ -138,7 +129,7 @@ class OperatorText:
         if construction.limit is not None:
             yield f"stops after {construction.limit:,}"
 
-    def _transformation(self, top: Transformation) -> Iterator[str]:
+    def _transformation(self, top: nodes.Transformation) -> Iterator[str]:
         if top.having is not None:
             yield f"HAVING {condition_text(top.having, self.names)}"
         if top.columns is None:

@@ -10,21 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from sase.binding.bound import (
-    Between,
-    Comparison,
-    Condition,
-    Conjunct,
-    ConjunctClass,
-    Constant,
-    EquivalenceTest,
-    Expression,
-    Membership,
-    Part,
-    Placeholder,
-    Reference,
-    Truth,
-)
+from sase.binding import bound
 from sase.binding.parts import with_references
 from sase.binding.text import Names, condition_text, value_text
 from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, require
@@ -50,8 +36,8 @@ def derive_conditions(plan: Operator) -> Outcome:
 
 
 def _groups(
-    scan: SequenceScan, known: Iterable[Conjunct], subjects: list[Reference]
-) -> list[dict[Node, Reference]]:
+    scan: SequenceScan, known: Iterable[bound.Conjunct], subjects: list[bound.Reference]
+) -> list[dict[Node, bound.Reference]]:
     """The attributes that conditions are on, each with those that equal it."""
     if not subjects:
         return []
@@ -64,8 +50,8 @@ def _groups(
 
 
 def _derived(
-    groups: list[dict[Node, Reference]], alone: list[tuple[Conjunct, Reference]]
-) -> Iterator[Conjunct]:
+    groups: list[dict[Node, bound.Reference]], alone: list[tuple[bound.Conjunct, bound.Reference]]
+) -> Iterator[bound.Conjunct]:
     """What conditions on one attribute say of the other attributes of its group."""
     found = {conjunct.condition for conjunct, _ in alone}
     for group in groups:
@@ -84,8 +70,8 @@ def _derived(
 
 
 def _edges_of_tests(
-    scan: SequenceScan, subjects: list[Reference]
-) -> Iterator[tuple[Reference, Reference]]:
+    scan: SequenceScan, subjects: list[bound.Reference]
+) -> Iterator[tuple[bound.Reference, bound.Reference]]:
     """The equalities that written tests amount to, where some condition is on their attribute."""
     for test in scan.tests:
         if test.value is None and any(test.attribute == each.attribute for each in subjects):
@@ -93,41 +79,43 @@ def _edges_of_tests(
             yield from zip(ends, ends[1:], strict=False)
 
 
-def _read(test: EquivalenceTest, component: int) -> Reference:
-    return Reference(test.type, component, Part.EVENT, test.attribute)
+def _read(test: bound.EquivalenceTest, component: int) -> bound.Reference:
+    return bound.Reference(test.type, component, bound.Part.EVENT, test.attribute)
 
 
-def subject(conjunct: Conjunct) -> Reference | None:
+def subject(conjunct: bound.Conjunct) -> bound.Reference | None:
     """The attribute, which all events have, on which alone a condition is beside constants."""
-    if conjunct.kind is not ConjunctClass.SINGLE:
+    if conjunct.kind is not bound.ConjunctClass.SINGLE:
         return None
     match conjunct.condition:
-        case Comparison(left=left, right=right):
-            parts: tuple[Expression, ...] = (left, right)
-        case Membership(operand=operand):
+        case bound.Comparison(left=left, right=right):
+            parts: tuple[bound.Expression, ...] = (left, right)
+        case bound.Membership(operand=operand):
             parts = (operand,)
-        case Between(operand=Reference() as operand, low=low, high=high):
+        case bound.Between(operand=bound.Reference() as operand, low=low, high=high):
             parts = (operand, low, high)
         case _:
             return None
-    read = [part for part in parts if isinstance(part, Reference)]
-    is_plain = all(isinstance(part, Reference | Constant | Placeholder) for part in parts)
+    read = [part for part in parts if isinstance(part, bound.Reference)]
+    is_plain = all(
+        isinstance(part, bound.Reference | bound.Constant | bound.Placeholder) for part in parts
+    )
     return read[0] if is_plain and len(read) == 1 and not lacks(read[0]) else None
 
 
-def _about(condition: Condition, other: Reference) -> Condition:
+def _about(condition: bound.Condition, other: bound.Reference) -> bound.Condition:
     """The same condition on another attribute."""
     return with_references(condition, lambda _: other)
 
 
 def _contradiction(
     scan: SequenceScan,
-    known: Iterable[Conjunct],
-    groups: list[dict[Node, Reference]],
-    alone: list[tuple[Conjunct, Reference]],
+    known: Iterable[bound.Conjunct],
+    groups: list[dict[Node, bound.Reference]],
+    alone: list[tuple[bound.Conjunct, bound.Reference]],
 ) -> str | None:
     """Two conditions that no value satisfies, or one that nothing does, in words."""
-    if any(conjunct.condition == Truth(False) for conjunct in known):
+    if any(conjunct.condition == bound.Truth(False) for conjunct in known):
         return "a condition of the query is never true"
     names = {component.index: component.variable for component in scan.components}
     for group in groups:
@@ -140,5 +128,5 @@ def _contradiction(
     return None
 
 
-def _equal(references: list[Reference], names: Names) -> str:
+def _equal(references: list[bound.Reference], names: Names) -> str:
     return f"{' and '.join(value_text(each, names) for each in references)} are equal"
