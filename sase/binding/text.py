@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from sase.binding import bound
 from sase.binding.types import DataType, Kind
+from sase.lang.printer import bounds_text
 from sase.lang.units import NANOSECONDS
 
 Names = Mapping[int, str]
@@ -72,6 +73,30 @@ def test_text(test: bound.EquivalenceTest) -> str:
     """What an equivalence test asks for, without its brackets."""
     fixed = "" if test.value is None else f" = {value_text(test.value, {})}"
     return f"{test.attribute}{fixed}"
+
+
+def quantifier_text(component: bound.BoundComponent) -> str:
+    """How many events a component may bind, as a pattern writes it; nothing for one event."""
+    least, most = component.minimum, component.maximum
+    if not component.is_series:
+        return "" if least else "?"
+    if most is None and least < 2:
+        return "+" if least else "*"
+    return bounds_text(least, most)
+
+
+def window_text(window: bound.BoundWindow, form: str = ".12g", unit: str = "") -> str:
+    """A window as a query writes it; an amount without a unit is of `unit`."""
+    amount, kind = window.amount, window.kind
+    if isinstance(amount, bound.Placeholder):
+        number = f":{amount.name}"
+    else:
+        number = format(float(amount), form)
+    kinds = {bound.WindowKind.TIME: window.unit or unit, bound.WindowKind.EVENTS: "EVENTS"}
+    unit = kinds.get(kind, "EVENTS PER PARTITION")
+    if amount == 1 and kind is bound.WindowKind.TIME:
+        unit = unit.removesuffix("s")
+    return f"{number} {unit}".strip() + (" INCLUSIVE" if window.inclusive else "")
 
 
 def _interval(nanoseconds: int) -> str:

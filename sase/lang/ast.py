@@ -262,6 +262,7 @@ class Or(Node):
 
 
 LITERALS = (Integer, Float, String, Boolean, Null, Timestamp, Date, Interval, Percentage, Parameter)
+VALUES = (Attribute, Index, Indexed, Call, Negative, Sum, Product)
 CONDITIONS = (Or, And, Not, Comparison, Membership, Between, Like, NullTest, Equivalence)
 # The grammar does not tell values from conditions (a bracket may hold either); binding does.
 Expression: TypeAlias = (
@@ -339,6 +340,7 @@ class Alternatives(Node):
     patterns: tuple[PatternPart | Sequence, ...]
 
 
+PATTERNS = (TypeTest, AnyTest, Quantifier, Component, Group, SetOf, Sequence, Alternatives)
 PatternPart: TypeAlias = Component | Group | SetOf
 Pattern: TypeAlias = PatternPart | Sequence | Alternatives
 

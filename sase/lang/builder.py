@@ -1,15 +1,14 @@
-"""Build the syntax tree from the parser's raw tree: one method for each rule, of its name.
+"""Build the syntax tree from the parser's raw tree: each rule has its fields here, or its method.
 
 Nothing here recurses, so that no depth of brackets can exhaust Python's stack; a query whose tree
 would be nested more deeply than `DEEPEST` is refused, so that nothing later needs to care.
 """
 
-# long because: it has one short method for each rule of the grammar, and nothing else.
-
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from math import isinf
 from typing import Any, NamedTuple
@@ -37,6 +36,37 @@ OPERATORS = frozenset(
 OPERATOR_SPELLINGS = {
     "==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", "×": "*", "÷": "/", "−": "-",
 }  # fmt: skip
+# The rules whose children are the fields of a node: a keyword `_` says nothing more, an optional
+# one sets a flag, and `*` takes all that follow.
+_NODES: dict[str, tuple[type[ast.Node], str]] = {
+    "script": (ast.Script, "*statements"),
+    "statement": (ast.Statement, "stream query"),
+    "time_window": (ast.Window, "amount unit inclusive"),
+    "confidence": (ast.Confidence, "_ threshold"),
+    "alternatives": (ast.Alternatives, "*patterns"),
+    "sequence": (ast.Sequence, "_ *parts"),
+    "set_of": (ast.SetOf, "_ *members"),
+    "single": (ast.Component, "test variable"),
+    "series": (ast.Component, "test quantifier variable"),
+    "group": (ast.Group, "pattern quantifier variable"),
+    "type_test": (ast.TypeTest, "name"),
+    "any_of": (ast.Or, "*operands"),
+    "all_of": (ast.And, "*operands"),
+    "negated": (ast.Not, "_ operand"),
+    "membership": (ast.Membership, "operand negated *values"),
+    "between": (ast.Between, "operand negated low high"),
+    "like": (ast.Like, "operand negated pattern"),
+    "null_test": (ast.NullTest, "operand negated"),
+    "equivalence": (ast.Equivalence, "*tests"),
+    "test": (ast.EqualAttribute, "attribute _ value"),
+    "minus": (ast.Negative, "_ operand"),
+    "negative_number": (ast.Negative, "_ operand"),
+    "bare_attribute": (ast.Attribute, "name"),
+    "attribute": (ast.Attribute, "variable name"),
+    "null": (ast.Null, ""),
+    "interval": (ast.Interval, "amount unit"),
+}
+_FLAGS = frozenset(("negated", "inclusive"))
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "“": "”"}
 _NUMBER = re.compile(r"\s*([-−]?)\s*((?:[0-9]*\.)?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*")
 
@@ -56,8 +86,23 @@ def build(tree: Tree[Token], source: Source) -> Any:
     values: dict[int, Any] = {}
     for node in reversed(order):
         children = [values.pop(id(c)) if isinstance(c, Tree) else c for c in node.children]
-        values[id(node)] = getattr(builder, node.data)(_span(node), *children)
+        make = getattr(builder, node.data, None) or partial(_node, node.data)
+        values[id(node)] = make(_span(node), *children)
     return values[id(tree)]
+
+
+def _node(rule: str, span: Span, *children: Any) -> ast.Node:
+    """The node of a rule whose children are its fields."""
+    kind, names = _NODES[rule]
+    fields: dict[str, Any] = {}
+    for place, name in enumerate(names.split()):
+        if name in _FLAGS:
+            fields[name] = children[place] is not None
+        elif name.startswith("*"):
+            fields[name[1:]] = children[place:]
+        elif name != "_":
+            fields[name] = children[place]
+    return kind(**fields, span=span)
 
 
 def _span(node: Tree[Token]) -> Span:
@@ -83,28 +128,18 @@ def syntax_error(
     return QuerySyntaxError([Diagnostic(code, message, span, source, hints)])
 
 
-class _Selected(NamedTuple):
-    condition: ast.Expression | None
-
-
 class _Qualification(NamedTuple):
     strategy: ast.Strategy | None
     condition: ast.Expression | None
 
 
 class _Builder:
-    """The methods bear the names of the rules; `span` is the text of the rule's match."""
+    """A method for each other rule, of its name; `span` is the text of the rule's match."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
 
     # -- scripts and clauses
-
-    def script(self, span: Span, *statements: ast.Statement) -> ast.Script:
-        return ast.Script(statements, span=span)
-
-    def statement(self, span: Span, stream: ast.Name | None, query: ast.Query) -> ast.Statement:
-        return ast.Statement(query, stream, span=span)
 
     def query(
         self,
@@ -124,21 +159,13 @@ class _Builder:
         return content if isinstance(content, _Qualification) else _Qualification(None, content)
 
     def selection(
-        self, _: Span, strategy: ast.Strategy, selected: _Selected | None
+        self, _: Span, strategy: ast.Strategy, condition: ast.Expression | None
     ) -> _Qualification:
-        return _Qualification(strategy, selected.condition if selected else None)
+        return _Qualification(strategy, condition)
 
     def strategy(self, span: Span, name: Token, *variables: ast.Name | None) -> ast.Strategy:
         named = tuple(variable for variable in variables if variable)
         return ast.Strategy(ast.StrategyName(name.lower()), named, span=span)
-
-    def selected(self, _: Span, condition: ast.Expression | None) -> _Selected:
-        return _Selected(condition)
-
-    def time_window(
-        self, span: Span, amount: Any, unit: ast.Name | None, inclusive: Token | None
-    ) -> ast.Window:
-        return ast.Window(amount, unit, inclusive=inclusive is not None, span=span)
 
     def event_window(
         self, span: Span, amount: Any, per: Token | None, inclusive: Token | None
@@ -150,14 +177,6 @@ class _Builder:
             inclusive=inclusive is not None,
             span=span,
         )
-
-    def confidence(
-        self, span: Span, _: Token, threshold: ast.Integer | ast.Float | ast.Parameter
-    ) -> ast.Confidence:
-        return ast.Confidence(threshold, span=span)
-
-    def having(self, _: Span, condition: ast.Expression) -> ast.Expression:
-        return condition
 
     def columns(self, span: Span, *items: tuple[ast.OutputItem, ...]) -> ast.Output:
         return ast.Output(tuple(chain.from_iterable(items)), span=span)
@@ -183,16 +202,7 @@ class _Builder:
             for field in fields
         )
 
-    def limit(self, _: Span, count: ast.Integer | ast.Parameter) -> ast.Integer | ast.Parameter:
-        return count
-
     # -- patterns
-
-    def alternatives(self, span: Span, *patterns: Any) -> ast.Alternatives:
-        return ast.Alternatives(patterns, span=span)
-
-    def sequence(self, span: Span, _: Token, *parts: Any) -> ast.Sequence:
-        return ast.Sequence(parts, span=span)
 
     def negative(self, span: Span, *children: Any) -> ast.PatternPart:
         part: ast.PatternPart = children[-1]
@@ -200,35 +210,6 @@ class _Builder:
             case ast.Group(pattern=ast.Component() as inner, quantifier=None, variable=None):
                 part = inner if not inner.negated else part
         return replace(part, negated=True, span=span)
-
-    def single(
-        self, span: Span, test: ast.TypeTest | ast.AnyTest, variable: ast.Name | None
-    ) -> ast.Component:
-        return ast.Component(test, variable, span=span)
-
-    def series(
-        self,
-        span: Span,
-        test: ast.TypeTest | ast.AnyTest,
-        quantifier: ast.Quantifier,
-        variable: ast.Name | None,
-    ) -> ast.Component:
-        return ast.Component(test, variable, quantifier, span=span)
-
-    def group(
-        self,
-        span: Span,
-        pattern: ast.Pattern,
-        quantifier: ast.Quantifier | None,
-        variable: ast.Name | None,
-    ) -> ast.Group:
-        return ast.Group(pattern, variable, quantifier, span=span)
-
-    def set_of(self, span: Span, _: Token, *members: Any) -> ast.SetOf:
-        return ast.SetOf(members, span=span)
-
-    def type_test(self, span: Span, name: ast.Name) -> ast.TypeTest:
-        return ast.TypeTest(name, span=span)
 
     def any_test(self, span: Span, *names: ast.Name | None) -> ast.AnyTest:
         return ast.AnyTest(tuple(name for name in names if name), span=span)
@@ -253,54 +234,10 @@ class _Builder:
 
     # -- conditions
 
-    def any_of(self, span: Span, *operands: ast.Expression) -> ast.Or:
-        return ast.Or(operands, span=span)
-
-    def all_of(self, span: Span, *operands: ast.Expression) -> ast.And:
-        return ast.And(operands, span=span)
-
-    def negated(self, span: Span, _: Token, operand: ast.Expression) -> ast.Not:
-        return ast.Not(operand, span=span)
-
     def comparison(
         self, span: Span, left: ast.Expression, operator: Token, right: ast.Expression
     ) -> ast.Comparison:
         return ast.Comparison(_canonical(operator), left, right, span=span)
-
-    def membership(
-        self, span: Span, operand: ast.Expression, negated: Token | None, *values: ast.Expression
-    ) -> ast.Membership:
-        return ast.Membership(operand, values, negated is not None, span=span)
-
-    def between(
-        self,
-        span: Span,
-        operand: ast.Expression,
-        negated: Token | None,
-        low: ast.Expression,
-        high: ast.Expression,
-    ) -> ast.Between:
-        return ast.Between(operand, low, high, negated is not None, span=span)
-
-    def like(
-        self,
-        span: Span,
-        operand: ast.Expression,
-        negated: Token | None,
-        pattern: ast.String | ast.Parameter,
-    ) -> ast.Like:
-        return ast.Like(operand, pattern, negated is not None, span=span)
-
-    def null_test(self, span: Span, operand: ast.Expression, negated: Token | None) -> ast.NullTest:
-        return ast.NullTest(operand, negated is not None, span=span)
-
-    def equivalence(self, span: Span, *tests: ast.EqualAttribute) -> ast.Equivalence:
-        return ast.Equivalence(tests, span=span)
-
-    def test(
-        self, span: Span, attribute: ast.Name, _: Token | None, value: ast.Expression | None
-    ) -> ast.EqualAttribute:
-        return ast.EqualAttribute(attribute, value, span=span)
 
     # -- expressions
 
@@ -310,19 +247,10 @@ class _Builder:
     def product_of(self, span: Span, *children: Any) -> ast.Product:
         return ast.Product(children[::2], tuple(map(_canonical, children[1::2])), span=span)
 
-    def minus(self, span: Span, _: Token, operand: ast.Expression) -> ast.Negative:
-        return ast.Negative(operand, span=span)
-
-    negative_number = minus
-
-    def parentheses(self, _: Span, inner: ast.Expression) -> ast.Expression:
+    def parentheses(self, _: Span, inner: Any) -> Any:
         return inner
 
-    def bare_attribute(self, span: Span, name: ast.Name) -> ast.Attribute:
-        return ast.Attribute(name, span=span)
-
-    def attribute(self, span: Span, variable: ast.Name, name: ast.Name) -> ast.Attribute:
-        return ast.Attribute(name, variable, span=span)
+    selected = having = limit = parentheses
 
     def indexed(
         self,
@@ -380,17 +308,11 @@ class _Builder:
     def false(self, span: Span) -> ast.Boolean:
         return ast.Boolean(False, span=span)
 
-    def null(self, span: Span) -> ast.Null:
-        return ast.Null(span=span)
-
     def timestamp(self, span: Span, _: Token, text: ast.String) -> ast.Timestamp:
         return ast.Timestamp(text.value, span=span)
 
     def date(self, span: Span, _: Token, text: ast.String) -> ast.Date:
         return ast.Date(text.value, span=span)
-
-    def interval(self, span: Span, amount: ast.Integer | ast.Float, unit: ast.Name) -> ast.Interval:
-        return ast.Interval(amount, unit, span=span)
 
     def interval_string(
         self, span: Span, _: Token, text: ast.String, unit: ast.Name

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from functools import singledispatch
 from itertools import chain
 from math import isinf
+from typing import Any
 
 from sase.lang import ast
 from sase.lang.names import spelled, spelled_field, spelled_type
@@ -29,16 +29,15 @@ LEVELS: dict[type[ast.Node], int] = {
 ATOM = 8
 
 
-@singledispatch
 def to_text(node: ast.Node) -> str:
     """The text of a node on one line."""
-    raise TypeError(f"not a syntax node: {node!r}")
+    return _writer(node)(node)
 
 
 def bracketed(node: ast.Node, loosest: int) -> str:
     """The text of an operand, in brackets if it binds more loosely than its place allows."""
     # Straight to the function of the node: every frame saved here is one less in a deep tree.
-    text = to_text.dispatch(type(node))(node)
+    text = _writer(node)(node)
     # `-` and `%` after a percentage would make a modulo of it; `--` would begin a comment.
     alone = isinstance(node, ast.Percentage)
     return f"({text})" if alone or LEVELS.get(type(node), ATOM) < loosest else text
@@ -48,104 +47,51 @@ def _listed(nodes: Iterable[ast.Node]) -> str:
     return ", ".join(map(to_text, nodes))
 
 
-# ---------------------------------------------------------------- names and literals
-
-
-@to_text.register
-def _(node: ast.Name) -> str:
-    return spelled(node.text)
-
-
-@to_text.register
-def _(node: ast.Integer) -> str:
-    return str(node.value)
-
-
-@to_text.register
-def _(node: ast.Float) -> str:
-    return "1e999" if isinf(node.value) else repr(node.value)
-
-
-@to_text.register
-def _(node: ast.String) -> str:
-    return "'{}'".format(node.value.replace("'", "''"))
-
-
-@to_text.register
-def _(node: ast.Boolean) -> str:
-    return "TRUE" if node.value else "FALSE"
-
-
-@to_text.register
-def _(node: ast.Null) -> str:
+def _literal(node: Any) -> str:
+    match node:
+        case ast.Integer(value=value):
+            return str(value)
+        case ast.Float(value=value):
+            return "1e999" if isinf(value) else repr(value)
+        case ast.String(value=value):
+            return "'{}'".format(value.replace("'", "''"))
+        case ast.Boolean(value=value):
+            return "TRUE" if value else "FALSE"
+        case ast.Timestamp(text=text):
+            return f"TIMESTAMP {to_text(ast.String(text))}"
+        case ast.Date(text=text):
+            return f"DATE {to_text(ast.String(text))}"
+        case ast.Interval(amount=amount, unit=unit):
+            return f"{to_text(amount)} {unit.text}"
+        case ast.Percentage(amount=ast.Integer(value=value)):
+            return f"{value}%"
+        case ast.Percentage(amount=amount):
+            digits = format(Decimal(repr(amount.value)), "f")  # a percentage has no exponent
+            return f"{digits if '.' in digits else digits + '.0'}%"
+        case ast.Parameter(name=name):
+            return f":{spelled_field(name)}"
     return "NULL"
 
 
-@to_text.register
-def _(node: ast.Timestamp) -> str:
-    return f"TIMESTAMP {to_text(ast.String(node.text))}"
-
-
-@to_text.register
-def _(node: ast.Date) -> str:
-    return f"DATE {to_text(ast.String(node.text))}"
-
-
-@to_text.register
-def _(node: ast.Interval) -> str:
-    return f"{to_text(node.amount)} {node.unit.text}"
-
-
-@to_text.register
-def _(node: ast.Percentage) -> str:
-    if isinstance(node.amount, ast.Integer):
-        return f"{node.amount.value}%"
-    digits = format(Decimal(repr(node.amount.value)), "f")  # a percentage has no exponent
-    return f"{digits if '.' in digits else digits + '.0'}%"
-
-
-@to_text.register
-def _(node: ast.Parameter) -> str:
-    return f":{spelled_field(node.name)}"
-
-
-# ---------------------------------------------------------------- expressions
-
-
-@to_text.register
-def _(node: ast.Attribute) -> str:
-    if node.variable is None:
-        return to_text(node.name)
-    return f"{to_text(node.variable)}.{spelled_field(node.name.text)}"
-
-
-@to_text.register
-def _(node: ast.Index) -> str:
-    return node.text if node.kind is ast.IndexKind.OTHER else node.kind.value
-
-
-@to_text.register
-def _(node: ast.Indexed) -> str:
-    variable = to_text(node.variable)
-    is_last = node.index.kind is ast.IndexKind.LAST
-    index = f"{variable}.len" if is_last else to_text(node.index)
-    attribute = f".{spelled_field(node.attribute.text)}" if node.attribute else ""
-    return f"{variable}[{index}]{attribute}"
-
-
-@to_text.register
-def _(node: ast.Call) -> str:
-    return f"{to_text(node.function)}({_listed(node.arguments)})"
-
-
-@to_text.register
-def _(node: ast.Negative) -> str:
-    operand = bracketed(node.operand, LEVELS[ast.Negative])
-    return f"-({operand})" if operand.startswith("-") else f"-{operand}"
-
-
-@to_text.register
-def _(node: ast.Sum | ast.Product) -> str:
+def _value(node: Any) -> str:
+    match node:
+        case ast.Attribute(name=name, variable=None):
+            return to_text(name)
+        case ast.Attribute(name=name, variable=ast.Name() as variable):
+            return f"{to_text(variable)}.{spelled_field(name.text)}"
+        case ast.Index(kind=kind, text=text):
+            return text if kind is ast.IndexKind.OTHER else kind.value
+        case ast.Indexed():
+            series = to_text(node.variable)
+            is_last = node.index.kind is ast.IndexKind.LAST
+            index = f"{series}.len" if is_last else to_text(node.index)
+            attribute = f".{spelled_field(node.attribute.text)}" if node.attribute else ""
+            return f"{series}[{index}]{attribute}"
+        case ast.Call(function=function, arguments=arguments):
+            return f"{to_text(function)}({_listed(arguments)})"
+        case ast.Negative(operand=operand):
+            text = bracketed(operand, LEVELS[ast.Negative])
+            return f"-({text})" if text.startswith("-") else f"-{text}"
     loosest = LEVELS[type(node)] + 1
     operands = [bracketed(operand, loosest) for operand in node.operands]
     for place, operator in enumerate(node.operators):
@@ -155,99 +101,56 @@ def _(node: ast.Sum | ast.Product) -> str:
     return " ".join([operands[0], *rest])
 
 
-# ---------------------------------------------------------------- conditions
+def _condition(node: Any) -> str:
+    no = "NOT " if getattr(node, "negated", False) else ""
+    match node:
+        case ast.Comparison(operator=operator, left=left, right=right):
+            return f"{_operand(left)} {operator} {_operand(right)}"
+        case ast.Membership(operand=operand, values=values):
+            return f"{_operand(operand)} {no}IN ({_listed(values)})"
+        case ast.Between(operand=operand, low=low, high=high):
+            return f"{_operand(operand)} {no}BETWEEN {_operand(low)} AND {_operand(high)}"
+        case ast.Like(operand=operand, pattern=pattern):
+            return f"{_operand(operand)} {no}LIKE {to_text(pattern)}"
+        case ast.NullTest(operand=operand):
+            return f"{_operand(operand)} IS {no}NULL"
+        case ast.Equivalence(tests=tests):
+            return f"[{_listed(tests)}]"
+        case ast.Not(operand=operand):
+            return f"NOT {bracketed(operand, LEVELS[ast.Not])}"
+    word = " AND " if isinstance(node, ast.And) else " OR "
+    loosest = LEVELS[type(node)] + 1
+    return word.join([bracketed(operand, loosest) for operand in node.operands])
 
 
-@to_text.register
-def _(node: ast.Comparison) -> str:
-    left, right = bracketed(node.left, LEVELS[ast.Sum]), bracketed(node.right, LEVELS[ast.Sum])
-    return f"{left} {node.operator} {right}"
+def _operand(node: ast.Expression) -> str:
+    return bracketed(node, LEVELS[ast.Sum])
 
 
-def _tested(node: ast.Membership | ast.Between | ast.Like, word: str) -> str:
-    return f"{bracketed(node.operand, LEVELS[ast.Sum])} {'NOT ' if node.negated else ''}{word}"
+def _pattern(node: Any) -> str:
+    match node:
+        case ast.TypeTest(name=name):
+            return spelled_type(name.text)
+        case ast.AnyTest(names=names):
+            listed = ", ".join(spelled_type(name.text) for name in names)
+            return f"ANY({listed})" if listed else "ANY"
+        case ast.Quantifier(symbol=symbol, minimum=least, maximum=most):
+            return bounds_text(least, most) if symbol == "{}" else symbol
+        case ast.Component():
+            text = to_text(node.test) + _declared(node)
+            return f"!({text})" if node.negated else text
+        case ast.Group():
+            return f"{'!' if node.negated else ''}({to_text(node.pattern)}){_declared(node)}"
+        case ast.SetOf(members=members):
+            return f"{'!' if node.negated else ''}SET({_listed(members)})"
+        case ast.Sequence(parts=parts):
+            return f"SEQ({_listed(parts)})"
+    return " OR ".join(map(to_text, node.patterns))
 
 
-@to_text.register
-def _(node: ast.Membership) -> str:
-    return f"{_tested(node, 'IN')} ({_listed(node.values)})"
-
-
-@to_text.register
-def _(node: ast.Between) -> str:
-    low, high = bracketed(node.low, LEVELS[ast.Sum]), bracketed(node.high, LEVELS[ast.Sum])
-    return f"{_tested(node, 'BETWEEN')} {low} AND {high}"
-
-
-@to_text.register
-def _(node: ast.Like) -> str:
-    return f"{_tested(node, 'LIKE')} {to_text(node.pattern)}"
-
-
-@to_text.register
-def _(node: ast.NullTest) -> str:
-    operand = bracketed(node.operand, LEVELS[ast.Sum])
-    return f"{operand} IS {'NOT ' if node.negated else ''}NULL"
-
-
-@to_text.register
-def _(node: ast.EqualAttribute) -> str:
-    value = f" = {to_text(node.value)}" if node.value is not None else ""
-    return to_text(node.attribute) + value
-
-
-@to_text.register
-def _(node: ast.Equivalence) -> str:
-    return f"[{_listed(node.tests)}]"
-
-
-@to_text.register
-def _(node: ast.Not) -> str:
-    return f"NOT {bracketed(node.operand, LEVELS[ast.Not])}"
-
-
-@to_text.register
-def _(node: ast.And) -> str:
-    return " AND ".join([bracketed(operand, LEVELS[ast.Not]) for operand in node.operands])
-
-
-@to_text.register
-def _(node: ast.Or) -> str:
-    return " OR ".join([bracketed(operand, LEVELS[ast.And]) for operand in node.operands])
-
-
-# ---------------------------------------------------------------- patterns
-
-
-@to_text.register
-def _(node: ast.TypeTest) -> str:
-    return spelled_type(node.name.text)
-
-
-@to_text.register
-def _(node: ast.AnyTest) -> str:
-    names = ", ".join(spelled_type(name.text) for name in node.names)
-    return f"ANY({names})" if names else "ANY"
-
-
-@to_text.register
-def _(node: ast.Quantifier) -> str:
-    if node.symbol != "{}":
-        return node.symbol
-    if node.maximum == node.minimum:
-        return f"{{{node.minimum}}}"
-    return f"{{{node.minimum},{'' if node.maximum is None else node.maximum}}}"
-
-
-@to_text.register
-def _(node: ast.Component) -> str:
-    text = to_text(node.test) + _declared(node)
-    return f"!({text})" if node.negated else text
-
-
-@to_text.register
-def _(node: ast.Group) -> str:
-    return f"{'!' if node.negated else ''}({to_text(node.pattern)}){_declared(node)}"
+def bounds_text(least: int, most: int | None) -> str:
+    """The least and the most events of a series, as a quantifier."""
+    return f"{{{least}}}" if most == least else f"{{{least},{'' if most is None else most}}}"
 
 
 def _declared(node: ast.Component | ast.Group) -> str:
@@ -258,31 +161,32 @@ def _declared(node: ast.Component | ast.Group) -> str:
     return quantifier + variable
 
 
-@to_text.register
-def _(node: ast.SetOf) -> str:
-    return f"{'!' if node.negated else ''}SET({_listed(node.members)})"
+def _clause(node: Any) -> str:
+    match node:
+        case ast.Name(text=text):
+            return spelled(text)
+        case ast.EqualAttribute(attribute=attribute, value=value):
+            return to_text(attribute) + (f" = {to_text(value)}" if value is not None else "")
+        case ast.Strategy(name=name, variables=variables):
+            return name.value + (f"({_listed(variables)})" if variables else "")
+        case ast.Window():
+            return _window(node)
+        case ast.Confidence(threshold=threshold):
+            return f"CONFIDENCE >= {to_text(threshold)}"
+        case ast.OutputItem(expression=expression, alias=alias):
+            return condition_text(expression) + (f" AS {to_text(alias)}" if alias else "")
+        case ast.Output(items=items, type_name=name):
+            return f"{to_text(name)}({_listed(items)})" if name else _listed(items)
+        case ast.Query():
+            return _query(node)
+        case ast.Statement(query=query, stream=stream):
+            return (f"CREATE STREAM {to_text(stream)} AS " if stream else "") + to_text(query)
+        case ast.Script(statements=statements):
+            return "; ".join(map(to_text, statements))
+    raise TypeError(f"not a syntax node: {node!r}")
 
 
-@to_text.register
-def _(node: ast.Sequence) -> str:
-    return f"SEQ({_listed(node.parts)})"
-
-
-@to_text.register
-def _(node: ast.Alternatives) -> str:
-    return " OR ".join(map(to_text, node.patterns))
-
-
-# ---------------------------------------------------------------- clauses, queries, scripts
-
-
-@to_text.register
-def _(node: ast.Strategy) -> str:
-    return node.name.value + (f"({_listed(node.variables)})" if node.variables else "")
-
-
-@to_text.register
-def _(node: ast.Window) -> str:
+def _window(node: ast.Window) -> str:
     words = [to_text(node.amount)]
     words += [node.unit.text] if node.unit else []
     words += ["EVENTS"] if node.events else []
@@ -291,20 +195,18 @@ def _(node: ast.Window) -> str:
     return " ".join(words)
 
 
-@to_text.register
-def _(node: ast.Confidence) -> str:
-    return f"CONFIDENCE >= {to_text(node.threshold)}"
-
-
-@to_text.register
-def _(node: ast.OutputItem) -> str:
-    return condition_text(node.expression) + (f" AS {to_text(node.alias)}" if node.alias else "")
-
-
-@to_text.register
-def _(node: ast.Output) -> str:
-    items = _listed(node.items)
-    return f"{to_text(node.type_name)}({items})" if node.type_name else items
+def _query(node: ast.Query) -> str:
+    clauses = [
+        ("FROM", _listed(node.sources)),
+        ("EVENT", to_text(node.pattern)),
+        ("WHERE", qualification(node)),
+        ("WITHIN", to_text(node.window) if node.window else ""),
+        ("WITH", to_text(node.confidence) if node.confidence else ""),
+        ("HAVING", condition_text(node.having)),
+        ("RETURN", to_text(node.output) if node.output else ""),
+        ("LIMIT", to_text(node.limit) if node.limit is not None else ""),
+    ]
+    return " ".join(f"{keyword} {text}" for keyword, text in clauses if text)
 
 
 def condition_text(node: ast.Expression | None) -> str:
@@ -346,27 +248,13 @@ def qualification(query: ast.Query) -> str:
     return f"{strategy} {{ {condition} }}" if condition else strategy
 
 
-@to_text.register
-def _(node: ast.Query) -> str:
-    clauses = [
-        ("FROM", _listed(node.sources)),
-        ("EVENT", to_text(node.pattern)),
-        ("WHERE", qualification(node)),
-        ("WITHIN", to_text(node.window) if node.window else ""),
-        ("WITH", to_text(node.confidence) if node.confidence else ""),
-        ("HAVING", condition_text(node.having)),
-        ("RETURN", to_text(node.output) if node.output else ""),
-        ("LIMIT", to_text(node.limit) if node.limit is not None else ""),
-    ]
-    return " ".join(f"{keyword} {text}" for keyword, text in clauses if text)
+_WRITERS: dict[type[ast.Node], Callable[[Any], str]] = {
+    **dict.fromkeys(ast.LITERALS, _literal),
+    **dict.fromkeys(ast.VALUES, _value),
+    **dict.fromkeys(ast.CONDITIONS, _condition),
+    **dict.fromkeys(ast.PATTERNS, _pattern),
+}
 
 
-@to_text.register
-def _(node: ast.Statement) -> str:
-    stream = f"CREATE STREAM {to_text(node.stream)} AS " if node.stream else ""
-    return stream + to_text(node.query)
-
-
-@to_text.register
-def _(node: ast.Script) -> str:
-    return "; ".join(map(to_text, node.statements))
+def _writer(node: ast.Node) -> Callable[[Any], str]:
+    return _WRITERS.get(type(node), _clause)

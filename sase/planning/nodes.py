@@ -23,7 +23,7 @@ from sase.binding.bound import (
     Quantified,
     WindowKind,
 )
-from sase.binding.text import Names, condition_text, test_text, value_text
+from sase.binding.text import Names, condition_text, test_text, value_text, window_text
 from sase.lang.ast import StrategyName
 
 
@@ -362,10 +362,8 @@ def _brief(value: object, names: Names) -> str:
         case NegativeComponent(component=component, conditions=conditions):
             checked = "".join(f" where {_brief(each, names)}" for each in conditions)
             return f"!{component.variable}{checked}"
-        case BoundWindow(amount=amount, unit=unit, kind=kind, inclusive=inclusive):
-            given = f":{amount.name}" if isinstance(amount, Placeholder) else f"{float(amount):g}"
-            what = {"time": unit or "", "events": "EVENTS"}.get(kind.value, "EVENTS PER PARTITION")
-            return f"{given} {what}".strip() + (" INCLUSIVE" if inclusive else "")
+        case BoundWindow():
+            return window_text(value)
         case Conjunct(condition=condition) | EdgeCondition(conjunct=Conjunct(condition=condition)):
             return condition_text(condition, names)
         case Constant() | Placeholder():

@@ -13,10 +13,9 @@ from sase.binding.bound import (
     BoundWindow,
     Condition,
     ConjunctClass,
-    Placeholder,
     WindowKind,
 )
-from sase.binding.text import condition_text, test_text
+from sase.binding.text import condition_text, quantifier_text, test_text, window_text
 from sase.lang.ast import StrategyName
 from sase.lang.names import spelled_type
 from sase.source import Span
@@ -159,27 +158,6 @@ def _bare(component: BoundComponent, quantifier: str = "") -> str:
     names = ", ".join(map(spelled_type, component.types or ())) or "ANY"
     test = f"ANY({names})" if component.is_any and component.types is not None else names
     return f"{test}{quantifier} {component.variable}" if component.named else f"{test}{quantifier}"
-
-
-def quantifier_text(component: BoundComponent) -> str:
-    """Write how many events a component may bind; nothing for one event."""
-    least, most = component.minimum, component.maximum
-    if not component.is_series:
-        return "" if least else "?"
-    if most is None:
-        return {0: "*", 1: "+"}.get(least, f"{{{least},}}")
-    return f"{{{least}}}" if least == most else f"{{{least},{most}}}"
-
-
-def window_text(window: BoundWindow) -> str:
-    """Write a window as the query has it."""
-    amount = window.amount
-    assert not isinstance(amount, Placeholder), "a query that runs has all parameters"
-    what = {WindowKind.EVENTS: "EVENTS", WindowKind.PARTITION_EVENTS: "EVENTS PER PARTITION"}
-    unit = what.get(window.kind, window.unit or "")
-    if amount == 1 and window.kind is WindowKind.TIME:
-        unit = unit.removesuffix("s")
-    return f"{float(amount):g} {unit}".strip() + (" INCLUSIVE" if window.inclusive else "")
 
 
 _KINDS = {ConjunctClass.CONSTANT: PartKind.CONSTANT, ConjunctClass.SINGLE: PartKind.OWN}

@@ -10,7 +10,7 @@ from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.driver import Stage
 from sase.planning.explain.explanation import Explanation
-from sase.planning.explain.operators import OperatorText, symbol_of, window_text
+from sase.planning.explain.operators import OperatorText, duration_text, symbol_of
 from sase.planning.explain.reasons import reasons
 from sase.planning.explain.value import (
     Expected,
@@ -168,5 +168,5 @@ def split_text(split: Split) -> str:
         ways.append("by " + ", ".join(test.attribute for test in split.keys))
     if split.before is not None:
         around = "before and after" if split.after is not None else "before"
-        ways.append(f"in slices of time that look {window_text(split.before)} {around}")
+        ways.append(f"in slices of time that look {duration_text(split.before)} {around}")
     return " or ".join(ways) or f"not at all: {split.reason}"

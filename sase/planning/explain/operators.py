@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, Placeholder
-from sase.binding.text import Names, condition_text, test_text, value_text
+from sase.binding.text import Names, condition_text, test_text, value_text, window_text
 from sase.planning import nodes
 from sase.planning.basic import decided_at
 from sase.planning.explain.runs import admitted, algorithm_of, details_of
@@ -115,7 +115,7 @@ class OperatorText:
         for test in scan.inferred:
             yield f"equal by the conditions: {test.attribute}"
         if scan.window is not None:
-            yield f"drops instances older than {window_text(scan.window)}"
+            yield f"drops instances older than {duration_text(scan.window)}"
         yield from _read(scan.columns)
 
     def _construction(self, construction: nodes.SequenceConstruction) -> Iterator[str]:
@@ -154,18 +154,14 @@ class OperatorText:
         return f"{text} (derived)" if conjunct.derived else text
 
 
-def window_text(window: BoundWindow) -> str:
-    """A window as a query writes it."""
-    amount = window.amount
-    number = f":{amount.name}" if isinstance(amount, Placeholder) else f"{float(amount):,.12g}"
-    what = {"time": window.unit or "units of time", "events": "EVENTS"}
-    unit = what.get(window.kind.value, "EVENTS PER PARTITION")
-    return f"{number} {unit}" + (" INCLUSIVE" if window.inclusive else "")
+def duration_text(window: BoundWindow) -> str:
+    """A window in words."""
+    return window_text(window, ",.12g", "units of time")
 
 
 def _within(window: BoundWindow | None) -> Iterator[str]:
     if window is not None:
-        yield f"within {window_text(window)}"
+        yield f"within {duration_text(window)}"
 
 
 def _read(columns: tuple[str, ...] | None) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, When
 from sase.binding.parts import references
-from sase.binding.text import Names, condition_text, test_text
+from sase.binding.text import Names, condition_text, quantifier_text, test_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import EdgeCondition, Evaluation, RunEvaluation
 
@@ -63,29 +63,10 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
 def admitted(component: BoundComponent) -> str:
     """Types and number of the events that a component admits."""
     types = "any type" if component.types is None else " or ".join(component.types)
-    times = _times(component)
+    times = quantifier_text(component)
     if times and (component.types is None or len(component.types) > 1):
         types = f"({types})"
     return f"{component.variable}: {types}{times}"
-
-
-def _times(component: BoundComponent) -> str:
-    """A number of events, as a pattern writes it."""
-    if component.is_single:
-        return ""
-    match (component.minimum, component.maximum):
-        case (0, 1) if component.is_optional:
-            return "?"
-        case (0, None):
-            return "*"
-        case (1, None):
-            return "+"
-        case (least, None):
-            return f"{{{least},}}"
-        case (least, most) if least == most:
-            return f"{{{least}}}"
-        case (least, most):
-            return f"{{{least},{most}}}"
 
 
 def _component(component: BoundComponent, runs: RunEvaluation, names: Names) -> Iterator[str]:
