@@ -13,18 +13,22 @@ from tests import seeds, spark_here
 from tests.browser import found
 
 # What every profile shares. The parent is named because Hypothesis, where it finds the variable CI,
-# would have all of them inherit from a profile of its own. No deadline for an example: machines are
-# noisy, and the first one compiles and fills caches. No database: a run depends on its seed alone.
-base = settings(settings.get_profile("default"), deadline=None, database=None)
+# would have all of them inherit from a profile of its own. No deadline for an example, nor for
+# drawing it: machines are noisy, and the first one compiles and fills caches. No database: a run
+# depends on its seed alone.
+base = settings(
+    settings.get_profile("default"),
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 # The same examples in every run: a test is red because of what was changed.
 settings.register_profile("repeatable", base, max_examples=20, derandomize=True)
 settings.register_profile("quick", base, max_examples=10, derandomize=True)
 # Others in every run, by a seed that is printed.
 settings.register_profile("random", base, max_examples=50)
-# Hundreds of thousands of examples over the suite; a slow generator is no reason to stop.
-settings.register_profile(
-    "long", base, max_examples=10_000, suppress_health_check=[HealthCheck.too_slow]
-)
+# Hundreds of thousands of examples over the suite.
+settings.register_profile("long", base, max_examples=10_000)
 # Few examples, each printed, and the failing one as it was found.
 settings.register_profile(
     "debug",

@@ -6,10 +6,14 @@ the same examples.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hypothesis import settings
 
 # Seeds are below the first, and the numbers of one do not reach those of the next.
 SEEDS, NUMBERS = 10**9, 10**6
+# How often a test draws again that has not seen enough.
+TRIES = 25
 _first = 0
 
 
@@ -23,6 +27,16 @@ def draw_numbers(count: int) -> range:
     """Return so many numbers to draw examples by: from 0 on, or those of the seed."""
     assert count <= NUMBERS
     return range(_first, _first + count)
+
+
+def tries(number: int) -> Iterator[int]:
+    """Yield this number and others that no test has, until the caller has seen enough and leaves.
+
+    A single draw may show too little; that many in a row do not, unless something is wrong.
+    """
+    for each in range(TRIES):
+        yield number + each * SEEDS * NUMBERS
+    raise AssertionError(f"{TRIES} draws from {number} on have not shown enough")
 
 
 def share(of_hundred: int) -> int:
