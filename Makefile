@@ -4,11 +4,13 @@
 #   SEED=123            the seed of a random run; without it one is made, and printed
 #   EXAMPLES=1000       how many random examples a test draws
 #   TEST=tests/…::…     one test of a random run, as its failure names it
+#   MINUTES=60          how long to fuzz
 #   WORKERS="-n 0"      how many processes test at a time; a file of tests stays in one of them,
 #                       and so do all tests of Spark
 
 PYTHON ?= python3
 ARGS ?=
+MINUTES ?= 10
 WORKERS ?= $(if $(TEST),-n 0,-n auto --dist loadfile)
 DRAW = $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--examples=$(EXAMPLES)) $(if $(TEST),"$$TEST")
 
@@ -16,7 +18,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-random test-heavy test-long environments mutants lint format-code wheel clean
+.PHONY: help demo test test-quick test-random test-heavy test-long environments fuzz mutants lint format-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +49,10 @@ test-long: $(READY) ## run everything, with hundreds of times more random exampl
 environments: wheel ## test the wheel with the oldest and the newest versions and by other Pythons
 	@echo "environments: other versions, outside the tree"
 	@.ci/environments
+
+fuzz: $(READY) ## give hostile documents to whatever reads some, for MINUTES (10), with a fresh SEED
+	@echo "fuzz: $(MINUTES) minutes"
+	@$(BIN)/python -m tests.fuzz --seconds $$(($(MINUTES) * 60)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 mutants: $(READY) ## put faults into copies of the code: the suite must notice each
 	@$(BIN)/python -m tests.mutants.run $(ARGS)

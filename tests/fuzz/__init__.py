@@ -1,0 +1,1 @@
+"""Fuzzing: hostile documents, made by number, opened in a process that may crash."""

@@ -1,0 +1,28 @@
+"""What the driver must survive, by number; no target, since it does all that none may do."""
+
+from __future__ import annotations
+
+import faulthandler
+import time
+
+from sase.errors import PlanError
+from tests.fuzz import driver
+
+
+def judge(document: bytes) -> str:
+    """Open, refuse, crash, hang, fail, or allocate more than there is."""
+    match int(document):
+        case 1:
+            raise PlanError("no")
+        case 2:
+            faulthandler._sigsegv()  # type: ignore[attr-defined]
+        case 3:
+            time.sleep(3600)
+        case 4:
+            return str(1 // 0)
+        case 5:
+            return str(len(bytearray(2 * driver.MOST_BYTES)))
+    return "opened"
+
+
+TARGET = driver.Target(lambda number: b"%d" % number, judge)
