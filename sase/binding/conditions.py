@@ -29,6 +29,8 @@ from sase.lang.printer import to_text
 from sase.source import Span
 
 LONGEST_QUOTED = 40
+# Characters of a pattern of LIKE: a text may be looked at once for each.
+LONGEST_PATTERN = 4096
 
 OPPOSITES: dict[ast.ComparisonOperator, ast.ComparisonOperator] = {
     "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -205,6 +207,15 @@ def _like(node: ast.Like, scope: Scope, negated: bool) -> Condition:
                 "compare numbers and times with  =  <  BETWEEN",
             )
             return Truth(True, span=node.span)
+    text = pattern.value if isinstance(pattern, Constant) else None
+    if isinstance(text, str) and len(text) > LONGEST_PATTERN:
+        scope.problems.error(
+            "pattern-too-long",
+            f"LIKE takes {LONGEST_PATTERN:,} characters at most, and this has {len(text):,}",
+            pattern.span,
+            "compare a long text with  =  or look for a shorter part of it",
+        )
+        return Truth(True, span=node.span)
     return Like(operand, pattern, node.negated != negated, span=node.span)
 
 

@@ -68,7 +68,7 @@ _NODES: dict[str, tuple[type[ast.Node], str]] = {
 }
 _FLAGS = frozenset(("negated", "inclusive"))
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "“": "”"}
-_NUMBER = re.compile(r"\s*([-−]?)\s*((?:[0-9]*\.)?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*")
+_NUMBER = re.compile(r"\s*(?:([-−])\s*)?((?:[0-9]*\.)?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*")
 
 
 def build(tree: Tree[Token], source: Source) -> Any:

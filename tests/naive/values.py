@@ -328,10 +328,18 @@ def _absolute(value: Value) -> Value:
 
 
 def like(text: str, pattern: str) -> bool:
-    """`%` and `_` are wild, a backslash takes the next character as it is."""
+    """`%` and `_` are wild, a backslash takes the next character as it is.
+
+    `reached[i]`: the tokens so far match the first i characters.
+    """
     tokens = re.findall(r"\\?.", pattern, re.DOTALL)
     if "\\" in tokens:
         raise NotImplementedError("a LIKE pattern that ends in a single backslash")
-    wild = {"%": ".*", "_": "."}
-    expression = "".join(wild.get(token, re.escape(token[-1])) for token in tokens)
-    return re.fullmatch(expression, text, re.DOTALL) is not None
+    reached = [True] + [False] * len(text)
+    for token in tokens:
+        if token == "%":
+            reached = [any(reached[: end + 1]) for end in range(len(reached))]
+        else:
+            fits = [token == "_" or token[-1] == character for character in text]
+            reached = [False, *(a and b for a, b in zip(reached, fits, strict=False))]
+    return reached[-1]

@@ -134,7 +134,26 @@ class Interner:
 
 
 def like(pattern: str) -> re.Pattern[str]:
-    """A pattern of LIKE as a regular expression: `%` and `_` are wild, a backslash escapes."""
-    wild = {"%": ".*", "_": "."}
-    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
-    return re.compile("".join(wild.get(p, re.escape(p[-1])) for p in parts), re.DOTALL)
+    """A pattern of LIKE as a regular expression: `%` and `_` are wild, a backslash escapes.
+
+    What stands between two `%` is taken where it comes first, and never again (an atomic group): a
+    later place leaves less to what follows. So each character is looked at once for each of one
+    such segment, whatever the number of wildcards.
+    """
+    first, *others = _segments(pattern)
+    if not others:
+        return re.compile(first, re.DOTALL)
+    *inner, last = others
+    middle = "".join(f"(?>.*?{segment})" for segment in inner if segment)
+    return re.compile(f"{first}{middle}.*{last}", re.DOTALL)
+
+
+def _segments(pattern: str) -> list[str]:
+    """The regular expressions of what `%` parts, each of one length."""
+    segments = [""]
+    for part in re.findall(r"\\.|.", pattern, re.DOTALL):
+        if part == "%":
+            segments.append("")
+        else:
+            segments[-1] += "." if part == "_" else re.escape(part[-1])
+    return segments

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -16,6 +19,9 @@ from sase.engine.expressions.strings import like as form
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
 from tests.engine.expressions.generators import texts
 from tests.naive.values import like
+
+# Not in a text of the letter a alone, which a part of each begins to match everywhere.
+HOSTILE = ["%a%a%a%ab", "%a" * 20 + "b", "%a_" * 200 + "b", f"%{'a' * 4000}b%", "%" * 4000 + "b"]
 
 
 @given(st.lists(st.lists(texts, max_size=4), max_size=4))
@@ -52,6 +58,23 @@ def test_like(text: str, pattern: str) -> None:
     if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
         pattern += "\\"  # the naive matcher takes no single backslash at the end
     assert (form(pattern).fullmatch(text) is not None) == like(text, pattern)
+
+
+@given(st.text("ab", max_size=12), st.text("ab%_", max_size=9))
+def test_wildcards_of_few_letters_are_those_of_the_naive_matcher(text: str, pattern: str) -> None:
+    assert (form(pattern).fullmatch(text) is not None) == like(text, pattern)
+
+
+@pytest.mark.parametrize("pattern", HOSTILE)
+def test_a_hostile_pattern_ends(pattern: str) -> None:
+    """In a process of its own, since a regular expression that backtracks cannot be stopped."""
+    ask = (
+        "import sys; from sase.engine.expressions.strings import like;"
+        "print(like(sys.argv[1]).fullmatch('a' * 100_000) is not None)"
+    )
+    command = [sys.executable, "-c", ask, pattern]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout == "False\n"
 
 
 def test_like_stands_in_a_table() -> None:
