@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import combinations
 from typing import TypeAlias
 
 from sase.binding import bound
@@ -13,19 +16,73 @@ Bound: TypeAlias = tuple[bound.Scalar, bool] | None
 Range: TypeAlias = tuple[Bound, Bound]
 
 
-def exclude(one: bound.Condition, other: bound.Condition) -> bool:
-    """Whether no value satisfies two conditions on the same attribute."""
-    if _types(one) != _types(other) or len(_types(one)) != 1:
-        return False
-    return not any(_meet(mine, its) for mine in ranges(one) for its in ranges(other))
+# Conditions on one attribute that are compared in pairs, where all together leave no value.
+MOST_COMPARED = 200
+
+
+def first_exclusion(conditions: Sequence[bound.Condition]) -> tuple[int, int] | None:
+    """The places of the first two conditions on one attribute that no value satisfies both.
+
+    Only what compares with the same type of constants is compared.
+    """
+    alike: dict[frozenset[DataType], list[int]] = {}
+    for place, condition in enumerate(conditions):
+        alike.setdefault(_types(condition), []).append(place)
+    pairs = (
+        _first_pair(places, [ranges(conditions[place]) for place in places])
+        for types, places in alike.items()
+        if len(types) == 1
+    )
+    return min((pair for pair in pairs if pair is not None), default=None)
+
+
+def _first_pair(places: list[int], passing: list[list[Range]]) -> tuple[int, int] | None:
+    """The first two of many conditions that let no value in common pass."""
+    if reduce(lambda left, each: list(_common(left, each)), passing):
+        return None  # some value passes all, as mostly, so any two have one in common
+    for one, other in combinations(range(min(len(passing), MOST_COMPARED)), 2):
+        if next(_common(passing[one], passing[other]), None) is None:
+            return places[one], places[other]
+    return None
+
+
+def _common(mine: list[Range], its: list[Range]) -> Iterator[Range]:
+    """Yield what two lists of ranges share, each in order and without overlaps."""
+    one = other = 0
+    while one < len(mine) and other < len(its):
+        (low, high), (its_low, its_high) = mine[one], its[other]
+        is_first = _is_within(high, its_high)
+        if not (_below(high, its_low) or _below(its_high, low)):
+            yield (its_low if _is_above(its_low, low) else low), (high if is_first else its_high)
+        one, other = one + is_first, other + (not is_first)
+
+
+def _is_within(high: Bound, other: Bound) -> bool:
+    """Whether all up to one bound is up to the other."""
+    if high is None or other is None:
+        return other is None
+    return high[0] < other[0] or (high[0] == other[0] and high[1] <= other[1])  # type: ignore
+
+
+def _is_above(low: Bound, other: Bound) -> bool:
+    """Whether a lower bound leaves less than another."""
+    if low is None or other is None:
+        return other is None
+    return low[0] > other[0] or (low[0] == other[0] and low[1] < other[1])  # type: ignore
 
 
 def ranges(condition: bound.Condition) -> list[Range]:
-    """The ranges of values that a condition lets pass; one without bounds where that is unknown."""
+    """The ranges of values that a condition lets pass; one without bounds where that is unknown.
+
+    They are in order.
+    """
     everything: list[Range] = [(None, None)]
     match condition:
         case bound.Membership(values=values, negated=False):
-            return [_only(value) for value in values]
+            if not all(isinstance(value, bound.Constant) for value in values):
+                return everything
+            known = {value.value for value in values if isinstance(value, bound.Constant)} - {None}
+            return [((value, True), (value, True)) for value in sorted(known)]  # type: ignore
         case bound.Between(low=low, high=high, negated=False):
             return [(_bound(low, True), _bound(high, True))]
         case bound.Comparison(operator=operator, left=bound.Reference(), right=value):
@@ -54,11 +111,6 @@ def _bound(value: bound.Expression, inclusive: bool) -> Bound:
     if isinstance(value, bound.Constant) and value.value is not None:
         return value.value, inclusive
     return None
-
-
-def _meet(one: Range, other: Range) -> bool:
-    """Whether some value may lie in both."""
-    return not (_below(one[1], other[0]) or _below(other[1], one[0]))
 
 
 def _below(high: Bound, low: Bound) -> bool:

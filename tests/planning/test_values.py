@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import pytest
 
 from sase.binding.bound import Condition
 from sase.planning.nodes import Selection, require
-from sase.planning.value_ranges import exclude
+from sase.planning.value_ranges import first_exclusion
 from tests.planning.plans import basic
 
 
@@ -16,6 +17,10 @@ def condition(where: str) -> Condition:
     plan = basic(f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 5")
     (only,) = require(plan, Selection).conditions
     return only.condition
+
+
+def exclude(*texts: str) -> bool:
+    return first_exclusion([condition(text) for text in texts]) is not None
 
 
 @pytest.mark.parametrize(
@@ -46,8 +51,8 @@ def condition(where: str) -> Condition:
     ],
 )
 def test_what_excludes_what(one: str, other: str, excluded: bool) -> None:
-    assert exclude(condition(one), condition(other)) is excluded
-    assert exclude(condition(other), condition(one)) is excluded
+    assert exclude(one, other) is excluded
+    assert exclude(other, one) is excluded
 
 
 OPERATORS = ("<", "<=", "=", "!=", ">=", ">")
@@ -75,8 +80,22 @@ def test_what_is_excluded_holds_for_no_value() -> None:
     """Every pair against values in and between the constants; something is excluded at all."""
     found = 0
     for one, other in itertools.product(CONDITIONS, CONDITIONS):
-        if exclude(condition(one), condition(other)):
+        if exclude(one, other):
             found += 1
             both = [v for v in range(-1, 6) if holds(one, v) and holds(other, v)]
             assert both == [], f"{one} AND {other}"
     assert found > 30
+
+
+def test_of_many_conditions_the_first_two_that_exclude_each_other_are_found() -> None:
+    """As pair by pair."""
+    drawn = random.Random(1)
+    every = {text: condition(text) for text in (*CONDITIONS, "a.name < 'w'", "a.v > 3.5")}
+    found = 0
+    for _ in range(500):
+        texts = drawn.choices(list(every), k=drawn.randrange(1, 7))
+        pairs = itertools.combinations(range(len(texts)), 2)
+        first = next((pair for pair in pairs if exclude(*(texts[place] for place in pair))), None)
+        assert first_exclusion([every[text] for text in texts]) == first
+        found += first is not None
+    assert found > 75

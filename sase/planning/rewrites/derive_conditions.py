@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import combinations
+from typing import TypeAlias
 
 from sase.binding import bound
 from sase.binding.parts import with_references
@@ -16,7 +16,7 @@ from sase.binding.text import Names, condition_text, value_text
 from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, require
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.infer_equivalence_tests import Node, classes, equality, lacks, node_of
-from sase.planning.value_ranges import exclude
+from sase.planning.value_ranges import first_exclusion
 
 
 def derive_conditions(plan: Operator) -> Outcome:
@@ -45,18 +45,34 @@ def _groups(
     edges += _edges_of_tests(scan, subjects)
     groups = classes(edges) if edges else []
     lone = {node_of(each): each for each in subjects}
-    lone = {node: each for node, each in lone.items() if all(node not in group for group in groups)}
-    return [*groups, *({node: each} for node, each in lone.items())]
+    joined = {node for group in groups for node in group}
+    return [*groups, *({node: each} for node, each in lone.items() if node not in joined)]
+
+
+_Alone: TypeAlias = tuple[bound.Conjunct, bound.Reference]
+
+
+def _by_group(
+    groups: list[dict[Node, bound.Reference]], alone: list[_Alone]
+) -> Iterator[tuple[dict[Node, bound.Reference], list[_Alone]]]:
+    """Yield the groups, each with the conditions on its attributes."""
+    own: dict[Node, list[_Alone]] = {}
+    for group in groups:
+        own |= dict.fromkeys(group, list[_Alone]())
+    for each in alone:
+        own[node_of(each[1])].append(each)
+    for group in groups:
+        yield group, own[next(iter(group))]
 
 
 def _derived(
-    groups: list[dict[Node, bound.Reference]], alone: list[tuple[bound.Conjunct, bound.Reference]]
+    groups: list[dict[Node, bound.Reference]], alone: list[_Alone]
 ) -> Iterator[bound.Conjunct]:
     """What conditions on one attribute say of the other attributes of its group."""
     found = {conjunct.condition for conjunct, _ in alone}
-    for group in groups:
-        for conjunct, reference in alone:
-            for other in group.values() if node_of(reference) in group else ():
+    for group, own in _by_group(groups, alone):
+        for conjunct, reference in own:
+            for other in group.values():
                 condition = _about(conjunct.condition, other)
                 if other.type == reference.type and condition not in found:
                     found.add(condition)
@@ -73,8 +89,9 @@ def _edges_of_tests(
     scan: SequenceScan, subjects: list[bound.Reference]
 ) -> Iterator[tuple[bound.Reference, bound.Reference]]:
     """The equalities that written tests amount to, where some condition is on their attribute."""
+    attributes = {each.attribute for each in subjects}
     for test in scan.tests:
-        if test.value is None and any(test.attribute == each.attribute for each in subjects):
+        if test.value is None and test.attribute in attributes:
             ends = [_read(test, c.index) for c in scan.components if test.declared[c.index]]
             yield from zip(ends, ends[1:], strict=False)
 
@@ -112,20 +129,31 @@ def _contradiction(
     scan: SequenceScan,
     known: Iterable[bound.Conjunct],
     groups: list[dict[Node, bound.Reference]],
-    alone: list[tuple[bound.Conjunct, bound.Reference]],
+    alone: list[_Alone],
 ) -> str | None:
     """Two conditions that no value satisfies, or one that nothing does, in words."""
     if any(conjunct.condition == bound.Truth(False) for conjunct in known):
         return "a condition of the query is never true"
     names = {component.index: component.variable for component in scan.components}
-    for group in groups:
-        own = [each for each in alone if node_of(each[1]) in group]
-        for (one, mine), (other, its) in combinations(own, 2):
-            if mine.type == its.type and exclude(one.condition, other.condition):
-                texts = [condition_text(each.condition, names) for each in (one, other)]
-                why = "" if mine == its else f", since {_equal([mine, its], names)}"
-                return f"{texts[0]} and {texts[1]} cannot both hold{why}"
+    for _, own in _by_group(groups, alone):
+        pair = _first_exclusion(own)
+        if pair is not None:
+            (one, mine), (other, its) = (own[place] for place in pair)
+            texts = [condition_text(each.condition, names) for each in (one, other)]
+            why = "" if mine == its else f", since {_equal([mine, its], names)}"
+            return f"{texts[0]} and {texts[1]} cannot both hold{why}"
     return None
+
+
+def _first_exclusion(own: list[_Alone]) -> tuple[int, int] | None:
+    """The places of the first two conditions on attributes of one type that cannot both hold."""
+    found = []
+    for kind in {reference.type for _, reference in own}:
+        places = [place for place, (_, reference) in enumerate(own) if reference.type == kind]
+        pair = first_exclusion([own[place][0].condition for place in places])
+        if pair is not None:
+            found.append((places[pair[0]], places[pair[1]]))
+    return min(found, default=None)
 
 
 def _equal(references: list[bound.Reference], names: Names) -> str:

@@ -70,9 +70,11 @@ def classes(edges: Iterable[tuple[Reference, Reference]]) -> list[dict[Node, Ref
     graph, found = networkx.Graph(), dict[Node, Reference]()
     for left, right in edges:
         graph.add_edge(node_of(left), node_of(right))
-        found |= {node_of(each): each for each in (left, right) if node_of(each) not in found}
+        for each in (left, right):
+            found.setdefault(node_of(each), each)
+    named = {node: place for place, node in enumerate(found)}
     joined = networkx.connected_components(graph)
-    return [{node: found[node] for node in found if node in members} for members in joined]
+    return [{node: found[node] for node in sorted(each, key=named.__getitem__)} for each in joined]
 
 
 def equality(conjunct: Conjunct) -> tuple[Reference, Reference] | None:

@@ -36,7 +36,7 @@ def push_conditions_into_construction(
         return Declined("no condition is on several events")
     names = {each.index: each.variable for each in require(plan, SequenceScan).components}
     conditions = in_order(construction.conditions + several, names, statistics)
-    left = tuple(c for c in selection.conditions if c not in several)
+    left = tuple(c for c in selection.conditions if c.kind is not ConjunctClass.SEVERAL)
     pushed = exchanged(
         plan,
         replace(construction, conditions=conditions),

@@ -26,7 +26,7 @@ def push_simple_conditions(plan: Operator) -> Outcome:
     values = tuple(t for t in selection.equivalences if t.value is not None)
     if not simple and set(values) <= set(scan.values):
         return Declined("no condition is on one event alone")
-    left = tuple(c for c in selection.conditions if c not in simple)
+    left = tuple(c for c in selection.conditions if c.kind is not ConjunctClass.SINGLE)
     pushed = exchanged(
         plan,
         replace(scan, conditions=scan.conditions + simple, values=values),
