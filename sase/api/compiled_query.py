@@ -12,9 +12,10 @@ from sase.api.binding import bound_to
 from sase.api.checks import check_number, check_output, check_params, check_query
 from sase.api.plan import DEFAULT_PLAN, Plan
 from sase.binding import Schema
-from sase.binding.bound import BoundQuery
+from sase.binding.bound import BoundQuery, Constant
 from sase.binding.input_options import check_name
 from sase.binding.lateness import lateness_in
+from sase.binding.literals import constants
 from sase.engine.options import Options
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
@@ -45,6 +46,7 @@ class CompiledQuery:
     recipe: Recipe
     basic: Operator
     lateness: int | None = None
+    params: tuple[tuple[str, Constant], ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -81,6 +83,7 @@ class CompiledQuery:
             on_bad_row=self.source.names.on_bad_row,
             lateness=self.lateness,
             warnings=self.bound.warnings,
+            params=self.params,
         )
 
     def measured(self, events: Events, sample: int) -> Statistics:
@@ -145,7 +148,8 @@ def compile_query(
     source, bound = bound_to(query, source, dict(params or {}), flat=flat)
     allowed = None if lateness is None else lateness_in(lateness, source.schema)
     basic = basic_plan(_declaring_all(bound) if assumes else bound)
-    known = CompiledQuery(query, bound, source, read_recipe(plan), basic, allowed)
+    recipe, given = read_recipe(plan), constants(params or {})
+    known = CompiledQuery(query, bound, source, recipe, basic, allowed, given)
     return known.returning(output, limit)
 
 

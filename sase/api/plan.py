@@ -6,14 +6,14 @@ import time as clocks
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds
 from sase.binding import Schema
-from sase.binding.bound import Condition
+from sase.binding.bound import Condition, Constant
 from sase.binding.input_options import check_on_bad_row
 from sase.engine.options import Options
-from sase.errors import Diagnostic, PlanError
+from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep
 from sase.planning.nodes import Operator, chain, outline
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 DEFAULT_PLAN = "optimized"
 # Characters of a query that are shown on one line.
 WIDTH = 80
-# What a plan holds beside the operators and the schema.
-_REST = ("query", "definitions", "recipe", "steps", "options", "on_bad_row", "lateness")
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Plan:
 
     `steps` are the rewrites of the recipe, each with whether it applied. A bad row is an "error",
     or goes to "quarantine": `on_bad_row` says which. `lateness` is how long events of a stream may
-    be late, in raw units of the time column.
+    be late, in raw units of the time column. `params` are the values of parameters by name.
     """
 
     query: str
@@ -48,6 +46,7 @@ class Plan:
     on_bad_row: str = "error"
     lateness: int | None = None
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+    params: tuple[tuple[str, Constant], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_on_bad_row(self.on_bad_row)
@@ -101,24 +100,24 @@ class Plan:
             self.lateness,
         )
 
-    def to_json(self) -> str:
-        """The plan as text, from which `from_json` makes an equal one."""
+    def to_json(self, *, key: bytes | None = None) -> str:
+        """The plan as text, from which `from_json` makes an equal one; signed with a key."""
+        from sase.api.stored_plan import PARAMETERS, PARTS
         from sase.planning.serialisation import encoded, plan_to_json
 
-        rest = {name: encoded(getattr(self, name)) for name in _REST}
-        return plan_to_json(self.operators, self.schema, **rest)
+        names = [name for name in PARTS if name != PARAMETERS or self.params]
+        rest: dict[str, Any] = {name: encoded(getattr(self, name)) for name in names}
+        return plan_to_json(self.operators, self.schema, key=key, **rest)
 
     @classmethod
-    def from_json(cls, text: str) -> Plan:
-        """The plan of a text that `to_json` gave."""
-        from sase.planning.serialisation import decoded, plan_from_json
+    def from_json(cls, text: str, *, key: bytes | None = None) -> Plan:
+        """The plan of a text that `to_json` gave; with a key, of one that was signed with it.
 
-        stored = plan_from_json(text)
-        if set(stored.options) != set(_REST):
-            raise PlanError("this is no compiled query: it does not say " + ", ".join(_REST))
-        hints = get_type_hints(cls)
-        rest = {name: decoded(stored.options[name], hints[name], name) for name in _REST}
-        return cls(operators=stored.root, schema=stored.schema, **rest)
+        Whatever the text says, the plan is what its query comes to, or there is a `PlanError`.
+        """
+        from sase.api.stored_plan import read_parts
+
+        return cls(**read_parts(text, key))
 
     def __str__(self) -> str:
         return outline(self.operators)

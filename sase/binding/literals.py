@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
@@ -167,3 +168,9 @@ def constant(value: object) -> tuple[DataType, Scalar] | None:
         case datetime.timedelta():
             return INTERVAL, value // datetime.timedelta(microseconds=1) * 1000
     return None
+
+
+def constants(given: Mapping[str, object]) -> tuple[tuple[str, Constant], ...]:
+    """The values of parameters as constants by name, of those that are literals."""
+    found = ((name, constant(value)) for name, value in sorted(given.items()))
+    return tuple((name, Constant(*known)) for name, known in found if known is not None)

@@ -62,7 +62,8 @@ class EnginePlan:
     @cached_property
     def fingerprint(self) -> str:
         """What tells plans apart whose state is not the same."""
-        rest = {name: encoded(getattr(self, name)) for name in ("definitions", "options")}
+        parts = ("definitions", "options")
+        rest: dict[str, Any] = {name: encoded(getattr(self, name)) for name in parts}
         text = plan_to_json(
             self.operators, self.schema, lateness=self.lateness, on_bad_row=self.on_bad_row, **rest
         )

@@ -2,6 +2,7 @@
 
 {"format": 1,                                     a reader refuses every other
  "fingerprint": "4f0c…",                          of all the rest, so that damage is seen
+ "signature": "91d2…",                            of the fingerprint by a key, if there is one
  "plan": {"is": "Transformation", "input": {"is": "Selection", …}},
  "schema": {"is": "Schema", …},
  "options": {}}                                   plain data of the caller
@@ -32,6 +33,7 @@ from sase.binding.schema import Schema
 from sase.errors import PlanError, SchemaError
 from sase.nearest import did_you_mean
 from sase.planning.nodes import Operator
+from sase.signature import signature, verify
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
 
@@ -39,6 +41,9 @@ FORMAT = 1
 # Classes that have other names than when the format was fixed.
 _STORED_AS = {"RewriteStep": "Step", "RewriteCall": "Call"}
 _MEMBERS = ("format", "fingerprint", "plan", "schema", "options")
+_SIGNATURE = "signature"
+# What a key signs, so that what it signs elsewhere is no plan.
+_SIGNED = "SASE plan "
 
 
 class StoredPlan(NamedTuple):
@@ -50,45 +55,68 @@ class StoredPlan(NamedTuple):
 
 
 @contextmanager
-def _refusing_depth() -> Iterator[None]:
+def refusing_depth() -> Iterator[None]:
+    """Make an error of ours of what is nested too deeply."""
     try:
         yield
     except RecursionError as problem:
         raise PlanError("this is not a plan: it is nested too deeply") from problem
 
 
-def plan_to_json(root: Operator, schema: Schema, **options: Json) -> str:
-    """The text of a plan, the same wherever it is written."""
+def plan_to_json(
+    root: Operator, schema: Schema, *, key: bytes | None = None, **options: Json
+) -> str:
+    """The text of a plan, the same wherever it is written; signed with a key."""
     parts: dict[str, Json] = {"plan": encoded(root), "schema": encoded(schema), "options": options}
     mark = _digest({"format": FORMAT, **parts})
-    return json.dumps({"format": FORMAT, "fingerprint": mark, **parts}, indent=1)
+    head: dict[str, Json] = {"format": FORMAT, "fingerprint": mark}
+    if key is not None:
+        head[_SIGNATURE] = signature((_SIGNED + mark).encode(), key, PlanError).hex()
+    return json.dumps({**head, **parts}, indent=1)
 
 
-@_refusing_depth()
-def plan_from_json(text: str) -> StoredPlan:
-    """The plan of a text, or a `PlanError` that says where the text is wrong."""
+@refusing_depth()
+def plan_from_json(text: str, key: bytes | None = None) -> StoredPlan:
+    """The plan of a text, or a `PlanError` that says where the text is wrong.
+
+    With a key it must be signed with that. This is what the text says, and may be no plan that
+    runs: see `sase.api.stored_plan`.
+    """
     document = _document(text)
+    mark = _digest(document)
+    if key is not None:
+        _check_signature(document.get(_SIGNATURE), mark, key)
     root = decoded(document["plan"], Operator, "plan")
     schema = decoded(document["schema"], Schema, "schema")
-    if document["fingerprint"] != _digest(document):
+    if document["fingerprint"] != mark:
         raise PlanError("this plan was changed after it was written: its fingerprint does not fit")
     return StoredPlan(root, schema, document["options"])
 
 
-@_refusing_depth()
+def _check_signature(given: object, mark: str, key: bytes) -> None:
+    found = None
+    if isinstance(given, str):
+        found = bytes.fromhex(given) if _HEX.fullmatch(given) else b""
+    verify("plan", (_SIGNED + mark).encode(), found, key, PlanError)
+
+
+@refusing_depth()
 def fingerprint(text: str) -> str:
     """A digest of a plan: equal for texts that differ in layout or order only."""
     return _digest(_document(text))
 
 
 def _digest(document: dict[str, Json]) -> str:
-    content = {name: part for name, part in document.items() if name != "fingerprint"}
+    marks = ("fingerprint", _SIGNATURE)
+    content = {name: part for name, part in document.items() if name not in marks}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return sha256(canonical.encode("ascii")).hexdigest()
 
 
 def _document(text: str) -> dict[str, Any]:
     """The members of a text of this format."""
+    if not isinstance(text, str):
+        raise PlanError(f"a plan is a text, and this is of type {type(text).__name__}")
     try:
         document = json.loads(text)
     except ValueError as problem:
@@ -98,7 +126,7 @@ def _document(text: str) -> dict[str, Any]:
     if document["format"] != FORMAT:
         found = brief(document["format"])
         raise PlanError(f"this plan has format {found}, not {FORMAT}: compile its query again")
-    if document.keys() != set(_MEMBERS) or not isinstance(document["options"], dict):
+    if document.keys() - {_SIGNATURE} != set(_MEMBERS) or not isinstance(document["options"], dict):
         found = brief([*document])
         raise PlanError(f"a plan has {', '.join(_MEMBERS)}, an object; this has {found}")
     return document
@@ -140,6 +168,7 @@ def _stored(kind: type[Any]) -> dict[str, tuple[Field[Any], Any]]:
 
 
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[1-9][0-9]{0,999})?")
+_HEX = re.compile(r"(?:[0-9a-f]{2})+")
 _IN_JSON = {"NoneType": "null", "str": "text", "tuple": "list", "frozenset": "list"}
 
 

@@ -16,6 +16,7 @@ LAYERS = [
     "nearest",
     "source",
     "errors",
+    "signature",
     "lang",
     "binding",
     "planning",

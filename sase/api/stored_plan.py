@@ -1,0 +1,237 @@
+"""Read a stored plan: what it stores must be what its query, schema and rewrites come to.
+
+A fingerprint shows damage, and anyone can make it anew; kernels index arrays by the numbers of a
+plan. So none of these is believed: the query is bound to the stored schema again, the stored
+rewrites are applied again, and the outcome, which is made by this process alone, is the plan. Of
+the stored operators is taken only what statistics once decided, each a choice among legal ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import UTC, datetime, timedelta
+from reprlib import repr as brief
+from typing import Any
+
+from sase.binding import Schema, bind_text
+from sase.binding.bound import BoundQuery, Condition, Constant
+from sase.binding.folding import INT64_MAX
+from sase.binding.literals import constant
+from sase.binding.types import RESOLUTIONS, DataType, Kind
+from sase.engine.options import Options
+from sase.errors import PlanError, SaseError
+from sase.lang.ast import StrategyName
+from sase.planning.basic import basic_plan
+from sase.planning.driver import RewriteCall, RewriteStep
+from sase.planning.nodes import (
+    Operator,
+    SequenceConstruction,
+    SequenceScan,
+    Transformation,
+    exchanged,
+    find,
+    require,
+)
+from sase.planning.rewrites import REWRITES, Declined
+from sase.planning.rewrites.partition_stacks import tests_of
+from sase.planning.serialisation import decoded, plan_from_json, refusing_depth
+
+PARAMETERS = "params"
+# What a plan in JSON holds beside the operators and the schema; parameters where it has some.
+PARTS: dict[str, Any] = {
+    "query": str,
+    "definitions": tuple[tuple[str, Condition], ...],
+    "recipe": str,
+    "steps": tuple[RewriteStep, ...],
+    "options": Options,
+    "on_bad_row": str,
+    "lateness": int | None,
+    PARAMETERS: tuple[tuple[str, Constant], ...],
+}
+# The largest pieces in which a stored plan may have the engine work: they are allocated.
+MOST_OF_BLOCK, MOST_OF_CHUNK, MOST_OF_STACK = 1 << 24, 1 << 20, 1 << 20
+# Rewrites that a stored plan may have had applied, which a recipe has by far fewer of.
+MOST_STEPS = 1000
+
+
+@refusing_depth()
+def read_parts(text: str, key: bytes | None = None) -> dict[str, Any]:
+    """What a plan is made of, by the text of one, or a `PlanError` that says where it is none."""
+    stored = plan_from_json(text, key)
+    if set(stored.options) - {PARAMETERS} != set(PARTS) - {PARAMETERS}:
+        raise PlanError("this is no compiled query: it does not say " + ", ".join(PARTS))
+    parts = {name: decoded(data, PARTS[name], name) for name, data in stored.options.items()}
+    _check_options(parts["options"], parts["lateness"])
+    _check_schema(stored.schema)
+    return {**parts, "schema": stored.schema, **_made_again(stored.root, stored.schema, parts)}
+
+
+def _made_again(root: Operator, schema: Schema, parts: dict[str, Any]) -> dict[str, Any]:
+    """The parts that the query of a stored plan comes to, which must be the same."""
+    try:
+        parameters = _parameters(parts.get(PARAMETERS, ()))
+        bound = bind_text(parts["query"], schema, parameters=parameters)
+        operators = _Replay(root, bound).operators(parts["steps"])
+    except PlanError:
+        raise
+    except SaseError as problem:
+        raise PlanError(f"query: it does not fit the schema of this plan: {problem}") from problem
+    if root != operators:
+        raise PlanError(_difference(root, operators, "plan"))
+    if parts["definitions"] != bound.definitions:
+        raise PlanError(_difference(parts["definitions"], bound.definitions, "definitions"))
+    return {
+        "operators": operators,
+        "definitions": bound.definitions,
+        "warnings": bound.warnings,
+    }
+
+
+@dataclass(frozen=True)
+class _Replay:
+    """Make operators again, with the choices that the stored ones show."""
+
+    stored: Operator
+    bound: BoundQuery
+
+    def operators(self, steps: tuple[RewriteStep, ...]) -> Operator:
+        """The basic plan after the rewrites that were applied."""
+        if len(steps) > MOST_STEPS:
+            raise PlanError(f"steps: these are {len(steps)}, and may be {MOST_STEPS}")
+        plan = self._basic()
+        for number, step in enumerate(steps):
+            if step.applied:
+                plan = self._after(plan, step.call, f"steps[{number}]")
+        return plan
+
+    def _basic(self) -> Operator:
+        """The basic plan, with as few results and as far apart as the stored one."""
+        basic, top = basic_plan(self.bound), find(self.stored, Transformation)
+        given = require(basic, Transformation)
+        if top is None or given == top:
+            return basic
+        limit, apart = given.limit, given.apart
+        if isinstance(top.limit, int) and _is_below(top.limit, limit):
+            limit = top.limit
+        if top.apart is not None:
+            whole = self.bound.strategy is StrategyName.STRICT_CONTIGUITY
+            apart = () if whole else self.bound.equivalences
+        return exchanged(basic, replace(given, limit=limit, apart=apart))
+
+    def _after(self, plan: Operator, call: RewriteCall, place: str) -> Operator:
+        rewrite = REWRITES.get(call.rewrite)
+        given: dict[str, Any] = dict(call.parameters)
+        if rewrite is None or not given.keys() <= rewrite.parameters:
+            raise PlanError(f"{place}: there is no rewrite {brief(str(call))}")
+        if call.rewrite == "partition_stacks" and not given:
+            given = self._attribute(plan)
+        after = rewrite(plan, **given)
+        if isinstance(after, Declined):
+            raise PlanError(f"{place}: {call} does not apply: {after.reason}")
+        if call.rewrite == "push_conditions_into_construction":
+            return self._ordered(after)
+        return after
+
+    def _attribute(self, plan: Operator) -> dict[str, str]:
+        """The test that statistics chose to partition by, as a parameter."""
+        scan = find(self.stored, SequenceScan)
+        match scan and scan.partitions:
+            case ((test,),) if test in tests_of(plan):
+                return {"on": test.attribute}
+        return {}
+
+    def _ordered(self, plan: Operator) -> Operator:
+        """The plan with the conditions of construction in the order that statistics chose."""
+        stored, made = (find(each, SequenceConstruction) for each in (self.stored, plan))
+        if stored is None or made is None:
+            return plan
+        order = [each for each in stored.conditions if each in made.conditions]
+        if len(order) != len(made.conditions) or set(order) != set(made.conditions):
+            return plan
+        own = {each: each for each in made.conditions}
+        return exchanged(plan, replace(made, conditions=tuple(own[each] for each in order)))
+
+
+def _is_below(limit: int, given: object) -> bool:
+    return 0 <= limit <= (given if isinstance(given, int) else INT64_MAX)
+
+
+# ---------------------------------------------------------------- what is not made again
+
+
+def _parameters(stored: tuple[tuple[str, Constant], ...]) -> Mapping[str, object]:
+    """The values of parameters as they were given."""
+    given = {name: _given(known) for name, known in stored}
+    for name, known in stored:
+        if constant(given[name]) != (known.type, known.value):
+            raise PlanError(f"params: the value of `{brief(name)}` is not of its type")
+    return given
+
+
+def _given(known: Constant) -> object:
+    value = known.value
+    try:
+        if known.type.kind is Kind.TIMESTAMP and isinstance(value, int):
+            return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=value // 1000)
+        if known.type.kind is Kind.INTERVAL and isinstance(value, int):
+            return timedelta(microseconds=value // 1000)
+    except OverflowError:
+        return None
+    return value
+
+
+def _check_options(options: Options, lateness: int | None) -> None:
+    bounds = {"block": MOST_OF_BLOCK, "chunk": MOST_OF_CHUNK, "stack": MOST_OF_STACK}
+    for name, most in bounds.items():
+        if getattr(options, name) > most:
+            found = brief(getattr(options, name))
+            raise PlanError(f"options.{name}: this is {found}, and may be {most}")
+    if lateness is not None and not 0 <= lateness <= INT64_MAX:
+        raise PlanError(f"lateness: this is {brief(lateness)}: it is from 0 to {INT64_MAX}")
+
+
+def _check_schema(schema: Schema) -> None:
+    """Refuse types that there are not; names are looked up, whatever they are."""
+    kinds = [*(schema.columns or ())]
+    kinds += [each for known in schema.types or () for each in known.attributes or ()]
+    for name, kind in kinds:
+        _check_type(kind, f"schema: the type of `{name[:40]}`")
+
+
+def _check_type(kind: DataType, place: str) -> None:
+    if kind.resolution is not None and kind.resolution not in RESOLUTIONS:
+        known = ", ".join(RESOLUTIONS)
+        raise PlanError(f"{place}: there is no resolution {brief(kind.resolution)}, but {known}")
+    if kind.scale is not None and not 0 <= kind.scale <= 18:
+        raise PlanError(f"{place}: there is no scale {brief(kind.scale)}: it is from 0 to 18")
+
+
+# ---------------------------------------------------------------- what differs
+
+
+def _difference(stored: object, made: object, place: str) -> str:
+    """Where a stored value is another than the query comes to, and what each is."""
+    while True:
+        inner = next(_unlike(stored, made, place), None)
+        if inner is None:
+            return (
+                f"{place}: this is {brief(stored)}, and the query of this plan comes to"
+                f" {brief(made)}: the plan was changed, or is of another version of SASE; compile"
+                " its query again"
+            )
+        stored, made, place = inner
+
+
+def _unlike(stored: Any, made: Any, place: str) -> Iterator[tuple[Any, Any, str]]:
+    """The parts of two values that differ, with their places."""
+    if type(stored) is not type(made):
+        return
+    if is_dataclass(stored):
+        names = [each.name for each in fields(stored) if each.compare]
+        pairs = [(getattr(stored, n), getattr(made, n), f"{place}.{n}") for n in names]
+    elif isinstance(stored, tuple) and len(stored) == len(made):
+        pairs = [(s, m, f"{place}[{n}]") for n, (s, m) in enumerate(zip(stored, made, strict=True))]
+    else:
+        return
+    yield from (pair for pair in pairs if pair[0] != pair[1])

@@ -1,0 +1,72 @@
+"""Plans as JSON text, changed anywhere, with a fingerprint that fits: they run, or are refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+import sase
+from sase.planning.serialisation import fingerprint
+from tests.fuzz import changes, driver
+from tests.fuzz.documents import base
+
+
+def make(number: int) -> bytes:
+    """A changed plan on the first line, and events that the unchanged one takes behind."""
+    random = Random(number)
+    known = base(number)
+    document = changes.changed(json.loads(known.plan.to_json()), random)
+    if isinstance(document, dict) and random.random() < 0.98:
+        with suppress(sase.SaseError):
+            document["fingerprint"] = fingerprint(json.dumps(document))
+    return json.dumps(document).encode() + b"\n" + _as_bytes(known.table)
+
+
+def judge(document: bytes) -> str:
+    """Open a plan, run it, and push the events to it."""
+    text, _, data = document.partition(b"\n")
+    plan = sase.Plan.from_json(text.decode())
+    table = pa.ipc.open_stream(data).read_all()
+    if not _attempt(lambda: plan.run(table).to_pylist()):
+        return "opened, and refused events"
+    matcher = plan.open()
+    half = len(table) // 2
+    for part in (table.slice(0, half), table.slice(half)):
+        if not _attempt(lambda part=part: matcher.push(part).to_pylist()):
+            return "opened, and refused events"
+    matcher.finish().to_pylist()
+    return "opened"
+
+
+def _attempt(step: Any) -> bool:
+    """Whether a step is not refused: another schema of a query is a right one, of other events."""
+    try:
+        step()
+    except sase.SaseError:
+        return False
+    return True
+
+
+def _as_bytes(table: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def warm() -> None:
+    """Load what the first document would load."""
+    for number in range(3):
+        known = base(100 * number)
+        known.plan.run(known.table).to_pylist()
+
+
+TARGET = driver.Target(make, judge, ".plan", warm)
+
+if __name__ == "__main__":
+    sys.exit(driver.run(["tests.fuzz.plan_json"]))
