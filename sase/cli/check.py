@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from sase.cli.messages import counted
 from sase.cli.pandas_import import hide_pandas
-from sase.cli.queries import Text, add_queries, read_queries
+from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
 from sase.cli.terminal import print_diagnostics
-from sase.errors import DataError, Diagnostic, QueryError, SchemaError
+from sase.errors import DataError, Diagnostic, QueryError
 
 if TYPE_CHECKING:
     from sase.binding import Schema
@@ -38,9 +38,8 @@ def run(arguments: Namespace) -> int:
     """Check every query; 2 if one of them is wrong."""
     try:
         schema, texts = _schema(arguments), read_queries(arguments)
-    except (SchemaError, DataError, ValueError) as problem:
-        print(f"sase check: error: {problem}", file=sys.stderr)
-        return 2
+    except DataError as problem:
+        raise ArgumentError(str(problem)) from problem
     found = [(text, _diagnostics(text, schema)) for text in texts]
     if arguments.format == "json":
         _print_json(found)
@@ -53,11 +52,13 @@ def run(arguments: Namespace) -> int:
 
 def _schema(arguments: Namespace) -> Schema:
     if arguments.schema and arguments.events:
-        raise ValueError("--schema and --events both give a schema: leave one of them out")
+        raise ArgumentError("--schema and --events both give a schema: leave one of them out")
     given = {"--time": arguments.time, "--type": arguments.type}
     without_effect = [option for option, value in given.items() if value and not arguments.events]
     if without_effect:
-        raise ValueError(f"{without_effect[0]} goes with --events: a schema names its own columns")
+        raise ArgumentError(
+            f"{without_effect[0]} goes with --events: a schema names its own columns"
+        )
     if arguments.schema:
         from sase.binding.schema_file import read_schema
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from sase.cli.event_arguments import add_events, add_report, print_report
-from sase.cli.exit_status import status_of
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -33,11 +32,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compare the strategies; 1 if that fails, 2 if the query or the arguments are wrong."""
-    return status_of("compare", lambda: _run(arguments))
-
-
-def _run(arguments: Namespace) -> int:
+    """Compare the strategies."""
     from sase.api.compare import compare
 
     return print_report(

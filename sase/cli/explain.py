@@ -13,7 +13,6 @@ from sase.cli.event_arguments import (
     options_without_events,
     query_options,
 )
-from sase.cli.exit_status import status_of
 from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
 from sase.cli.queries import ArgumentError
@@ -64,11 +63,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Explain; 1 if running fails, 2 if the query or the arguments are wrong."""
-    return status_of("explain", lambda: _run(arguments))
-
-
-def _run(arguments: Namespace) -> int:
+    """Explain."""
     for option, path in ("-o", arguments.out), ("--save-stats", arguments.save_stats):
         if path is not None:
             check_unread(Target(option, path), arguments)

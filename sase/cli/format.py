@@ -8,7 +8,7 @@ import tempfile
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from sase.cli.queries import Text, add_queries, read_queries
+from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
 from sase.cli.terminal import print_diagnostics
 from sase.errors import QueryError
 
@@ -26,15 +26,11 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Format every text: to standard output, or with -w in place."""
-    try:
-        texts = read_queries(arguments)
-        if arguments.write and arguments.check:
-            raise ValueError("-w changes files and --check never does: leave one of them out")
-        if arguments.write and any(text.path is None for text in texts):
-            raise ValueError("-w changes files in place, and this text is in none")
-    except ValueError as problem:
-        print(f"sase format: error: {problem}", file=sys.stderr)
-        return 2
+    texts = read_queries(arguments)
+    if arguments.write and arguments.check:
+        raise ArgumentError("-w changes files and --check never does: leave one of them out")
+    if arguments.write and any(text.path is None for text in texts):
+        raise ArgumentError("-w changes files in place, and this text is in none")
     formatted = [(text, _formatted(text)) for text in texts]
     if arguments.check:
         status = _check(formatted)

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sase.cli.exit_status import status_of
 from sase.cli.messages import counted
 from sase.cli.output_files import Target, check_target, discard, print_rows, write_file
 from sase.cli.pandas_import import hide_pandas
@@ -56,19 +55,15 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Make the stream, write it, and say on standard error how much it was."""
-
-    def work() -> int:
-        with Ending() as ending:
-            try:
-                return _generate(arguments, ending)
-            except SaseError as problem:
-                said = str(problem)
-                name, _, rest = said.partition(" ")
-                if name in vars(arguments):  # the generators name their parameters
-                    said = f"{_option(name)} {rest}"
-                raise ArgumentError(said) from None
-
-    return status_of(f"generate {arguments.stream}", work)
+    with Ending() as ending:
+        try:
+            return _generate(arguments, ending)
+        except SaseError as problem:
+            message = str(problem)
+            name, _, rest = message.partition(" ")
+            if name in vars(arguments):  # the generators name their parameters
+                message = f"{_option(name)} {rest}"
+            raise ArgumentError(message) from None
 
 
 def _generate(arguments: Namespace, ending: Ending) -> int:

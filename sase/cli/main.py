@@ -18,7 +18,10 @@ from sase.nearest import nearest
 
 
 class Command(NamedTuple):
-    """A command; its module has `configure(parser) -> None` and `run(arguments) -> int`."""
+    """A command; its module has `configure(parser) -> None` and `run(arguments) -> int`.
+
+    What `run` raises of this package becomes a message and an exit status.
+    """
 
     name: str
     module: str
@@ -93,14 +96,30 @@ def program_parser() -> CommandParser:
 
 
 def _run_command(command: Command, arguments: Sequence[str]) -> int:
+    """Run a command: 1 if it fails, 2 if a query or the arguments are wrong."""
     module = import_module(command.module)
     parser = CommandParser(prog=f"sase {command.name}", description=command.summary)
     module.configure(parser)
-    status: int = module.run(_parse(parser, arguments))
+    program, parsed = _parse(parser, arguments)
+    from sase.cli.queries import ArgumentError
+    from sase.cli.signals import TERMINATED, Terminated
+    from sase.cli.terminal import print_diagnostics
+    from sase.errors import PlanError, QueryError, SaseError, SchemaError
+
+    try:
+        status: int = module.run(parsed)
+    except QueryError as problem:
+        print_diagnostics(problem.diagnostics, sys.stderr)
+        return WRONG
+    except (SaseError, ArgumentError) as problem:
+        print(f"{program}: error: {problem}", file=sys.stderr)
+        return WRONG if isinstance(problem, SchemaError | PlanError | ArgumentError) else FAILED
+    except Terminated:
+        return TERMINATED
     return status
 
 
-def _parse(parser: CommandParser, arguments: Sequence[str]) -> Namespace:
+def _parse(parser: CommandParser, arguments: Sequence[str]) -> tuple[str, Namespace]:
     """Parse what stands after a command; a choice such as `generate retail` has its own parser."""
     if parser.below:
         if not arguments or arguments[0].startswith("-"):
@@ -114,7 +133,7 @@ def _parse(parser: CommandParser, arguments: Sequence[str]) -> Namespace:
     if unknown:
         options = [option for action in parser.arguments for option in action.option_strings]
         parser.error(f"{unknown[0]!r} means nothing here; {_suggestion(unknown[0], options)}")
-    return parsed
+    return parser.prog, parsed
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:

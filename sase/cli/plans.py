@@ -12,7 +12,6 @@ from sase.cli.event_arguments import (
     options_without_events,
     query_options,
 )
-from sase.cli.exit_status import status_of
 from sase.cli.queries import ArgumentError
 
 if TYPE_CHECKING:
@@ -29,11 +28,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """List, or compare; 1 if running fails, 2 if the query or the arguments are wrong."""
-    return status_of("plans", lambda: _run(arguments))
-
-
-def _run(arguments: Namespace) -> int:
+    """List, or compare."""
     from sase.planning.recipes import read_recipe, recipe_names
     from sase.planning.rewrites import REWRITES
 

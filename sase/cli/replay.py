@@ -8,7 +8,6 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import add_events, add_on_bad_row, on_bad_row
-from sase.cli.exit_status import status_of
 from sase.cli.messages import counted, say, warnings_as_messages
 from sase.cli.output_files import (
     Target,
@@ -63,13 +62,9 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Replay; 1 if that fails, 2 if the query or the arguments are wrong."""
-
-    def work() -> int:
-        with Ending() as ending:
-            return _run(arguments, ending)
-
-    return status_of("replay", work)
+    """Replay the query."""
+    with Ending() as ending:
+        return _run(arguments, ending)
 
 
 def _run(arguments: Namespace, ending: Ending) -> int:

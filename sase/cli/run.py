@@ -12,7 +12,6 @@ from sase.cli.event_arguments import (
     one_query,
     query_options,
 )
-from sase.cli.exit_status import status_of
 from sase.cli.follow import check_followed, follow, lateness_of
 from sase.cli.messages import counted, say, say_late, warnings_as_messages
 from sase.cli.output_files import check_targets, print_rows, put_aside, targets_of, write_file
@@ -74,25 +73,21 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the query; 1 if that fails, 2 if the query or the arguments are wrong."""
+    """Run the query over files, or over events as they come."""
+    from sase.api.checks import check_output
 
-    def work() -> int:
-        from sase.api.checks import check_output
-
-        with Ending() as ending:
-            check_output(arguments.output)
-            if arguments.output in FORMS:
-                check_form(arguments)
-            if arguments.follow:
-                _check_follow(arguments)
-            check_targets(targets_of(arguments), arguments)
-            check_inputs(arguments)
-            if arguments.follow:
-                return follow(arguments, ending)
-            with events_in_a_file(arguments):
-                return _run(arguments, ending)
-
-    return status_of("run", work)
+    with Ending() as ending:
+        check_output(arguments.output)
+        if arguments.output in FORMS:
+            check_form(arguments)
+        if arguments.follow:
+            _check_follow(arguments)
+        check_targets(targets_of(arguments), arguments)
+        check_inputs(arguments)
+        if arguments.follow:
+            return follow(arguments, ending)
+        with events_in_a_file(arguments):
+            return _run(arguments, ending)
 
 
 def _check_follow(arguments: Namespace) -> None:

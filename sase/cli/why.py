@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from sase.cli.event_arguments import add_events, add_report, print_report
-from sase.cli.exit_status import status_of
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -36,11 +35,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Explain the query; 1 if that fails, 2 if the query or the arguments are wrong."""
-    return status_of("why", lambda: _run(arguments))
-
-
-def _run(arguments: Namespace) -> int:
+    """Explain the query."""
     from sase.api.why_not import why
 
     return print_report(
