@@ -11,11 +11,10 @@ from typing import Any
 import sase
 from sase.binding import Schema, bind
 from sase.binding.schema_file import schema_from
-from sase.binding.script import create_stream_refused
 from sase.errors import Diagnostic, QueryError
 from sase.lang import ast
 from sase.lang.layout import format_text
-from sase.lang.parser import parse_condition, parse_query, parse_script
+from sase.lang.parser import create_stream_refused, parse_condition, parse_query, parse_script
 from sase.lang.printer import to_text
 from sase.source import Source
 from tests import naive

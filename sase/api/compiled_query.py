@@ -166,7 +166,7 @@ def statistics_in(given: object) -> Statistics | None:
         return given
     if not isinstance(given, str | Path):
         raise PlanError(f"stats={given!r}: give Statistics, or the path of a file of them")
-    from sase.planning.statistics_file import statistics_from_json
+    from sase.planning.serialisation import statistics_from_json
 
     try:
         text = Path(given).read_text(encoding="utf-8")

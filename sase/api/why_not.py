@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Unpack
 from sase.api.compiled_query import compile_query
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import Schema
+from sase.binding.binder import bind_where
 from sase.binding.bound import Condition
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
-from sase.binding.where import bind_where
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.driver import RewriteCall

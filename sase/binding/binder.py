@@ -13,12 +13,15 @@ from sase.binding.pattern import bind_pattern
 from sase.binding.schema import OPEN, Schema
 from sase.binding.scope import Clause, Problems, Scope
 from sase.binding.window import bind_window, check_negations
-from sase.errors import BindingError, QuerySyntaxError
+from sase.errors import BindingError, Diagnostic, QuerySyntaxError
 from sase.lang import ast
 from sase.lang.ast import StrategyName
-from sase.lang.parser import parse_condition, parse_query
+from sase.lang.parser import create_stream_refused, parse_condition, parse_query, parse_script
 from sase.nearest import did_you_mean
 from sase.source import Source
+
+# What a condition on single events binds.
+EVENT = BoundComponent(0, "event", named=False, types=None, is_any=True)
 
 
 def bind(
@@ -54,6 +57,26 @@ def bind_text(
     """Parse and bind the one query of a text."""
     source = Source(text, name)
     return bind(parse_query(text, name), schema, source=source, parameters=parameters, flat=flat)
+
+
+def check_script(text: str, schema: Schema = OPEN, *, name: str = "query") -> list[Diagnostic]:
+    """The errors and warnings of a text's statements, in order; a text must parse for that."""
+    source = Source(text, name)
+    found: list[Diagnostic] = []
+    for statement in parse_script(text, name).statements:
+        found += _check_statement(statement, schema, source)
+    return found
+
+
+def _check_statement(statement: ast.Statement, schema: Schema, source: Source) -> list[Diagnostic]:
+    found: list[Diagnostic] = []
+    if statement.stream is not None:
+        found.append(create_stream_refused(statement.stream, source))
+    try:
+        found += bind(statement.query, schema, source=source).warnings
+    except BindingError as problem:
+        found += problem.diagnostics
+    return found
 
 
 def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
@@ -184,19 +207,34 @@ def _having(node: ast.Expression | None, scope: Scope) -> Condition | None:
     return bind_condition(node, scope)
 
 
+def bind_where(
+    text: str, schema: Schema, *, name: str, parameters: Mapping[str, object] | None = None
+) -> Condition:
+    """The bound condition on single events, or an error; `name` is how messages call the text."""
+    problems = Problems(Source(text, name))
+    condition = _on_events(Scope(schema, problems, parameters=parameters))
+    if errors := problems.in_order("error"):
+        raise BindingError(errors)
+    return condition
+
+
+def _on_events(scope: Scope) -> Condition:
+    """The condition that is the whole source of a scope, on events of any type."""
+    scope.components, scope.clause = (EVENT,), Clause.TYPE
+    source = scope.problems.source
+    return bind_condition(parse_condition(source.text, source.name), scope)
+
+
 def _definitions(scope: Scope) -> tuple[tuple[str, Condition], ...]:
     """The conditions that define event types, in order; their errors join those of the query."""
     bound = []
     for name, text in scope.schema.definitions:
         problems = Problems(Source(text, f"types[{name!r}]"))
-        inner = Scope(_untyped(scope.schema), problems, (), scope.parameters, Clause.TYPE)
         try:
-            bare = parse_condition(text, problems.source.name)
+            inner = Scope(_untyped(scope.schema), problems, parameters=scope.parameters)
+            bound.append((name, _on_events(inner)))
         except QuerySyntaxError as problem:
-            scope.problems.found += problem.diagnostics
-            continue
-        inner.components = (BoundComponent(0, "event", named=False, types=None, is_any=True),)
-        bound.append((name, bind_condition(bare, inner)))
+            problems.found += problem.diagnostics
         scope.problems.found += problems.found
     return tuple(bound)
 

@@ -30,8 +30,9 @@ def _has_size(data_type: DataType) -> bool:
     return data_type.is_number or data_type.kind is Kind.INTERVAL
 
 
-def _computed(types: list[DataType]) -> DataType:
-    return FLOAT if types[0].kind is Kind.DECIMAL else types[0]
+def computed(data_type: DataType) -> DataType:
+    """The type of what is computed: arithmetic on decimals is on floats."""
+    return FLOAT if data_type.kind is Kind.DECIMAL else data_type
 
 
 def _is_whatever(_: DataType) -> bool:
@@ -43,7 +44,7 @@ def _is_any(data_type: DataType) -> bool:
 
 
 FUNCTIONS = {
-    "abs": Function("abs(x.a), of a number", _has_size, _computed),
+    "abs": Function("abs(x.a), of a number", _has_size, lambda types: computed(types[0])),
     "lower": Function("lower(x.a), of a text", _is_string, lambda _: STRING),
     "upper": Function("upper(x.a), of a text", _is_string, lambda _: STRING),
     "length": Function("length(x.a), of a text", _is_string, lambda _: INTEGER),
@@ -57,10 +58,6 @@ def _same(data_type: DataType) -> DataType:
     return data_type
 
 
-def _total(data_type: DataType) -> DataType:
-    return FLOAT if data_type.kind is Kind.DECIMAL else data_type
-
-
 @dataclass(frozen=True)
 class AggregateFunction:
     """A function over a range of a series: of what values, and what it gives."""
@@ -71,7 +68,7 @@ class AggregateFunction:
 
 AGGREGATES = {
     "avg": AggregateFunction(_is_number, lambda _: FLOAT),
-    "sum": AggregateFunction(_is_number, _total),
+    "sum": AggregateFunction(_is_number, computed),
     "min": AggregateFunction(_is_any, _same),
     "max": AggregateFunction(_is_any, _same),
     "count": AggregateFunction(_is_whatever, lambda _: INTEGER),

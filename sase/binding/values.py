@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from sase.binding.bound import Aggregate, Constant, Expression, Operation, Placeholder
 from sase.binding.folding import INT64_MAX, fold_operation
-from sase.binding.functions import AGGREGATES, FUNCTIONS, Function
+from sase.binding.functions import AGGREGATES, FUNCTIONS, Function, computed
 from sase.binding.literals import bind_literal
 from sase.binding.references import (
     RANGES,
@@ -108,11 +108,6 @@ def _negative(node: ast.Negative, scope: Scope) -> Expression:
         _mismatch(message, node, scope, "a number stands without quotes")
         return unknown(node)
     return _operation("neg", computed(operand.type), (operand,), node, scope)
-
-
-def computed(data_type: DataType) -> DataType:
-    """The type of what is computed: arithmetic on decimals is on floats."""
-    return FLOAT if data_type.kind is Kind.DECIMAL else data_type
 
 
 def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:

@@ -144,7 +144,7 @@ def _schema(arguments: Namespace) -> Any:
 
 
 def _save(explanation: Explanation, path: str) -> None:
-    from sase.planning.statistics_file import statistics_to_json
+    from sase.planning.serialisation import statistics_to_json
 
     if explanation.statistics is None:
         raise ArgumentError("--save-stats: nothing was measured: give --events")

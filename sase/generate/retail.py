@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.generate import arguments
-from sase.generate.types import TypeLayout, check_layout, type_column
+from sase.generate.batches import Int64s, TypeLayout, check_layout, type_column
 
-Int64s = npt.NDArray[np.int64]
 Tags = Literal["string", "integer"]
 
 TYPES = ("SHELF-READING", "COUNTER-READING", "EXIT-READING")

@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sase.generate import arguments
-from sase.generate.batches import ROWS, Draw, Int64s, drawn_columns
-from sase.generate.types import TypeLayout, check_layout, layout_type, type_column
-
-
-def stock_events(
-    *,
-    events: int,
-    symbols: int = 2,
-    prices: int = 1000,
-    volumes: int = 1000,
-    moves: tuple[float, float, float] = (0.70, 0.15, 0.15),
-    seed: int = 0,
-    type_layout: TypeLayout = "int8",
-) -> pa.Table:
-    """Events of the one type Stock with symbol, price and volume, each counted from 1.
-
-    Symbol and volume are uniform. The price of a symbol goes up by 1, down by 1 or stays with the
-    probabilities `moves`, and goes round from `prices` to 1 and back; the symbols start evenly
-    spread over that range. The time is the number of the row.
-    """
-    return stock_reader(
-        events=events,
-        symbols=symbols,
-        prices=prices,
-        volumes=volumes,
-        moves=moves,
-        seed=seed,
-        type_layout=type_layout,
-        rows=max(arguments.whole("events", events), 1),
-    ).read_all()
+from sase.generate.batches import (
+    ROWS,
+    Draw,
+    Int64s,
+    TypeLayout,
+    check_layout,
+    drawn_columns,
+    event_reader,
+)
 
 
 def stock_reader(
@@ -51,7 +31,13 @@ def stock_reader(
     type_layout: TypeLayout = "int8",
     rows: int = ROWS,
 ) -> pa.RecordBatchReader:
-    """The events of `stock_events` in batches of so many rows, made as they are read."""
+    """Events of the one type Stock with symbol, price and volume, each counted from 1.
+
+    Symbol and volume are uniform. The price of a symbol goes up by 1, down by 1 or stays with the
+    probabilities `moves`, and goes round from `prices` to 1 and back; the symbols start evenly
+    spread over that range. The time is the number of the row. Events come in batches of so many
+    `rows`, made as they are read.
+    """
     events = arguments.whole("events", events)
     symbols = arguments.whole("symbols", symbols, 1, 2**31 - 1)
     prices = arguments.whole("prices", prices, 1, 2**31 - 1)
@@ -66,21 +52,21 @@ def stock_reader(
         lambda rng, count: rng.integers(1, volumes + 1, size=count),
         lambda rng, count: rng.choice(np.array([1, -1, 0]), p=odds, size=count),
     ]
-    numbers = [pa.field(name, pa.int32()) for name in ("symbol", "price", "volume")]
-    schema = pa.schema([("ts", pa.int64()), ("type", layout_type(type_layout)), *numbers])
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        first = 0
+    def drawn() -> Iterator[list[Int64s]]:
         walked: dict[int, int] = {}  # how far each symbol has come
         for symbol, volume, step in drawn_columns(rng, draws, events, rows):
             start = np.maximum((symbol - 1) * prices // symbols, 1)
             price = (start - 1 + _walk(symbol, step, walked)) % prices + 1
-            ts = np.arange(first, first := first + len(symbol), dtype=np.int64)
-            column = type_column(np.zeros_like(symbol), ["Stock"], type_layout)
-            values = [each.astype(np.int32) for each in (symbol, price, volume)]
-            yield pa.record_batch([ts, column, *values], schema=schema)
+            yield [np.zeros_like(symbol), symbol, price, volume]
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    return event_reader(["Stock"], type_layout, ("symbol", "price", "volume"), drawn())
+
+
+def stock_events(*, events: int, **options: Any) -> pa.Table:
+    """The same stream as one table."""
+    rows = max(arguments.whole("events", events), 1)
+    return stock_reader(events=events, rows=rows, **options).read_all()
 
 
 def _walk(symbol: Int64s, step: Int64s, walked: dict[int, int]) -> Int64s:

@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sase.generate import arguments
-from sase.generate.batches import ROWS, Draw, Int64s, drawn_columns
-from sase.generate.types import TypeLayout, check_layout, layout_type, type_column
-
-
-def uniform_events(
-    *,
-    events: int,
-    types: int = 20,
-    domains: Sequence[int] = (100, 20, 1000, 1000, 10),
-    seed: int = 0,
-    type_skew: float = 0,
-    value_skew: float = 0,
-    type_layout: TypeLayout = "int8",
-) -> pa.Table:
-    """One event per unit of time, of the types E1, E2, … with the attributes attr1, attr2, ….
-
-    `attr1` has as many values as `domains` says first: 0, 1, …, and so on. The parameters are those
-    of Table 1: `types` is T, `type_skew` θ₁, the length of `domains` A, its members V₁, V₂, …. With
-    a skew above 0 the k-th type, or the k-th value of each attribute, occurs in proportion to
-    1 / k^skew (Zipf).
-    """
-    return uniform_reader(
-        events=events,
-        types=types,
-        domains=domains,
-        seed=seed,
-        type_skew=type_skew,
-        value_skew=value_skew,
-        type_layout=type_layout,
-        rows=max(arguments.whole("events", events), 1),
-    ).read_all()
+from sase.generate.batches import (
+    ROWS,
+    Draw,
+    Int64s,
+    TypeLayout,
+    check_layout,
+    drawn_columns,
+    event_reader,
+)
 
 
 def uniform_reader(
@@ -53,7 +32,13 @@ def uniform_reader(
     type_layout: TypeLayout = "int8",
     rows: int = ROWS,
 ) -> pa.RecordBatchReader:
-    """The events of `uniform_events` in batches of so many rows, made as they are read."""
+    """One event per unit of time, of the types E1, E2, … with the attributes attr1, attr2, ….
+
+    `attr1` has as many values as `domains` says first: 0, 1, …, and so on. The parameters are those
+    of Table 1: `types` is T, `type_skew` θ₁, the length of `domains` A, its members V₁, V₂, …. With
+    a skew above 0 the k-th type, or the k-th value of each attribute, occurs in proportion to
+    1 / k^skew (Zipf). Events come in batches of so many `rows`, made as they are read.
+    """
     events = arguments.whole("events", events)
     types = arguments.whole("types", types, 1)
     sizes = arguments.wholes("domains", "a domain", domains, 1, 2**31)
@@ -63,38 +48,29 @@ def uniform_reader(
     rng = np.random.default_rng(arguments.whole("seed", seed))
     rows = arguments.whole("rows", rows, 1)
 
-    draws = [_drawing(1, types, type_skew), *(_drawing(0, size, value_skew) for size in sizes)]
+    draws = [_drawing(types, type_skew), *(_drawing(size, value_skew) for size in sizes)]
     names = [f"E{k}" for k in range(1, types + 1)]
-    schema = pa.schema(
-        [
-            pa.field("ts", pa.int64()),
-            pa.field("type", layout_type(type_layout)),
-            *(pa.field(f"attr{number}", pa.int32()) for number in range(1, len(sizes) + 1)),
-        ]
-    )
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        first = 0
-        for codes, *values in drawn_columns(rng, draws, events, rows):
-            ts = np.arange(first, first := first + len(codes), dtype=np.int64)
-            column = type_column(codes - 1, names, type_layout)
-            attributes = [value.astype(np.int32) for value in values]
-            yield pa.record_batch([ts, column, *attributes], schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    attributes = [f"attr{number}" for number in range(1, len(sizes) + 1)]
+    return event_reader(names, type_layout, attributes, drawn_columns(rng, draws, events, rows))
 
 
-def _drawing(low: int, size: int, skew: float) -> Draw:
-    """Draws values out of low, low + 1, …, low + size - 1."""
+def uniform_events(*, events: int, **options: Any) -> pa.Table:
+    """The same stream as one table."""
+    rows = max(arguments.whole("events", events), 1)
+    return uniform_reader(events=events, rows=rows, **options).read_all()
+
+
+def _drawing(size: int, skew: float) -> Draw:
+    """Draws values out of 0, 1, …, size - 1."""
     if skew == 0:
-        return lambda rng, count: rng.integers(low, low + size, size=count)
+        return lambda rng, count: rng.integers(0, size, size=count)
     weights: npt.NDArray[np.float64] = np.arange(1, size + 1, dtype=np.float64) ** -skew
     bounds = np.cumsum(weights)
 
     def draw(rng: np.random.Generator, count: int) -> Int64s:
         # Searched without the last bound, so that no rounding leads beyond the last value.
         drawn = rng.random(count) * bounds[-1]
-        values: Int64s = low + np.searchsorted(bounds[:-1], drawn, side="right")
+        values: Int64s = np.searchsorted(bounds[:-1], drawn, side="right")
         return values
 
     return draw

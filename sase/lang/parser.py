@@ -6,6 +6,7 @@ from typing import Any
 
 from lark.exceptions import UnexpectedInput
 
+from sase.errors import Diagnostic, QuerySyntaxError
 from sase.lang import ast
 from sase.lang.builder import build, syntax_error
 from sase.lang.tables import parser
@@ -32,14 +33,19 @@ def parse_query(text: str, name: str = "query") -> ast.Query:
             "give the statements one by one",
         )
     if first.stream is not None:
-        raise syntax_error(
-            "not-supported-yet",
-            "CREATE STREAM is not supported yet",
-            first.stream.span,
-            source,
-            "write the query alone, from its EVENT clause on",
-        )
+        raise QuerySyntaxError([create_stream_refused(first.stream, source)])
     return first.query
+
+
+def create_stream_refused(stream: ast.Name, source: Source) -> Diagnostic:
+    """The error for CREATE STREAM, which parses and is for later."""
+    return Diagnostic(
+        "not-supported-yet",
+        "CREATE STREAM is not supported yet",
+        stream.span,
+        source,
+        ("write the query alone, from its FROM or EVENT clause on",),
+    )
 
 
 def parse_condition(text: str, name: str = "condition") -> ast.Expression:

@@ -24,7 +24,8 @@ from sase.planning.nodes import (
 from sase.planning.paths import paths_of, why_no_path
 from sase.planning.rewrites.contract import Declined
 from sase.planning.rewrites.evaluate_runs import evaluate_runs, of_sequences
-from sase.planning.rewrites.runs import partition_runs, push_simple_conditions_to_runs
+from sase.planning.rewrites.partition_stacks import partition_runs
+from sase.planning.rewrites.push_simple_conditions import push_simple_conditions_to_runs
 
 # So many matches are counted one by one first where a key keeps them few: the events need not be
 # held for that, and of ten million it takes half the time.

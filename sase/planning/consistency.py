@@ -5,23 +5,11 @@ docs/semantics.md, Conditions on series. Skip till any match first collects for 
 candidates, and then takes parts of them; so it matters how the truth over the candidates and over a
 part of them hang together.
 
-*Definition.* An instance of a condition is a choice of one event for every variable whose `i` it
-uses. For series S (one for each component) that hold the events of the instance let P(S) be the
-truth of the instance where the components have bound S. Let S ≤ S' if S' comes from S by adding
-events, both at least as long as the components must be, with the instance checked in both: it is
-not the first event where that one is exempt, and a series is not empty where its component cannot
-be. Single events are chosen before this, so S and S' agree in them. A condition is
-
-- true-value consistent  if P(S') implies P(S) for all S ≤ S': true of all candidates, it is true
-  of every part of them (they are SAFE and not checked again), and false of a part it is false of
-  everything that contains the part;
-- false-value consistent if P(S) implies P(S') for all S ≤ S': false of all candidates, it is false
-  of every part of them, so that they can be dropped at once;
-- both, or inconsistent, if both or neither hold.
-
-The same two implications, for S' that adds only later events to the last series that the condition
-mentions, or only earlier events to the first one, say which partial matches can be pruned: a search
-forward adds later events, a search that walks back from the last event earlier ones.
+Let P(S) be the truth of an instance of a condition where the components have bound the series S,
+and let S' come from S by adding events: docs/postponing.md says which. A condition is true-value
+consistent if P(S') implies P(S), and false-value consistent if P(S) implies P(S'). The same for S'
+that adds only later events to the last series, or only earlier ones to the first, says which
+partial matches a search forward or back can prune.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from functools import cached_property
 from itertools import combinations
 
 from sase.binding import bound
-from sase.binding.functions import AGGREGATES, FUNCTIONS
+from sase.binding.functions import AGGREGATES, FUNCTIONS, computed
 from sase.binding.text import value_text
 from sase.binding.types import INTERVAL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
-from sase.binding.values import arithmetic, computed
+from sase.binding.values import arithmetic
 from sase.planning.nodes import Operator, Transformation, require
 from sase.planning.traversal import within
 

@@ -305,24 +305,16 @@ def reading(root: Operator) -> SequenceScan | RunEvaluation:
 
 
 def exchanged(root: Operator, *new: Operator) -> Operator:
-    """Replace operators by new ones of their kinds."""
+    """Replace operators by new ones of their kinds; those that check nothing any more go."""
     by_kind = {type(operator): operator for operator in new}
-    return rebuilt([by_kind.get(type(operator), operator) for operator in chain(root)])
+    operators = (by_kind.get(type(operator), operator) for operator in chain(root))
+    return rebuilt([operator for operator in operators if not _is_empty(operator)])
 
 
-def without_empty(root: Operator) -> Operator:
-    """The plan without selections and negations that check nothing."""
-    kept = [
-        operator
-        for operator in chain(root)
-        if not (isinstance(operator, Selection) and not _checks(operator))
-        and not (isinstance(operator, Negation) and not operator.negations)
-    ]
-    return rebuilt(kept)
-
-
-def _checks(selection: Selection) -> bool:
-    return bool(selection.conditions or selection.equivalences)
+def _is_empty(operator: Operator) -> bool:
+    if isinstance(operator, Selection):
+        return not operator.conditions and not operator.equivalences
+    return isinstance(operator, Negation) and not operator.negations
 
 
 def outline(root: Operator) -> str:

@@ -6,7 +6,7 @@ the number of events of a series.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sase.binding.bound import (
@@ -18,9 +18,7 @@ from sase.binding.bound import (
     Conjunct,
     ConjunctClass,
     Constant,
-    EquivalenceTest,
     Part,
-    WindowKind,
 )
 from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, test_text
@@ -51,7 +49,8 @@ def paths_of(runs: RunEvaluation) -> Paths:
     reasons, names = list[str](), {each.index: each.variable for each in runs.components}
     if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
         reasons.append(f"under {runs.strategy.value} runs depend on each other")
-    reasons += [f"{test_text(test)} is tested event by event" for test in _tested(runs)]
+    tested = () if runs.is_alone else runs.tested
+    reasons += [f"{test_text(test)} is tested event by event" for test in tested]
     bounds, found, left = LengthBounds(runs.components), list[Conjunct](), list[EdgeCondition]()
     for edge in runs.conditions:
         if neighbours(edge.conjunct, runs.components) is not None:
@@ -94,16 +93,6 @@ def neighbours(conjunct: Conjunct, components: Sequence[BoundComponent]) -> tupl
 def _one(component: BoundComponent) -> tuple[Part, ...]:
     """The references to the only event that a component can bind."""
     return (Part.EVENT, Part.CURRENT) if component.maximum == 1 else ()
-
-
-def _tested(runs: RunEvaluation) -> Iterator[EquivalenceTest]:
-    """The tests that neither the key nor an event alone decides."""
-    if runs.is_alone:
-        return
-    counts = runs.window is not None and runs.window.kind is WindowKind.PARTITION_EVENTS
-    for test in runs.equivalences:
-        if test not in runs.partitions and (test.value is None or counts):
-            yield test
 
 
 def why_no_path(condition: Condition, names: Names) -> str:

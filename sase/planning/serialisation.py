@@ -1,4 +1,4 @@
-"""Plans as JSON text and back, exact and readable.
+"""Plans and statistics as JSON text and back, exact and readable.
 
 {"format": 1,                                     a reader refuses every other
  "fingerprint": "4f0c…",                          of all the rest, so that damage is seen
@@ -33,6 +33,7 @@ from sase.binding.schema import Schema
 from sase.errors import PlanError, SchemaError
 from sase.nearest import did_you_mean
 from sase.planning.nodes import Operator
+from sase.planning.statistics import Statistics
 from sase.signature import signature, verify
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
@@ -55,12 +56,12 @@ class StoredPlan(NamedTuple):
 
 
 @contextmanager
-def refusing_depth() -> Iterator[None]:
+def refusing_depth(refused: str = "this is not a plan") -> Iterator[None]:
     """Make an error of ours of what is nested too deeply."""
     try:
         yield
     except RecursionError as problem:
-        raise PlanError("this is not a plan: it is nested too deeply") from problem
+        raise PlanError(f"{refused}: it is nested too deeply") from problem
 
 
 def plan_to_json(
@@ -114,15 +115,10 @@ def _digest(document: dict[str, Json]) -> str:
 
 
 def _document(text: str) -> dict[str, Any]:
-    """The members of a text of this format."""
+    """The members of a plan's text of this format."""
     if not isinstance(text, str):
         raise PlanError(f"a plan is a text, and this is of type {type(text).__name__}")
-    try:
-        document = json.loads(text)
-    except ValueError as problem:
-        raise PlanError(f"this is not a plan: it is not valid JSON: {problem}") from problem
-    if not isinstance(document, dict) or "format" not in document:
-        raise PlanError("this is not a plan: a plan is a JSON object that states its `format`")
+    document = _object(text, "this is not a plan", "a plan is")
     if document["format"] != FORMAT:
         found = brief(document["format"])
         raise PlanError(f"this plan has format {found}, not {FORMAT}: compile its query again")
@@ -130,6 +126,39 @@ def _document(text: str) -> dict[str, Any]:
         found = brief([*document])
         raise PlanError(f"a plan has {', '.join(_MEMBERS)}, an object; this has {found}")
     return document
+
+
+def _object(text: str, refused: str, it_is: str) -> dict[str, Any]:
+    """The members of a text that states its format, or an error that says what it was taken for."""
+    try:
+        document = json.loads(text)
+    except ValueError as problem:
+        raise PlanError(f"{refused}: it is not valid JSON: {problem}") from problem
+    if not isinstance(document, dict) or "format" not in document:
+        raise PlanError(f"{refused}: {it_is} a JSON object that states its `format`")
+    return document
+
+
+def statistics_to_json(statistics: Statistics) -> str:
+    """The text of statistics: {"format": 1, "statistics": {"is": "Statistics", …}}."""
+    return json.dumps({"format": FORMAT, "statistics": encoded(statistics)}, indent=1)
+
+
+def statistics_from_json(text: str) -> Statistics:
+    """The statistics of a text, or a `PlanError` that says where the text is wrong."""
+    refused = "these are no statistics"
+    with refusing_depth(refused):
+        document = _object(text, refused, "they are")
+        if document["format"] != FORMAT:
+            found = brief(document["format"])
+            raise PlanError(
+                f"these statistics have format {found}, not {FORMAT}: measure them again"
+            )
+        if document.keys() != {"format", "statistics"}:
+            found = brief([*document])
+            raise PlanError(f"a file of statistics has format, statistics; this has {found}")
+        statistics: Statistics = decoded(document["statistics"], Statistics, "statistics")
+        return statistics
 
 
 def encoded(value: object) -> Json:

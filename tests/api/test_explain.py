@@ -19,8 +19,8 @@ from sase.errors import BindingError, PlanError
 from sase.planning.explain import Explanation
 from sase.planning.explain.value import ExplainedOperator, Measured
 from sase.planning.rewrites import REWRITES
+from sase.planning.serialisation import statistics_to_json
 from sase.planning.statistics import Statistics
-from sase.planning.statistics_file import statistics_to_json
 
 ROWS, RANDOM = 1_200, Random(3)
 EVENTS = pa.table(

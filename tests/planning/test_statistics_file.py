@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sase.errors import PlanError
+from sase.planning.serialisation import statistics_from_json, statistics_to_json
 from sase.planning.statistics import (
     Admission,
     Agreement,
@@ -16,7 +17,6 @@ from sase.planning.statistics import (
     Statistics,
     TypeStatistics,
 )
-from sase.planning.statistics_file import statistics_from_json, statistics_to_json
 
 FULL = Statistics(
     1000,

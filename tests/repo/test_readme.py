@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sase
-from sase.binding.script import check_script
+from sase.binding.binder import check_script
 from sase.cli.main import main
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from sase.binding import BoundQuery
+from sase.binding.binder import EVENT
 from sase.binding.bound import Condition, WindowKind
-from sase.binding.where import EVENT
 from sase.diagnostics.attributes import Attributes, of_types
 from sase.engine.blocks.builder import loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary

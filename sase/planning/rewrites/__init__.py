@@ -19,7 +19,7 @@ from sase.planning.rewrites.merge_runs import merge_runs
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
 from sase.planning.rewrites.negate_before_window import negate_before_window
 from sase.planning.rewrites.partition_on_every_attribute import partition_on_every_attribute
-from sase.planning.rewrites.partition_stacks import partition_stacks
+from sase.planning.rewrites.partition_stacks import partition_runs, partition_stacks
 from sase.planning.rewrites.postpone_conditions import postpone_conditions
 from sase.planning.rewrites.prune_columns import prune_columns
 from sase.planning.rewrites.push_conditions_into_construction import (
@@ -27,14 +27,12 @@ from sase.planning.rewrites.push_conditions_into_construction import (
 )
 from sase.planning.rewrites.push_limit import push_limit
 from sase.planning.rewrites.push_negation_into_construction import push_negation_into_construction
-from sase.planning.rewrites.push_simple_conditions import push_simple_conditions
-from sase.planning.rewrites.push_window_into_construction import push_window_into_construction
-from sase.planning.rewrites.push_window_into_scan import push_window_into_scan
-from sase.planning.rewrites.runs import (
-    partition_runs,
-    prune_columns_of_runs,
+from sase.planning.rewrites.push_simple_conditions import (
+    push_simple_conditions,
     push_simple_conditions_to_runs,
 )
+from sase.planning.rewrites.push_window_into_construction import push_window_into_construction
+from sase.planning.rewrites.push_window_into_scan import push_window_into_scan
 from sase.planning.rewrites.use_active_instance_stacks import use_active_instance_stacks
 
 __all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
@@ -62,6 +60,6 @@ _RULES = (
     Rewrite(collapse_matches, of_runs=collapse_matches),
     Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
     Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
-    Rewrite(prune_columns, of_runs=prune_columns_of_runs),
+    Rewrite(prune_columns, of_runs=prune_columns),
 )
 REWRITES: dict[str, Rewrite] = {rule.name: rule for rule in _RULES}

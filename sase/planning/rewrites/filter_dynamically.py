@@ -12,7 +12,6 @@ from sase.planning.nodes import (
     exchanged,
     find,
     require,
-    without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
 
@@ -25,9 +24,8 @@ def filter_dynamically(plan: Operator) -> Outcome:
     if selection is None or not selection.equivalences:
         return Declined("no equivalence test is left in the selection")
     tests = construction.equivalences + selection.equivalences
-    pushed = exchanged(
+    return exchanged(
         plan,
         replace(construction, equivalences=tests),
         replace(selection, equivalences=()),
     )
-    return without_empty(pushed)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from sase.binding.bound import EquivalenceTest
+from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.nearest import did_you_mean
 from sase.planning.nodes import (
     Operator,
@@ -17,7 +18,6 @@ from sase.planning.nodes import (
     find,
     reading,
     require,
-    without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.infer_equivalence_tests import implied
@@ -61,12 +61,19 @@ def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:
         return Declined("negative components bound the walk already, by the key as it is")
     if not tests:
         return Declined("there is no equivalence test that all components are under")
-    positive = [component.index for component in scan.components]
-    usable = tuple(test for test in tests if all(test.declared[index] for index in positive))
+    usable = _declared(tests, scan.components)
     if not usable:
         lacking = ", ".join(f"`{test.attribute}`" for test in tests)
         return Declined(f"some type of the pattern may not declare {lacking}")
     return usable
+
+
+def _declared(
+    tests: Iterable[EquivalenceTest], components: Iterable[BoundComponent]
+) -> tuple[EquivalenceTest, ...]:
+    """The tests on what every type of all components declares."""
+    indexes = [component.index for component in components]
+    return tuple(test for test in tests if all(test.declared[index] for index in indexes))
 
 
 def keyed(
@@ -82,7 +89,22 @@ def keyed(
     equivalences = tuple(test for test in selection.equivalences if test not in decided)
     conditions = tuple(c for c in selection.conditions if not implied(c, decided))
     left = replace(selection, conditions=conditions, equivalences=equivalences)
-    return without_empty(exchanged(plan, left))
+    return exchanged(plan, left)
+
+
+def partition_runs(plan: Operator, *, on: str | None = None) -> Outcome:
+    """Runs are kept by key: an event only comes to those that agree with it."""
+    runs = require(plan, RunEvaluation)
+    if runs.partitions:
+        return Declined("the runs are partitioned already")
+    if runs.is_alone:
+        return Declined("a match is a single event")
+    free = [test for test in runs.equivalences if test.value is None]
+    usable = _declared(free, runs.components)
+    usable = tuple(test for test in usable if on in (None, test.attribute))
+    if not usable:
+        return Declined("no equivalence test is on an attribute that every type declares")
+    return exchanged(plan, replace(runs, partitions=usable))
 
 
 def _most_selective(

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.nodes import (
-    Operator,
-    SequenceScan,
-    Transformation,
-    exchanged,
-    require,
-)
+from sase.planning.nodes import Operator, Transformation, exchanged, reading, require
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.traversal import attributes_read
 
 
 def prune_columns(plan: Operator) -> Outcome:
     """Time, type and `seq` are always read."""
-    scan = require(plan, SequenceScan)
-    if scan.columns is not None:
+    source = reading(plan)
+    if source.columns is not None:
         return Declined("they are pruned already")
     if require(plan, Transformation).columns is None:
         return Declined("the results show every attribute: there is no RETURN")
-    return exchanged(plan, replace(scan, columns=attributes_read(plan)))
+    return exchanged(plan, replace(source, columns=attributes_read(plan)))

@@ -13,7 +13,6 @@ from sase.planning.nodes import (
     exchanged,
     find,
     require,
-    without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.selectivity import in_order
@@ -37,9 +36,8 @@ def push_conditions_into_construction(
     names = {each.index: each.variable for each in require(plan, SequenceScan).components}
     conditions = in_order(construction.conditions + several, names, statistics)
     left = tuple(c for c in selection.conditions if c.kind is not ConjunctClass.SEVERAL)
-    pushed = exchanged(
+    return exchanged(
         plan,
         replace(construction, conditions=conditions),
         replace(selection, conditions=left),
     )
-    return without_empty(pushed)

@@ -24,7 +24,6 @@ from sase.planning.nodes import (
     exchanged,
     find,
     require,
-    without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
 
@@ -41,12 +40,11 @@ def push_negation_into_construction(plan: Operator) -> Outcome:
             "; ".join(f"!{each.component.variable}: {why}" for each, why in obstacles.items())
         )
     left = tuple(n for n in negation.negations if n not in moved)
-    pushed = exchanged(
+    return exchanged(
         plan,
         replace(construction, negations=construction.negations + moved),
         replace(negation, negations=left),
     )
-    return without_empty(pushed)
 
 
 def _obstacle(negative: NegativeComponent, construction: SequenceConstruction) -> str | None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from sase.binding.bound import ConjunctClass
 from sase.planning.nodes import (
     Operator,
+    RunEvaluation,
     Selection,
     SequenceScan,
     exchanged,
     find,
     require,
-    without_empty,
 )
 from sase.planning.rewrites.contract import Declined, Outcome
 
@@ -27,9 +27,22 @@ def push_simple_conditions(plan: Operator) -> Outcome:
     if not simple and set(values) <= set(scan.values):
         return Declined("no condition is on one event alone")
     left = tuple(c for c in selection.conditions if c.kind is not ConjunctClass.SINGLE)
-    pushed = exchanged(
+    return exchanged(
         plan,
         replace(scan, conditions=scan.conditions + simple, values=values),
         replace(selection, conditions=left),
     )
-    return without_empty(pushed)
+
+
+def push_simple_conditions_to_runs(plan: Operator) -> Outcome:
+    """What is on one event alone is decided once for it, and not once for each run."""
+    runs = require(plan, RunEvaluation)
+    simple = tuple(
+        edge.conjunct
+        for edge in runs.conditions
+        if edge.conjunct.kind is ConjunctClass.SINGLE and edge.conjunct not in runs.simple
+    )
+    if not simple:
+        return Declined("no condition is on one event alone")
+    left = tuple(edge for edge in runs.conditions if edge.conjunct not in simple)
+    return exchanged(plan, replace(runs, conditions=left, simple=runs.simple + simple))
