@@ -2,81 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
 import sase
-from sase.binding import binder
-from sase.binding.input_options import InputOptions
 from sase.cli.main import main
-from sase.engine.sources.discovered import Discovered
-from sase.planning import optimizer
-from sase.planning.basic import basic_plan
-from sase.source import Source
-
-ROWS = 12_000
-EVENTS = pa.table(
-    {
-        "ts": range(ROWS),
-        "type": ["A", "B", "C"] * (ROWS // 3),
-        "id": [number % 7 for number in range(ROWS)],
-        "v": [number % 11 for number in range(ROWS)],
-    }
-)
-KEYED = "EVENT SEQ(A a, B b) WHERE [id] AND a.v > 8 AND b.v < 2 WITHIN 5"
-# Of so many events without a key statistics are measured.
-SAMPLED = "EVENT SEQ(A a, B b) WHERE a.v > 8 AND b.v < 2 WITHIN 5 RETURN a.v AS v"
-RUNS = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] AND a[i].v > 8 } WITHIN 5"
-QUERIES = [KEYED, SAMPLED, RUNS]
-SCHEMA = Discovered.of(EVENTS, InputOptions()).schema
-BINDER, OPTIMIZER = binder.bind.__code__, optimizer.optimized.__code__
-
-
-class Calls:
-    """The calls of the binder, by query and schema, and of the optimizer, by basic plan."""
-
-    def __init__(self) -> None:
-        self.bound = Counter[tuple[Hashable, ...]]()
-        self.planned = Counter[Hashable]()
-        self.measured = 0
-
-    def note(self, frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code is BINDER:
-            given = frame.f_locals
-            self.bound[given["query"], given["schema"], given["flat"]] += 1
-        elif event == "call" and frame.f_code is OPTIMIZER:
-            self.planned[frame.f_locals["basic"]] += 1
-            self.measured += frame.f_locals["statistics"] is not None
-
-    def times(self, query: str) -> tuple[list[int], list[int]]:
-        """How often a query was bound to each schema, and how often it was planned."""
-        tree = binder.parse_query(query)
-        bound = [count for (each, *_), count in self.bound.items() if each == tree]
-        basic = basic_plan(binder.bind(tree, SCHEMA, source=Source(query), parameters={}))
-        shown = replace(basic, columns=None, type_name=None)  # as `why` plans it
-        return bound, [n for each, n in self.planned.items() if each in (basic, shown)]
-
-
-@contextmanager
-def counted() -> Iterator[Calls]:
-    """What this thread calls meanwhile, wherever it calls it from."""
-    calls, before = Calls(), sys.getprofile()
-    sys.setprofile(calls.note)
-    try:
-        yield calls
-    finally:
-        sys.setprofile(before)
+from tests.planned import EVENTS, KEYED, QUERIES, ROWS, SAMPLED, counted
 
 
 @pytest.fixture(scope="module")
@@ -95,15 +33,28 @@ def ran(query: str, events: Any) -> Any:
     return len(sase.compile(query, events).run(events))
 
 
+def pushed(query: str, events: Any) -> Any:
+    matcher = sase.compile(query, events).open()
+    for start in range(0, ROWS, ROWS // 4):
+        matcher.push(EVENTS.slice(start, ROWS // 4))
+    return matcher.finish()
+
+
 WAYS: dict[str, Callable[[str, Any], Any]] = {
     "match": lambda query, events: len(sase.match(query, events)),
     "threads": lambda query, events: len(sase.match(query, events, threads=2)),
     "count": lambda query, events: sase.match(query, events, output="count"),
+    "compressed": lambda query, events: sase.match(query, events, output="compressed").count(),
     "compile": ran,
+    "stream": pushed,
     "explain": sase.explain,
     "analyze": analyzed,
     "why": sase.why,
 }
+
+
+# No recipe has a part in what counts paths.
+OF_PATHS = {"count": (SAMPLED,), "compressed": (KEYED, SAMPLED)}
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -115,7 +66,7 @@ def test_a_query_is_bound_and_planned_once(way: str, kind: str, query: str, fold
         WAYS[way](query, events)
     bound, planned = calls.times(query)
     assert bound == [1]
-    assert planned == ([] if way == "count" and query == SAMPLED else [1])
+    assert planned == ([] if query in OF_PATHS.get(way, ()) else [1])
     if way == "match":
         assert calls.planned.total() == 1
         assert calls.measured == (query == SAMPLED)
@@ -160,6 +111,16 @@ def test_only_another_schema_has_a_query_bound_again(tmp_path: Path) -> None:
     assert list(calls.bound.values()) == [1, 1]
     assert len({schema for _, schema, _ in calls.bound}) == 2
     assert list(calls.planned.values()) == [1]
+
+
+def test_what_other_threads_do_is_counted() -> None:
+    with counted() as calls:
+        thread = threading.Thread(target=sase.match, args=(KEYED, EVENTS))
+        thread.start()
+        thread.join()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(sase.match, KEYED, EVENTS).result()
+    assert calls.times(KEYED) == ([2], [2])
 
 
 def test_what_happens_twice_is_counted_twice() -> None:

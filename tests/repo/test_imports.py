@@ -187,24 +187,29 @@ def _level(name: str) -> int:
 
 def circles(known: Iterable[Module]) -> list[list[str]]:
     """The modules that import each other; a module is imported with the packages it is in."""
-    trees = {each.name: each.tree for each in known}
+    by_name = {each.name: each for each in known}
     graph = nx.DiGraph()
-    for name, tree in trees.items():
-        for node in ast.walk(tree):
-            graph.add_edges_from((name, each) for each in _reached(name, node, trees))
+    for each in by_name.values():
+        for node in ast.walk(each.tree):
+            graph.add_edges_from((each.name, found) for found in _reached(each, node, by_name))
     return [sorted(found) for found in nx.strongly_connected_components(graph) if len(found) > 1]
 
 
-def _reached(name: str, node: ast.AST, known: Collection[str]) -> Iterator[str]:
+def _reached(module: Module, node: ast.AST, known: Collection[str]) -> Iterator[str]:
     """The modules that an import runs, but for the packages that the importing one is in."""
-    if not isinstance(node, ast.ImportFrom) or not node.module or not is_ours(node.module):
-        return
-    for imported in node.names:
-        deep = f"{node.module}.{imported.name}"
-        parts = (deep if deep in known else node.module).split(".")
+    found: list[str] = []
+    match node:
+        case ast.Import(names):
+            found = [each.name for each in names]
+        case ast.ImportFrom(target, names, level):
+            base = ".".join(filter(None, [_ancestor(module, level), target]))
+            deep = [f"{base}.{each.name}" for each in names]
+            found = [each if each in known else base for each in deep]
+    for name in filter(is_ours, found):
+        parts = name.split(".")
         for end in range(2, len(parts) + 1):
             reached = ".".join(parts[:end])
-            if not f"{name}.".startswith(f"{reached}."):
+            if not f"{module.name}.".startswith(f"{reached}."):
                 yield reached
 
 
@@ -309,6 +314,10 @@ def test_an_import_of_a_layer_above_is_found(name: str, text: str) -> None:
         {"a": "from sase.b import B", "b": "def late():\n    from sase.a import A"},
         {"a": "from sase.b import B", "b": "if TYPE_CHECKING:\n    from sase.a import A"},
         {"a": "from sase import b", "b": "from sase import c", "c": "from sase import a"},
+        {"a": "import sase.b", "b": "import os, sase.a as a"},
+        {"a": "import sase.b.c", "b": "from sase.a import A", "b.c": ""},
+        {"a": "from . import b", "b": "from .a import A"},
+        {"a": "from .b.c import C", "b.c": "from .. import a"},
         {"a": "from sase.b.c import C", "b": "from sase.b.d import D", "b.d": "from sase import a"},
     ],
 )

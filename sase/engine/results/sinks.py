@@ -39,7 +39,7 @@ class FileSink:
         self.path = os.fspath(path)
         self.partial = self.path + PARTIAL
         self._open_writer = writer_for(self.path)
-        self._file = open(self.partial, "wb")  # noqa: SIM115
+        self._file = open(self.partial, "wb")  # noqa: SIM115 - until it is closed or abandoned
         # Arrow's formats have one schema for all batches.
         self._is_text = self._open_writer in (CsvWriter, JsonWriter)
         self._schema = None if self._is_text else schema
@@ -86,7 +86,7 @@ class FileSink:
         self._writer.close()
         self._file.close()
         path = f"{self.partial}{WIDER}"
-        file = open(path, "wb")  # noqa: SIM115
+        file = open(path, "wb")  # noqa: SIM115 - what goes on is written to it
         writer: Writer | None = None
         try:
             writer = self._open_writer(file, schema)

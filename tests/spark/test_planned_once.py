@@ -1,0 +1,27 @@
+"""A replay binds a query once and plans it once, where it is started: tasks are given the plan."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sase.spark import replay
+from tests.planned import EVENTS, KEYED, QUERIES, counted
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_replay_binds_and_plans_once(query: str, spark: SparkSession) -> None:
+    with counted() as calls:
+        found = replay(
+            query,
+            spark.createDataFrame(EVENTS.to_pylist(), "ts long, type string, id long, v long"),
+        )
+        found.matches.count()
+    assert calls.times(query) == ([1], [1])
+
+
+def test_a_replayed_set_is_bound_once(spark: SparkSession) -> None:
+    with counted() as calls:
+        frame = spark.createDataFrame(EVENTS.to_pylist(), "ts long, type string, id long, v long")
+        replay(KEYED, frame, output="count").count()
+    assert calls.times(KEYED)[0] == [1]
