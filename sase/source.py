@@ -72,10 +72,7 @@ class Source:
         shown = "".join(map(_visible, line[:start])) + marked + "".join(map(_visible, line[end:]))
         gutter = f"{number} | "
         blank = f"{'|':>{len(gutter) - 1}} "
-        return [
-            gutter + before + shown + after,
-            blank + before + carets + after,
-        ]
+        return [gutter + before + shown + after, blank + before + carets + after]
 
 
 def _clip(line: str, start: int, end: int) -> tuple[str, int, int]:

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from sase.binding.bound import (
-    Aggregate,
-    BoundComponent,
-    Expression,
-    Part,
-    Reference,
-)
+from sase.binding.bound import Aggregate, BoundComponent, Expression, Part, Reference
 from sase.binding.scope import Clause, Scope, unknown
 from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.lang import ast
@@ -30,12 +24,7 @@ RANGES = {
 }
 # Indexes that mean something only while a series is being taken.
 _WHILE_TAKING = frozenset(
-    (
-        IndexKind.CURRENT,
-        IndexKind.PREVIOUS,
-        IndexKind.BEFORE_CURRENT,
-        IndexKind.UP_TO_CURRENT,
-    )
+    (IndexKind.CURRENT, IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT, IndexKind.UP_TO_CURRENT)
 )
 
 

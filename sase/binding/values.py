@@ -8,13 +8,7 @@ from sase.binding.bound import Aggregate, Constant, Expression, Operation, Place
 from sase.binding.folding import INT64_MAX, fold_operation
 from sase.binding.functions import AGGREGATES, FUNCTIONS, Function, computed
 from sase.binding.literals import bind_literal
-from sase.binding.references import (
-    RANGES,
-    bind_attribute,
-    bind_indexed,
-    declared,
-    find_series,
-)
+from sase.binding.references import RANGES, bind_attribute, bind_indexed, declared, find_series
 from sase.binding.scope import Clause, Scope, is_unknown, unit_of_integer_time, unknown
 from sase.binding.types import (
     FLOAT,

@@ -253,11 +253,7 @@ class _Builder:
     selected = having = limit = parentheses
 
     def indexed(
-        self,
-        span: Span,
-        variable: ast.Name,
-        index: ast.Index | None,
-        attribute: ast.Name | None,
+        self, span: Span, variable: ast.Name, index: ast.Index | None, attribute: ast.Name | None
     ) -> ast.Indexed:
         index = index or ast.Index(ast.IndexKind.ALL, span=Span(variable.span.end, span.end))
         if index.text == f"{spelled(variable.text)}.len":

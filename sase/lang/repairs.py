@@ -114,10 +114,7 @@ class Misspelled:
         kind = "a strategy" if self.keyword in STRATEGIES else "understood here"
         code = "unknown-strategy" if self.keyword in STRATEGIES else "misspelled-keyword"
         return scene.error(
-            code,
-            f"`{self.word}` is not {kind}",
-            f"did you mean {self.keyword}?",
-            span=self.span,
+            code, f"`{self.word}` is not {kind}", f"did you mean {self.keyword}?", span=self.span
         )
 
 

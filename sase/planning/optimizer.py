@@ -61,10 +61,7 @@ class Optimized:
 
 
 def optimized(
-    recipe: Recipe,
-    basic: Operator,
-    statistics: Statistics | None = None,
-    off: Collection[str] = (),
+    recipe: Recipe, basic: Operator, statistics: Statistics | None = None, off: Collection[str] = ()
 ) -> Optimized:
     """The plan of a recipe; without statistics the first alternative of each choice is taken."""
     trace, choices = Trace.of(basic), list[tuple[Alternative, ...]]()

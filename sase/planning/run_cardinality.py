@@ -356,12 +356,7 @@ def _finished(figures: RunCardinalities, level: int, count: int) -> float:
     return _leaves(figures, level, count) if is_end else 0.0
 
 
-def _stays(
-    figures: RunCardinalities,
-    level: int,
-    count: int,
-    moves: Sequence[_Move],
-) -> float:
+def _stays(figures: RunCardinalities, level: int, count: int, moves: Sequence[_Move]) -> float:
     """How likely a run stays as it is: under the strategies it may not ignore all events."""
     strategy = figures.runs.strategy
     if strategy is StrategyName.SKIP_TILL_ANY_MATCH:

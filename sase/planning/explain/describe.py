@@ -20,14 +20,7 @@ from sase.planning.explain.value import (
     ExplainedStep,
     Measured,
 )
-from sase.planning.nodes import (
-    Negation,
-    Operator,
-    Selection,
-    Window,
-    chain,
-    reading,
-)
+from sase.planning.nodes import Negation, Operator, Selection, Window, chain, reading
 from sase.planning.optimizer import Optimized
 from sase.planning.physical import PhysicalPath
 from sase.planning.recipes import Recipe

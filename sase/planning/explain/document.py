@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sase.planning.explain.value import (
-    VERSION,
-    ExplainedForm,
-    ExplainedOperator,
-    ExplainedPlan,
-)
+from sase.planning.explain.value import VERSION, ExplainedForm, ExplainedOperator, ExplainedPlan
 
 
 def as_document(explanation: ExplainedPlan) -> dict[str, Any]:

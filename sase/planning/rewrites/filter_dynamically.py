@@ -25,7 +25,5 @@ def filter_dynamically(plan: Operator) -> Outcome:
         return Declined("no equivalence test is left in the selection")
     tests = construction.equivalences + selection.equivalences
     return exchanged(
-        plan,
-        replace(construction, equivalences=tests),
-        replace(selection, equivalences=()),
+        plan, replace(construction, equivalences=tests), replace(selection, equivalences=())
     )

@@ -37,7 +37,5 @@ def push_conditions_into_construction(
     conditions = in_order(construction.conditions + several, names, statistics)
     left = tuple(c for c in selection.conditions if c.kind is not ConjunctClass.SEVERAL)
     return exchanged(
-        plan,
-        replace(construction, conditions=conditions),
-        replace(selection, conditions=left),
+        plan, replace(construction, conditions=conditions), replace(selection, conditions=left)
     )
