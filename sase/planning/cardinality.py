@@ -18,17 +18,8 @@ from math import factorial, prod
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, WindowKind
 from sase.binding.text import condition_text
+from sase.planning import nodes
 from sase.planning.basic import decided_at
-from sase.planning.nodes import (
-    NegativeComponent,
-    Operator,
-    Selection,
-    SequenceConstruction,
-    SequenceScan,
-    Stacks,
-    find,
-    require,
-)
 from sase.planning.probabilities import absence, begun, clear_since, ratio, shape_of
 from sase.planning.selectivity import assumed, selectivity, together
 from sase.planning.split import negations_of, window_of
@@ -42,18 +33,18 @@ UNKNOWN_AGREEMENT = 0.01
 class Cardinalities:
     """Cardinalities of a plan of sequences, over events of known statistics."""
 
-    plan: Operator
+    plan: nodes.Operator
     statistics: Statistics
 
     @cached_property
-    def scan(self) -> SequenceScan:
+    def scan(self) -> nodes.SequenceScan:
         """The scan."""
-        return require(self.plan, SequenceScan)
+        return nodes.require(self.plan, nodes.SequenceScan)
 
     @cached_property
-    def construction(self) -> SequenceConstruction:
+    def construction(self) -> nodes.SequenceConstruction:
         """The construction."""
-        return require(self.plan, SequenceConstruction)
+        return nodes.require(self.plan, nodes.SequenceConstruction)
 
     @cached_property
     def names(self) -> dict[int, str]:
@@ -99,7 +90,7 @@ class Cardinalities:
     @cached_property
     def _selected(self) -> tuple[Conjunct, ...]:
         """The conditions that are left to the selection."""
-        selection = find(self.plan, Selection)
+        selection = nodes.find(self.plan, nodes.Selection)
         return () if selection is None else selection.conditions
 
     @cached_property
@@ -220,7 +211,7 @@ class Cardinalities:
             left *= clear_since(rates[-1], absent)
             share = (
                 1.0
-                if self.scan.stacks is Stacks.NFA
+                if self.scan.stacks is nodes.Stacks.NFA
                 else begun(rates, self._shape(self.key, 1)) * left
             )
             found.append(self.arrivals[level] * share)
@@ -249,7 +240,7 @@ class Cardinalities:
             count = self.tuples(level, self.walked) * agreed * step * passed
             above = (n for n in self._bounding if (n.after or 0) >= level)
             count *= self._left_by(above, last - level + 1)
-            if self.scan.stacks is Stacks.NFA:
+            if self.scan.stacks is nodes.Stacks.NFA:
                 # It goes back cell by cell, and every event of the stream made one.
                 count *= ratio(self.statistics.rows, self.arrivals[level])
             found.append(count)
@@ -277,23 +268,23 @@ class Cardinalities:
 
     # ------------------------------------------------------------ negation
 
-    def forbidding(self, negative: NegativeComponent) -> float:
+    def forbidding(self, negative: nodes.NegativeComponent) -> float:
         """The events of a negative component that pass the conditions on it alone."""
         alone = [c for c in negative.conditions if len(c.references) == 1]
         return self.of_types(negative.component) * self.admission(negative.component, alone)
 
     @property
-    def _bounding(self) -> list[NegativeComponent]:
+    def _bounding(self) -> list[nodes.NegativeComponent]:
         """The negative components that narrow the walk between two levels."""
         return [each for each in self.construction.negations if each.after is not None]
 
     def _left_by(
-        self, negations: Iterable[NegativeComponent], components: int | None = None
+        self, negations: Iterable[nodes.NegativeComponent], components: int | None = None
     ) -> float:
         """The share of choices that several negative components leave."""
         return prod(self.survival(negative, components) for negative in negations)
 
-    def survival(self, negative: NegativeComponent, components: int | None = None) -> float:
+    def survival(self, negative: nodes.NegativeComponent, components: int | None = None) -> float:
         """The share of sequences that no event of a negative component forbids."""
         count = components or len(self.scan.components)
         passing = self.passing(negative.conditions)
@@ -301,12 +292,12 @@ class Cardinalities:
         shape = self._shape(negative.equivalences, count)
         return absence(expected, count, shape, varies=passing not in (0, 1))
 
-    def in_window(self, negative: NegativeComponent, components: int) -> float:
+    def in_window(self, negative: nodes.NegativeComponent, components: int) -> float:
         """The events of a window that agree with the last so many, whatever conditions say."""
         reach = self.reach(window_of(self.plan)) / self.span
         return self.forbidding(negative) * reach * self._agreeing(negative, components)
 
-    def _agreeing(self, negative: NegativeComponent, components: int) -> float:
+    def _agreeing(self, negative: nodes.NegativeComponent, components: int) -> float:
         """How likely an event agrees with the last so many positive components, which agree.
 
         Values of many sequences are frequent ones, of which more forbid as well.

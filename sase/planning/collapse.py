@@ -9,18 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sase.binding.bound import All, Condition
-from sase.planning.nodes import (
-    Evaluation,
-    Negation,
-    Operator,
-    RunEvaluation,
-    Transformation,
-    chain,
-    exchanged,
-    find,
-    rebuilt,
-    require,
-)
+from sase.planning import nodes
 from sase.planning.paths import paths_of, why_no_path
 from sase.planning.rewrites.contract import Declined
 from sase.planning.rewrites.evaluate_runs import evaluate_runs, of_sequences
@@ -40,23 +29,23 @@ class Collapsible:
     If it only `lacks_having`, the matches that HAVING decides on can be counted all the same.
     """
 
-    plan: Operator
+    plan: nodes.Operator
     reasons: tuple[str, ...]
     lacks_having: bool = False
 
 
-def collapsible(basic: Operator) -> Collapsible:
+def collapsible(basic: nodes.Operator) -> Collapsible:
     """The collapsed plan of a basic plan."""
     others = of_sequences(basic)
-    plan = _prepared(rebuilt([each for each in chain(basic) if each not in others]))
-    runs, top = require(plan, RunEvaluation), require(plan, Transformation)
+    plan = _prepared(nodes.rebuilt([each for each in nodes.chain(basic) if each not in others]))
+    runs, top = nodes.require(plan, nodes.RunEvaluation), nodes.require(plan, nodes.Transformation)
     names = {each.index: each.variable for each in runs.components}
     paths = paths_of(runs)
     reasons = list(paths.reasons)
     having = [each for each in _operands(top.having) if not paths.bounds.take(each)]
     reasons += [f"HAVING {why_no_path(each, names)}" for each in having]
     more = [f"{type(each).__name__} looks at whole matches" for each in others]
-    if find(plan, Negation) is not None:
+    if nodes.find(plan, nodes.Negation) is not None:
         more.append("a negative component looks at whole matches")
     if top.limit is not None:
         more.append("LIMIT takes the first matches only")
@@ -67,16 +56,16 @@ def collapsible(basic: Operator) -> Collapsible:
         components=paths.bounds.components,
         conditions=paths.left,
         early=paths.neighbours,
-        evaluation=Evaluation.COLLAPSED,
+        evaluation=nodes.Evaluation.COLLAPSED,
     )
-    plan = exchanged(plan, runs, replace(top, having=_joined(having)))
+    plan = nodes.exchanged(plan, runs, replace(top, having=_joined(having)))
     return Collapsible(plan, (*reasons, *more), bool(having) and not paths.reasons and not more)
 
 
-def _prepared(basic: Operator) -> Operator:
+def _prepared(basic: nodes.Operator) -> nodes.Operator:
     """A plan of runs with simple conditions pushed down."""
     plan = basic
-    if find(plan, RunEvaluation) is None:
+    if nodes.find(plan, nodes.RunEvaluation) is None:
         made = evaluate_runs(plan)
         assert not isinstance(made, Declined), "a plan without runs is of level 1, and basic"
         plan = made
