@@ -103,7 +103,7 @@ class CompiledQuery:
             top = replace(top, limit=int(limit if top.limit is None else min(limit, top.limit)))
         if output == "non_overlap":
             whole = self.bound.strategy is StrategyName.STRICT_CONTIGUITY
-            top = replace(top, apart=() if whole else self.bound.equivalences)
+            top = replace(top, non_overlapping=() if whole else self.bound.equivalences)
         return replace(self, basic=exchanged(basic, top))
 
     @property

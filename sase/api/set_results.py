@@ -42,7 +42,7 @@ def compressed(
 
     def narrowed(condition: str) -> CompressedMatches:
         top = require(known.basic, Transformation)
-        if top.limit is not None or top.apart is not None:
+        if top.limit is not None or top.non_overlapping is not None:
             raise PlanError(
                 f"where() would come before {'LIMIT' if top.limit is not None else 'non_overlap'},"
                 " and find other matches than those of this set: filter what  expand()  gives, or"

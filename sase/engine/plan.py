@@ -94,7 +94,7 @@ class EnginePlan:
     def compresses(self) -> bool:
         """Whether all matches of skip till any match are wanted, which can be too many to list."""
         is_any = self.runs is None or self.runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH
-        return is_any and self.returned.apart is None
+        return is_any and self.returned.non_overlapping is None
 
     @cached_property
     def positives(self) -> tuple[BoundComponent, ...]:
@@ -173,7 +173,7 @@ class EnginePlan:
             return "a window in EVENTS counts them one by one"
         if self.runs is not None and self.counts_events:
             return f"what {self.runs.strategy.value} takes goes by the order of events"
-        if self.returned.apart is not None:
+        if self.returned.non_overlapping is not None:
             return "non_overlap takes the first of matches in the order of events"
         if self.returned.limit:
             return "LIMIT takes the first results in the order of events"

@@ -49,7 +49,7 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
         more.append("a negative component looks at whole matches")
     if top.limit is not None:
         more.append("LIMIT takes the first matches only")
-    if top.apart is not None:
+    if top.non_overlapping is not None:
         more.append("matches that do not overlap depend on each other")
     runs = replace(
         runs,

@@ -111,7 +111,7 @@ def _check(call: RewriteCall, before: Operator, after: Operator) -> None:
 
 def _output(plan: Operator) -> tuple[object, ...]:
     top = require(plan, Transformation)
-    return top.columns, top.type_name, top.having, top.limit, top.apart
+    return top.columns, top.type_name, top.having, top.limit, top.non_overlapping
 
 
 def _components(plan: Operator) -> object:

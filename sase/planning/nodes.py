@@ -233,8 +233,8 @@ class RunEvaluation:
 class Transformation:
     """TF: makes results of sequences: their columns, their type, and how many at most.
 
-    With `apart` only those are results that do not overlap, of the matches that agree on these
-    tests; without any test, of all.
+    With `non_overlapping` only those are results that do not overlap, of the matches that agree on
+    these tests; without any test, of all.
     """
 
     input: Operator
@@ -242,7 +242,7 @@ class Transformation:
     type_name: str | None = None
     having: Condition | None = None
     limit: int | Placeholder | None = None
-    apart: tuple[EquivalenceTest, ...] | None = None
+    non_overlapping: tuple[EquivalenceTest, ...] | None = None
 
 
 Operator: TypeAlias = (

@@ -100,7 +100,7 @@ def _help(figures: Cardinalities, expected: float, most: int | None) -> str:
     ways.append("set LIMIT")
     instead = "read them batch after batch with to_reader()"
     ways.append(instead if most is None else "allow more")
-    if require(figures.plan, Transformation).apart is None:
+    if require(figures.plan, Transformation).non_overlapping is None:
         ways.append('count and sample them without a list with output="compressed"')
     return f"{', '.join(ways[:-1])}, or {ways[-1]}"
 

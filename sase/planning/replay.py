@@ -120,7 +120,7 @@ def set_declined(plan: Operator) -> str:
 
     A part that owns a final event sees all that its matches depend on, however a plan is cut.
     """
-    if require(plan, Transformation).apart is not None:
+    if require(plan, Transformation).non_overlapping is not None:
         return "non_overlap takes some of the matches, which depend on each other"
     if require(plan, Transformation).limit is not None:
         return (

@@ -39,8 +39,8 @@ from sase.signature import signature, verify
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
 
 FORMAT = 1
-# Classes that have other names than when the format was fixed.
-_STORED_AS = {"RewriteStep": "Step", "RewriteCall": "Call"}
+# Classes and fields that have other names than when the format was fixed.
+_STORED_AS = {"RewriteStep": "Step", "RewriteCall": "Call", "non_overlapping": "apart"}
 _MEMBERS = ("format", "fingerprint", "plan", "schema", "options")
 _SIGNATURE = "signature"
 # What a key signs, so that what it signs elsewhere is no plan.
@@ -179,8 +179,8 @@ def encoded(value: object) -> Json:
     kind: Any = type(value)
     data: dict[str, Json] = {"is": _name_of(kind)}
     for name, (field, _) in _stored(kind).items():
-        if (held := getattr(value, name)) != field.default:
-            data[name] = encoded(held)
+        if (member := getattr(value, field.name)) != field.default:
+            data[name] = encoded(member)
     return data
 
 
@@ -191,9 +191,10 @@ def _name_of(kind: type[Any]) -> str:
 
 @cache
 def _stored(kind: type[Any]) -> dict[str, tuple[Field[Any], Any]]:
-    """The fields with their types, without those that are derived or not compared."""
+    """The fields by stored name with their types, without those derived or not compared."""
     hints = get_type_hints(kind)
-    return {f.name: (f, hints[f.name]) for f in fields(kind) if f.init and f.compare}
+    stored = [field for field in fields(kind) if field.init and field.compare]
+    return {_STORED_AS.get(each.name, each.name): (each, hints[each.name]) for each in stored}
 
 
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[1-9][0-9]{0,999})?")
@@ -252,7 +253,7 @@ def _instance(data: dict[str, Json], kind: Any, place: str) -> Any:
     values = {}
     for name, (field, hint) in stored.items():
         if name in data:
-            values[name] = decoded(data[name], hint, f"{place}.{name}")
+            values[field.name] = decoded(data[name], hint, f"{place}.{name}")
         elif field.default is MISSING:
             raise PlanError(f"{place}: {kind.__name__} lacks its field `{name}`")
     try:

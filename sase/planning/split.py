@@ -74,16 +74,16 @@ def split_of(plan: Operator) -> Split:
     keys = () if _is_strict(source) else _keys((*source.tests, *inferred), source, negations)
     ends = [may_end(source.components, negation) for negation in negations]
     always = [negation.before is None for negation in negations]
-    apart = require(plan, Transformation).apart
-    if ends != always or (any(ends) and apart is not None):
+    non_overlapping = require(plan, Transformation).non_overlapping
+    if ends != always or (any(ends) and non_overlapping is not None):
         return Split(reason=DETECTED)
-    if apart is not None:
+    if non_overlapping is not None:
         # Where keys are the only cut, a part does not know how many events of others there
         # were.
         counts = window is not None and window.kind is WindowKind.EVENTS
-        keys = () if counts else tuple(test for test in keys if test in apart)
-    if window is None or is_ranked or apart is not None:
-        return Split(keys, reason="" if keys else _why_whole(source, apart))
+        keys = () if counts else tuple(test for test in keys if test in non_overlapping)
+    if window is None or is_ranked or non_overlapping is not None:
+        return Split(keys, reason="" if keys else _why_whole(source, non_overlapping))
     return Split(keys, before=window, after=window if any(ends) else None)
 
 
@@ -99,9 +99,9 @@ def _is_strict(source: SequenceScan | RunEvaluation) -> bool:
 
 
 def _why_whole(
-    source: SequenceScan | RunEvaluation, apart: tuple[EquivalenceTest, ...] | None
+    source: SequenceScan | RunEvaluation, non_overlapping: tuple[EquivalenceTest, ...] | None
 ) -> str:
-    if apart is not None:
+    if non_overlapping is not None:
         return "whether a match overlaps depends on those before it"
     if _is_strict(source) and source.tests:
         return "strict contiguity counts every event, and there is no window in time or events"

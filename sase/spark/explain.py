@@ -136,9 +136,11 @@ def _places(replay: Replay) -> Iterator[Placement]:
     if replay.output in SETS and not replay.one_by_one(replay.output):
         matcher = f"a graph of events for each of {cut.parts:,} parts, in which paths are counted"
     yield Placement("Python tasks", matcher)
-    if replay.apart is not None:
-        where, take = ("Python tasks", "take") if replay.apart else ("one Python task", "takes")
-        names = ", ".join(test.attribute for test in replay.apart)
+    if replay.non_overlapping is not None:
+        where, take = (
+            ("Python tasks", "take") if replay.non_overlapping else ("one Python task", "takes")
+        )
+        names = ", ".join(test.attribute for test in replay.non_overlapping)
         of = f"of all matches of the same {names}" if names else "of all matches"
         yield Placement(where, f"{take} {of} the first, and then the first behind it (non_overlap)")
     _, limit = without_limit(plan)

@@ -29,9 +29,9 @@ from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, Numbers, resul
 from sase.spark.task import COUNT
 
 
-def without_apart(plan: EnginePlan) -> EnginePlan:
+def without_non_overlap(plan: EnginePlan) -> EnginePlan:
     """The plan of all matches."""
-    top = replace(require(plan.operators, Transformation), apart=None)
+    top = replace(require(plan.operators, Transformation), non_overlapping=None)
     return replace(plan, operators=exchanged(plan.operators, top))
 
 

@@ -32,7 +32,12 @@ from sase.planning.statistics import Statistics
 from sase.spark.columns import column
 from sase.spark.errors import translated_errors
 from sase.spark.limit import limited
-from sase.spark.non_overlap import has_whole_partitions, non_overlapping, with_places, without_apart
+from sase.spark.non_overlap import (
+    has_whole_partitions,
+    non_overlapping,
+    with_places,
+    without_non_overlap,
+)
 from sase.spark.parquet import files_task
 from sase.spark.partitioning import Cut, cut_of, shuffle_partitions
 from sase.spark.result_schema import arrow_schema, spark_schema, with_order
@@ -69,7 +74,7 @@ class Replay:
     output: str
     flat: bool = False
     # The tests within whose partitions a second step chooses among the matches, if it does.
-    apart: tuple[EquivalenceTest, ...] | None = None
+    non_overlapping: tuple[EquivalenceTest, ...] | None = None
 
     @property
     def on_bad_row(self) -> str:
@@ -88,7 +93,7 @@ class Replay:
             nothing = self.source.spark.createDataFrame([], schema)
             return in_form(nothing, self.plan, flat=self.flat)
         made = schema if limit is None else with_order(schema)
-        if self.apart is None:
+        if self.non_overlapping is None:
             found = self._run(self._task(plan, made, limit), made)
         else:
             found = non_overlapping(self._all(schema), self._steps, made, "results")
@@ -104,7 +109,7 @@ class Replay:
     @property
     def _steps(self) -> int:
         """The number of tasks of the second step: without a test there is one partition."""
-        return shuffle_partitions(self.source.spark) if self.apart else 1
+        return shuffle_partitions(self.source.spark) if self.non_overlapping else 1
 
     @cached_property
     def compressed(self) -> DataFrame:
@@ -124,7 +129,7 @@ class Replay:
     def metrics(self) -> DataFrame:
         """The counters of all tasks, a row for each: searches all events once more."""
         plan, limit = without_limit(replace(self.plan, options=Options(analyze=True)))
-        counted = limit if self.apart is None else None
+        counted = limit if self.non_overlapping is None else None
         task = replace(self._task(plan, self.schema, counted), gives="metrics")
         return self._run(task, METRICS_SCHEMA)
 
@@ -138,7 +143,7 @@ class Replay:
     @cached_property
     def tallies(self) -> DataFrame:
         """The number of results of each part, a row for each, in hexadecimal digits."""
-        if self.apart is not None:
+        if self.non_overlapping is not None:
             found = self._all(st.StructType([]))
             return non_overlapping(found, self._steps, COUNT_SCHEMA, "count")
         plan, limit = without_limit(self.plan)
@@ -199,7 +204,9 @@ class Replay:
             self.cut.slices,
             limit,
             self._rows.slack,
-            apart=self.plan.returned.apart if self.apart is None else self.apart,
+            non_overlapping=self.plan.returned.non_overlapping
+            if self.non_overlapping is None
+            else self.non_overlapping,
         )
 
     def _run(self, task: Task, schema: st.StructType) -> DataFrame:
@@ -303,12 +310,12 @@ def replay(
     if output == "compressed":
         check_set(known)
     # What is cut are the searches; their matches are then parted by what is written.
-    every, apart = without_apart(engine), engine.returned.apart
+    every, within = without_non_overlap(engine), engine.returned.non_overlapping
     forced, written = strategy_named(strategy), engine.split.keys
     cut = cut_of(SourceScan(source, every), slices, forced, statistics, written)
-    if apart is None or has_whole_partitions(cut, engine):
-        every, apart = engine, None
-    return Replay(known, source, made, statistics, every, cut, output, is_flat, apart)
+    if within is None or has_whole_partitions(cut, engine):
+        every, within = engine, None
+    return Replay(known, source, made, statistics, every, cut, output, is_flat, within)
 
 
 def check_form(output: str, *, flat: bool) -> None:

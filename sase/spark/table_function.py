@@ -114,7 +114,7 @@ def planned(
         arrow_schema(schema, ZONE),
         limit=limit,
         slack=rows.slack,
-        apart=plan.returned.apart,
+        non_overlapping=plan.returned.non_overlapping,
     )
     keys = None if limit is not None else _keys(rows, frame)
     part = f"pmod(xxhash64({', '.join(keys)}), {parts})" if keys is not None else ""

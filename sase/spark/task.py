@@ -59,7 +59,7 @@ class Task:
     # What is asked of the set of all matches, where they are not looked at one by one as they come.
     form: SetPlan | None = None
     # The tests within whose partitions results are not to overlap, if they are not.
-    apart: tuple[EquivalenceTest, ...] | None = None
+    non_overlapping: tuple[EquivalenceTest, ...] | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The results of the rows of one part, how many there are, or all that was counted."""
@@ -140,7 +140,7 @@ class PartSearch:
     def __init__(self, task: Task, part: int) -> None:
         self.part, self._task = part, task
         self._matcher = Matcher(task.plan)
-        self._first, within = None, task.apart
+        self._first, within = None, task.non_overlapping
         if task.limit is not None and task.gives == "results":
             self._first = FirstOfPart(task.limit)
             within = agreed_by_results(task.plan) if within is None else within
@@ -239,9 +239,9 @@ class PartSearch:
             none = np.zeros(len(found), np.int64)
             steps[ORDER] = order_of(found, heads_of(found), none, self.part)
         if SPAN in names:
-            assert self._task.apart is not None
+            assert self._task.non_overlapping is not None
             steps[SPAN] = span_of(found)
-            steps[PARTITION] = partitions_of(found, self._task.apart)
+            steps[PARTITION] = partitions_of(found, self._task.non_overlapping)
         if not steps:
             return found.table()
         made = pa.table({}) if len(steps) == len(names) else found.table()

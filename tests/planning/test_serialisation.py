@@ -425,3 +425,10 @@ def test_a_plan_that_was_stored_before_is_read() -> None:
     assert json.loads(plan.to_json()) == json.loads(text)
     events = [{"ts": 1, "type": "A", "id": 1, "v": 7}, {"ts": 2, "type": "B", "id": 1, "v": 0}]
     assert plan.run(events).to_pylist()[0]["v"] == 7
+
+
+def test_a_renamed_field_is_stored_under_its_first_name() -> None:
+    query = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
+    plan = sase.compile(query, sase.Schema(), output="non_overlap")
+    assert "apart" in json.loads(plan.to_json())["plan"]
+    assert sase.Plan.from_json(plan.to_json()) == plan

@@ -31,7 +31,7 @@ from sase.planning.replay import EARLIEST, ReplayStrategy, SlicePlan, possible, 
 from sase.spark import blocks, set_search
 from sase.spark.columns import slack_of
 from sase.spark.limit import First
-from sase.spark.non_overlap import NonOverlap, without_apart
+from sase.spark.non_overlap import NonOverlap, without_non_overlap
 from sase.spark.result_order import ORDER, PARTITION, SPAN
 from sase.spark.row_layout import PART, SEQ, TIME, RowLayout, packed
 from sase.spark.set_plan import form_of
@@ -78,7 +78,7 @@ class ByHand:
     @cached_property
     def plan(self) -> EnginePlan:
         """The plan, as a replay has it."""
-        return without_apart(self.whole) if self.two_steps else self.whole
+        return without_non_overlap(self.whole) if self.two_steps else self.whole
 
     @cached_property
     def whole(self) -> EnginePlan:
@@ -135,7 +135,7 @@ class ByHand:
         output = self.schema
         if limit is not None:
             output = output.append(pa.field(ORDER, pa.list_(pa.int64())))
-        apart = self.whole.returned.apart
+        apart = self.whole.returned.non_overlapping
         task = Task(plan, self.shape, output, limit=limit, apart=apart)
         if self.two_steps:
             strategy, batches = self._searched(

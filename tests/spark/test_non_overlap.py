@@ -133,7 +133,7 @@ def test_by_each_strategy(
         query, df, seq="seq", strategy=strategy, slices=3, output="non_overlap"
     )
     wanted = local(query, table, output="non_overlap")
-    assert (replay.apart is not None) == is_second
+    assert (replay.non_overlapping is not None) == is_second
     assert replay.count() == sum(wanted.values()) > 0
     assert multiset(rows_of(replay.matches)) == wanted
     counted = {(row["operator"], row["counter"]): row["value"] for row in rows_of(replay.metrics())}
@@ -146,7 +146,7 @@ def test_keys_that_are_written_are_enough(spark: SparkSession) -> None:
     assert on_spark.explain(query, df).keys == ("id", "v")
     replay = on_spark.replay(query, df, seq="seq", output="non_overlap")
     assert [test.attribute for test in replay.cut.keys] == ["id"]
-    assert replay.apart is None
+    assert replay.non_overlapping is None
     assert multiset(rows_of(replay.matches)) == local(query, events(300), output="non_overlap")
 
 
@@ -157,7 +157,7 @@ def partitions(query: str, table: pa.Table) -> list[str]:
     """The partitions of the matches as texts."""
     plan = sase.compile(query, table)
     made = Matcher(plan.engine).push(table)
-    tests = sase.compile(query, table, output="non_overlap").engine.returned.apart
+    tests = sase.compile(query, table, output="non_overlap").engine.returned.non_overlapping
     assert tests is not None
     return [text for part in made.parts for text in partitions_of(part, tests).to_pylist()]
 

@@ -67,4 +67,4 @@ def _is_shown(above: Operator | None) -> bool:
     """Whether bindings are results as they are, with all of their events."""
     if not isinstance(above, Transformation):
         return False
-    return above.having is None and above.columns is None and above.apart is None
+    return above.having is None and above.columns is None and above.non_overlapping is None

@@ -128,7 +128,11 @@ class TransformationState:
         self._having = _having(node, context, of_series=of_series)
         self._columns = [_Value(c, context) for c in (not of_series and node.columns) or ()]
         self._values = SeriesValues(node.columns or (), context) if of_series else None
-        self._apart = NonOverlapFilter(node.apart, context) if node.apart is not None else None
+        self._non_overlap = (
+            NonOverlapFilter(node.non_overlapping, context)
+            if node.non_overlapping is not None
+            else None
+        )
         assert not isinstance(node.limit, Placeholder), "a plan that runs has all parameters"
         self._left = node.limit
         self._out = self._beyond = 0
@@ -151,7 +155,7 @@ class TransformationState:
     def is_fusible(self) -> bool:
         """Whether every sequence is a result as it is."""
         return self._left is None and not (
-            self._having or self._columns or self._values or self._apart
+            self._having or self._columns or self._values or self._non_overlap
         )
 
     @property
@@ -166,8 +170,8 @@ class TransformationState:
 
     def results(self, below: Iterator[Any]) -> Iterator[Results]:
         """Apply non-overlap and LIMIT, and make results."""
-        if self._apart is not None:
-            below = self._apart.passing(below)
+        if self._non_overlap is not None:
+            below = self._non_overlap.passing(below)
         for sequences in below:
             if self._left is not None:
                 self._beyond += max(sequences.shape[1] - self._left, 0)
@@ -198,7 +202,7 @@ class TransformationState:
 
     def horizon(self) -> int | None:
         """The oldest event that non-overlap needs."""
-        return None if self._apart is None else self._apart.horizon()
+        return None if self._non_overlap is None else self._non_overlap.horizon()
 
     def counters(self) -> Counters:
         """Results, and for ANALYZE what was rejected."""
@@ -215,14 +219,14 @@ class TransformationState:
 
     def checkpoint(self) -> Checkpoint:
         """The counts."""
-        apart = None if self._apart is None else self._apart.checkpoint()
-        return {"out": self._out, "left": self._left, "apart": apart}
+        saved = None if self._non_overlap is None else self._non_overlap.checkpoint()
+        return {"out": self._out, "left": self._left, "apart": saved}
 
     def restore(self, saved: Checkpoint) -> None:
         """Continue from a checkpoint."""
         self._out, self._left = saved["out"], saved["left"]
-        if self._apart is not None:
-            self._apart.restore(saved["apart"])
+        if self._non_overlap is not None:
+            self._non_overlap.restore(saved["apart"])
 
 
 class _Value:

@@ -142,8 +142,8 @@ class OperatorText:
             )
         if top.type_name is not None:
             yield f"as events of type {top.type_name}"
-        if top.apart is not None:
-            agreeing = f" of the same {_listed(top.apart)}" if top.apart else ""
+        if top.non_overlapping is not None:
+            agreeing = f" of the same {_listed(top.non_overlapping)}" if top.non_overlapping else ""
             yield f"non_overlap: of matches{agreeing} that overlap, the first alone"
         if top.limit is not None:
             limit = f":{top.limit.name}" if isinstance(top.limit, Placeholder) else f"{top.limit:,}"

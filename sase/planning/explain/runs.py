@@ -26,19 +26,19 @@ _LEFT = {
 def algorithm_of(runs: RunEvaluation) -> str:
     """How matches are found."""
     keys = ", ".join(map(test_text, runs.partitions))
-    apart = f", partitioned on {keys}" if keys else ""
+    by_key = f", partitioned on {keys}" if keys else ""
     if runs.evaluation is Evaluation.POSTPONED:
         last = runs.components[-1]
         name = last.variable if last.is_single else "event that may be the last"
-        return f"walk back from each {name} through remembered events{apart} (postponed)"
+        return f"walk back from each {name} through remembered events{by_key} (postponed)"
     if runs.evaluation in _OF_GRAPHS:
-        return f"all paths through a graph of the events that may take part{apart} (collapsed)"
+        return f"all paths through a graph of the events that may take part{by_key} (collapsed)"
     if runs.evaluation is Evaluation.MERGED:
-        return f"runs of the automaton, those alike as one, event by event{apart} (merged)"
+        return f"runs of the automaton, those alike as one, event by event{by_key} (merged)"
     if runs.evaluation is Evaluation.BACKTRACKING:
-        return f"runs of the automaton, one at a time{apart} (backtracking)"
+        return f"runs of the automaton, one at a time{by_key} (backtracking)"
     form = " (in lines)" if runs.never_forks else ""
-    return f"runs of the automaton, event by event{apart}{form}"
+    return f"runs of the automaton, event by event{by_key}{form}"
 
 
 def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:

@@ -15,6 +15,6 @@ def push_limit(plan: Operator) -> Outcome:
         return Declined("there is no LIMIT")
     if construction.limit is not None:
         return Declined("construction knows the limit already")
-    if top.having is not None or top.apart is not None or top.input != construction:
+    if top.having is not None or top.non_overlapping is not None or top.input != construction:
         return Declined("what is built is checked once more before it is a result")
     return exchanged(plan, replace(construction, limit=top.limit))
