@@ -43,19 +43,19 @@ def run(
     given = statistics_in(stats)
     settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}
 
-    def begun() -> Matches:
+    def start() -> Matches:
         rows, statistics = batch.read(known.reading, known.source.events), given
-        if isinstance(rows, batch.Held) and statistics is None:
+        if isinstance(rows, batch.RowsInMemory) and statistics is None:
             sample = sample_that_pays(known, rows.inputs.num_rows)
             if sample:
                 rows, events = rows.load(known.reading, threads)
                 statistics = known.measured(events, sample)
         made = known.optimized(statistics)
-        if isinstance(rows, batch.Held) and statistics is not None:
+        if isinstance(rows, batch.RowsInMemory) and statistics is not None:
             _warn_of_too_many(made.plan, statistics, max_matches, rows.inputs.num_rows)
         return batch.searched(known.plan(made).engine, rows, **settings)
 
-    return timed(begun, clock)
+    return timed(start, clock)
 
 
 def _warn_of_too_many(

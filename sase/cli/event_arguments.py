@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.messages import say
+from sase.cli.messages import notify
 from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, add_queries, read_queries
@@ -164,7 +164,7 @@ def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
             " it is with --type, or give all events one type with --types NAME, or define types by"
             " conditions with --types FILE"
         )
-    say(names.notes)
+    notify(names.notes)
     return InputOptions(
         names.time, names.type, arguments.seq, types, arguments.time_unit, on_bad_row(arguments)
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sase.cli.event_arguments import on_bad_row, one_query, options_for, query_options
-from sase.cli.messages import counted, say, say_late
+from sase.cli.messages import counted, notify, notify_late
 from sase.cli.output_files import abandon
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError
@@ -61,7 +61,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
                 count += len(matches)
                 bad += more
             if not matches.report.is_complete:
-                say(["LIMIT was reached before the end of the events"])
+                notify(["LIMIT was reached before the end of the events"])
                 break
         with ending.whole():
             writer.finish()
@@ -69,7 +69,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
         writer.abandon()
         raise
     finally:
-        _say_the_end(matcher, count, bad)
+        _notify_end(matcher, count, bad)
     return 0
 
 
@@ -112,7 +112,7 @@ def _expect(rows: Following, problem: BindingError) -> None:
     missing = {each.source.text[slice(*each.span)]: each for each in errors}
     for name, each in missing.items():
         hint = f": {each.hints[0]}" if each.hints else ""
-        say([f"no line of {rows.name} has `{name}` yet, which is NULL until one has it{hint}"])
+        notify([f"no line of {rows.name} has `{name}` yet, which is NULL until one has it{hint}"])
     rows.expect(missing)
 
 
@@ -126,7 +126,7 @@ def _found(matcher: Matcher, rows: Following) -> Iterator[tuple[Matches, int]]:
         except DataError as problem:
             raise rows.fault(problem) from problem
         except (PlanError, SchemaError):
-            say(
+            notify(
                 [
                     f"what columns hold is known of the first lines of {rows.name} only: let them"
                     " have a value in each column that the query names"
@@ -143,11 +143,11 @@ def lateness_of(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isdigit() else text
 
 
-def _say_the_end(matcher: Matcher, count: int, bad: int) -> None:
-    say([f"{counted(count, 'match')} in {counted(matcher.rows, 'row')}"])
+def _notify_end(matcher: Matcher, count: int, bad: int) -> None:
+    notify([f"{counted(count, 'match')} in {counted(matcher.rows, 'row')}"])
     if bad:
-        say([f"{counted(bad, 'row')} could not be used"])
-    say_late(matcher.report().late)
+        notify([f"{counted(bad, 'row')} could not be used"])
+    notify_late(matcher.report().late)
 
 
 class _MatchWriter:

@@ -11,7 +11,7 @@ from sase.digits import grouped
 from sase.errors import BudgetWarning, ReplayWarning
 
 
-def say(lines: Sequence[str]) -> None:
+def notify(lines: Sequence[str]) -> None:
     """Tell the user beside the results."""
     for line in lines:
         print(f"sase: {line}", file=sys.stderr)
@@ -23,7 +23,7 @@ def warnings_as_messages() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", BudgetWarning)
         warnings.simplefilter("always", ReplayWarning)
-        warnings.showwarning = lambda message, *rest, **more: say([f"warning: {message}"])
+        warnings.showwarning = lambda message, *rest, **more: notify([f"warning: {message}"])
         yield
 
 
@@ -33,8 +33,10 @@ def counted(number: int, thing: str) -> str:
     return f"{grouped(number)} {thing}{ending}"
 
 
-def say_late(number: int) -> None:
+def notify_late(number: int) -> None:
     """Report the number of late rows, if there are some."""
     if number:
         were = "was" if number == 1 else "were"
-        say([f"{counted(number, 'row')} {were} late, and in no match: allow more with --lateness"])
+        notify(
+            [f"{counted(number, 'row')} {were} late, and in no match: allow more with --lateness"]
+        )

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sase.cli.messages import counted, say
+from sase.cli.messages import counted, notify
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
 
@@ -152,7 +152,7 @@ def abandon(sink: FileSink) -> None:
     """Close a file that is not finished, and say where it is."""
     is_valid = sink.abandon()
     kept = "what was written so far is in" if is_valid else "what was written is not whole:"
-    say([f"{kept} {sink.partial}"])
+    notify([f"{kept} {sink.partial}"])
 
 
 def discard(sink: FileSink) -> None:
@@ -168,14 +168,14 @@ def put_aside(number: int, path: str | None, write: Callable[[str], None]) -> No
     if not number:
         if path is not None and os.path.exists(path):
             os.unlink(path)
-            say([f"no row was bad: {path} of an earlier run is removed"])
+            notify([f"no row was bad: {path} of an earlier run is removed"])
         return
     rows = counted(number, "row")
     if path is None:
-        say([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
+        notify([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
         return
     write(path)
-    say([f"{rows} could not be used: {path}"])
+    notify([f"{rows} could not be used: {path}"])
 
 
 def ignored(rows: int) -> None:

@@ -52,7 +52,7 @@ def _compare(arguments: Namespace, recipes: list[str]) -> None:
 
     found: dict[str, tuple[Explanation, list[str]]] = {}
     for explanation in _explanations(arguments, recipes):
-        shape = "\n".join(tree(explanation, told=False))
+        shape = "\n".join(tree(explanation, facts=False))
         found.setdefault(shape, (explanation, []))[1].append(explanation.recipe)
     for shape, (_, names) in found.items():
         print(f"{', '.join(names)}:\n{shape}\n")

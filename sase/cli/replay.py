@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import add_events, add_on_bad_row, on_bad_row
-from sase.cli.messages import counted, say, warnings_as_messages
+from sase.cli.messages import counted, notify, warnings_as_messages
 from sase.cli.output_files import (
     Target,
     check_targets,
@@ -100,7 +100,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         rows, seconds = given.rows, progress.seconds
     where = "" if arguments.out is None else f": {arguments.out}"
     of = "" if rows is None else f" in {rows:,} rows"
-    say([f"{counted(found, 'match')}{of}, {seconds:.2f} s on Spark{where}"])
+    notify([f"{counted(found, 'match')}{of}, {seconds:.2f} s on Spark{where}"])
     return 0
 
 

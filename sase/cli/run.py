@@ -13,7 +13,7 @@ from sase.cli.event_arguments import (
     query_options,
 )
 from sase.cli.follow import check_followed, follow, lateness_of
-from sase.cli.messages import counted, say, say_late, warnings_as_messages
+from sase.cli.messages import counted, notify, notify_late, warnings_as_messages
 from sase.cli.output_files import check_targets, print_rows, put_aside, targets_of, write_file
 from sase.cli.progress import Progress
 from sase.cli.queries import ArgumentError
@@ -153,17 +153,17 @@ def _conclude(
         write_file(rows.schema, rows.to_batches(), path, ending)
 
     put_aside(report.bad, arguments.quarantine, write)
-    say([f"warning: {warning}" for warning in report.warnings])
-    say(report.notes)
-    say_late(report.late)
+    notify([f"warning: {warning}" for warning in report.warnings])
+    notify(report.notes)
+    notify_late(report.late)
     if not report.is_complete:
-        say(["LIMIT was reached before the end of the events"])
+        notify(["LIMIT was reached before the end of the events"])
     seconds = progress.seconds
     found = counted(progress.matches, "match")
     if not progress.matches and arguments.limit != 0:
-        say(["sase why  with the same query and events says what stopped the matches"])
+        notify(["sase why  with the same query and events says what stopped the matches"])
     rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
-    say([f"{found} in {counted(report.rows, 'row')}, {seconds:.2f} s{rate}{where}"])
+    notify([f"{found} in {counted(report.rows, 'row')}, {seconds:.2f} s{rate}{where}"])
 
 
 def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending: Ending) -> str:
@@ -182,12 +182,12 @@ def _print_all(matches: Matches, format: str, progress: Progress) -> None:
     try:
         print_rows(format, *matches.to_batches(), wrote=progress.found)
     except (KeyboardInterrupt, Terminated):
-        _say_interrupted(progress)
+        _notify_interrupted(progress)
         raise
 
 
-def _say_interrupted(progress: Progress) -> None:
-    say([f"interrupted: {counted(progress.matches, 'match')} so far"])
+def _notify_interrupted(progress: Progress) -> None:
+    notify([f"interrupted: {counted(progress.matches, 'match')} so far"])
 
 
 def _print_table(matches: Matches, progress: Progress) -> None:
@@ -197,7 +197,7 @@ def _print_table(matches: Matches, progress: Progress) -> None:
             progress.matches = count
     except (KeyboardInterrupt, Terminated):
         _print_first(first, progress.matches)
-        _say_interrupted(progress)
+        _notify_interrupted(progress)
         raise
     _print_first(first, progress.matches)
     if progress.matches > SHOWN:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.messages import counted, say
+from sase.cli.messages import counted, notify
 from sase.cli.output_files import write_file
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
@@ -89,7 +89,7 @@ def _deliver_set(
     print("\n".join(_summary(found, count, table)))
     if arguments.out is not None:
         write_file(table.schema, table.to_batches(), arguments.out, ending)
-        say([f"the collapsed form: {counted(table.num_rows, 'row')} in {arguments.out}"])
+        notify([f"the collapsed form: {counted(table.num_rows, 'row')} in {arguments.out}"])
     return count, found.report
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sase.cli.event_arguments import discovered, one_query, options_for, query_options
-from sase.cli.messages import say
+from sase.cli.messages import notify
 from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.queries import ArgumentError
 
@@ -217,7 +217,7 @@ def _started(arguments: Namespace) -> Iterator[SparkSession]:
     from sase.spark.session import local_session
 
     if sys.stderr.isatty():
-        say([f"starting Spark at {arguments.master or MASTER}"])
+        notify([f"starting Spark at {arguments.master or MASTER}"])
     handle, log = tempfile.mkstemp(prefix="sase-spark-", suffix=".log")
     os.close(handle)
     keeps = False
@@ -239,7 +239,7 @@ def _started(arguments: Namespace) -> Iterator[SparkSession]:
         logging.getLogger().removeHandler(handler)
         handler.close()
         if keeps:
-            say([f"what Spark logged is in {log}"])
+            notify([f"what Spark logged is in {log}"])
         else:
             os.unlink(log)
 

@@ -51,7 +51,7 @@ class EnginePlan:
     lateness: int | None = None
 
     @cached_property
-    def made(self) -> dict[Hashable, Any]:
+    def cache(self) -> dict[Hashable, Any]:
         """What operators made of it when it was first opened, and need not make again."""
         return {}
 

@@ -64,15 +64,15 @@ class Report:
         return "\n".join(lines)
 
 
-def together(operators: tuple[Counted, ...]) -> Counted:
+def totals(operators: tuple[Counted, ...]) -> Counted:
     """What an operator counted in several matchers."""
     name, counted = operators[0]
     if len(operators) == 1:
         return operators[0]
-    return name, {key: _together(key, [each[key] for _, each in operators]) for key in counted}
+    return name, {key: _total(key, [each[key] for _, each in operators]) for key in counted}
 
 
-def _together(key: str, counts: list[Any]) -> Any:
+def _total(key: str, counts: list[Any]) -> Any:
     """Counts of several matchers: numbers, a list of a number for each level, or by text."""
     join = max if key.startswith(HIGH_WATER) else sum
     match counts[0]:

@@ -20,8 +20,8 @@ from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, Equivalenc
 from sase.binding.text import condition_text
 from sase.planning import nodes
 from sase.planning.basic import decided_at
-from sase.planning.probabilities import absence, begun, clear_since, ratio, shape_of
-from sase.planning.selectivity import assumed, selectivity, together
+from sase.planning.probabilities import absence, clear_since, ratio, sequence_probability, shape_of
+from sase.planning.selectivity import assumed, conjunction, selectivity
 from sase.planning.split import negations_of, window_of
 from sase.planning.statistics import Statistics
 
@@ -191,7 +191,7 @@ class Cardinalities:
     @cached_property
     def _all_pass(self) -> float | None:
         """The measured share that passes all of them."""
-        for whole in together(self._on_several, self.names):
+        for whole in conjunction(self._on_several, self.names):
             return self.statistics.selectivity(condition_text(whole.condition, self.names))
         return None
 
@@ -212,7 +212,7 @@ class Cardinalities:
             share = (
                 1.0
                 if self.scan.stacks is nodes.Stacks.NFA
-                else begun(rates, self._shape(self.key, 1)) * left
+                else sequence_probability(rates, self._shape(self.key, 1)) * left
             )
             found.append(self.arrivals[level] * share)
         return tuple(found)

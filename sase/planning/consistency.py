@@ -136,11 +136,11 @@ class _Growing:
             case bound.Truth():
                 return Trend.STEADY
             case bound.All(operands=operands) | bound.Any(operands=operands):
-                return _together(self.of(operand) for operand in operands)
+                return _combined(self.of(operand) for operand in operands)
         found = self._atom(condition)
         # An event whose type does not declare what is read makes an atomic condition true.
         if any(self._may_turn_undeclared(each) for each in references(condition)):
-            found = _together([found, Trend.RISING])
+            found = _combined([found, Trend.RISING])
         return found
 
     def _atom(self, condition: bound.Condition) -> Trend:
@@ -149,10 +149,10 @@ class _Growing:
                 return self._compared(operator, left, right)
             case bound.Between(operand=operand, low=low, high=high, negated=False):
                 sides = (self._compared(">=", operand, low), self._compared("<=", operand, high))
-                return _together(sides)
+                return _combined(sides)
             case bound.Between(operand=operand, low=low, high=high):
                 sides = (self._compared("<", operand, low), self._compared(">", operand, high))
-                return _together(sides)
+                return _combined(sides)
             case bound.NullTest(operand=operand, negated=negated):
                 trend = Trend.OPEN if self.value(operand) is Trend.OPEN else Trend.STEADY
                 if trend is Trend.STEADY and self.is_late(operand):
@@ -165,11 +165,11 @@ class _Growing:
         sides = (self.value(left), self.value(right).opposite)
         if operator in ("=", "!=") and set(sides) != {Trend.STEADY}:
             return Trend.OPEN
-        trend = _together(sides)  # of left - right
+        trend = _combined(sides)  # of left - right
         trend = trend.opposite if operator in ("<", "<=") else trend
         # NULL is false, and what is NULL may be known with more events.
         if any(self.is_late(each) for each in (left, right)):
-            trend = _together([trend, Trend.RISING])
+            trend = _combined([trend, Trend.RISING])
         return trend
 
     # ------------------------------------------------------------ values
@@ -271,7 +271,7 @@ def _function(reference: bound.Reference | bound.Aggregate) -> str:
     return "first" if reference.part is bound.Part.FIRST else "last"
 
 
-def _together(trends: Iterable[Trend]) -> Trend:
+def _combined(trends: Iterable[Trend]) -> Trend:
     """The trend of a combination that rises with each part: a sum, a conjunction, a disjunction."""
     found = set(trends) - {Trend.STEADY}
     if not found:

@@ -28,7 +28,7 @@ NANOSECONDS: Mapping[str, float] = {
     "decided": 2.0,  # an operation of a condition on several events
     "walked": 100.0,  # an event at which a walk back from the end decides early conditions
     "rebuilt": 400.0,  # a walk that is bound anew, event by event, to decide the others
-    "told": 250.0,  # a match that is told apart from others of a merged run
+    "distinguished": 250.0,  # a match that is told apart from others of a merged run
     "built": 3.0,  # a sequence
     "bound": 1.0,  # an event of a sequence
     "listed": 25_000.0,  # a match of a compressed set, which Python walks to

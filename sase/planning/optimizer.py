@@ -91,22 +91,22 @@ def _choose(
     The costs of plans are `known` from earlier choices, which led to many of the same.
     """
     usual = [call for entry in rest for call in _usual(entry)]
-    begun: list[Trace] = []
+    started: list[Trace] = []
     for calls in _expanded(choice, trace.plan):
         after = trace.after(calls, statistics, off)
-        if all(after.plan != other.plan for other in begun):
-            begun.append(after)
-    if len(begun) == 1:
-        return begun[0], ()
-    plans = [each.after(usual, statistics, off).plan for each in begun]
+        if all(after.plan != other.plan for other in started):
+            started.append(after)
+    if len(started) == 1:
+        return started[0], ()
+    plans = [each.after(usual, statistics, off).plan for each in started]
     known |= {plan: cost_of(plan, statistics) for plan in plans if plan not in known}
     costs = [known[plan] for plan in plans]
     best = _best(costs)
     made = tuple(
         Alternative(_applied(each.steps[len(trace.steps) :]), cost, place == best)
-        for place, (each, cost) in enumerate(zip(begun, costs, strict=True))
+        for place, (each, cost) in enumerate(zip(started, costs, strict=True))
     )
-    return begun[best], made
+    return started[best], made
 
 
 def _best(costs: Sequence[Cost]) -> int:

@@ -35,7 +35,7 @@ def spread(shape: float) -> list[float]:
     return [each * len(found) / sum(found) for each in found]
 
 
-def begun(rates: Sequence[float], shape: float) -> float:
+def sequence_probability(rates: Sequence[float], shape: float) -> float:
     """The probability that events of such frequencies come in this order in a window.
 
     They are taken to come equally often, so the time that all take has Erlang's distribution.

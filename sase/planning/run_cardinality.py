@@ -365,6 +365,6 @@ def _stays(figures: RunCardinalities, level: int, count: int, moves: Sequence[_M
         is_strict = strategy is StrategyName.STRICT_CONTIGUITY
         return 0.0 if is_strict else 1.0 - figures.agreement
     taken = [share for (to, _), share, _ in moves if to == level]
-    begun = [share for (to, _), share, _ in moves if to == level + 1]
-    waits = taken or begun  # inside a series for its next event, else for the next component
+    begins = [share for (to, _), share, _ in moves if to == level + 1]
+    waits = taken or begins  # inside a series for its next event, else for the next component
     return max(1.0 - sum(waits), 0.0)

@@ -70,7 +70,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         if runs.evaluation is Evaluation.MERGED:
             made, alive = _merged(figures, made, alive)
             work["hashed"] = made  # to find runs that are alike
-            work["told"] = matches
+            work["distinguished"] = matches
         share = _IN_LINES if runs.evaluation is Evaluation.NFAB and runs.never_forks else 1.0
         # Each event advances all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
@@ -94,11 +94,11 @@ def _merged(figures: RunCardinalities, made: float, alive: float) -> tuple[float
     for level, component in enumerate(components):
         if component is not components[-1] or component.maximum != 1:  # else it is a match
             events = figures.events * figures.admitted(component) / figures.agreement
-            most += events * _told_apart(figures, level)
+            most += events * _distinct_values(figures, level)
     return min(made, most), min(alive, most * figures.reach)
 
 
-def _told_apart(figures: RunCardinalities, level: int) -> float:
+def _distinct_values(figures: RunCardinalities, level: int) -> float:
     """The values of earlier events by which runs differ that are at a component with one event.
 
     They are as many as an attribute has, or events of a window may have; of whole series, any

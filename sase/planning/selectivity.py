@@ -62,7 +62,7 @@ def effort(condition: bound.Condition | bound.Expression) -> int:
     return 1
 
 
-def together(conjuncts: Sequence[bound.Conjunct], names: Names) -> list[bound.Conjunct]:
+def conjunction(conjuncts: Sequence[bound.Conjunct], names: Names) -> list[bound.Conjunct]:
     """Several conditions as one, in a canonical order."""
     if len(conjuncts) < 2:
         return []

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from sase.planning.explain import Explanation
-from sase.planning.explain.text import told_form, tree
+from sase.planning.explain.text import form_lines, tree
 from sase.planning.quantities import counted, duration, percentage
 
 VERSION = 1
@@ -107,7 +107,7 @@ class SparkExplanation:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def __str__(self) -> str:
-        lines = [f"plan {self.plan.recipe}: {self.plan.summary}", *told_form(self.plan)]
+        lines = [f"plan {self.plan.recipe}: {self.plan.summary}", *form_lines(self.plan)]
         lines += ["", *tree(self.plan), ""]
         lines += [*self._cut(), "", *self._where()]
         if self.counters:

@@ -83,7 +83,7 @@ class Leading:
 
 
 @dataclass
-class FirstOfPart:
+class PartitionHead:
     """Takes the first results of a part, as they come in order.
 
     Behind them it `looks_on` while one could still come that could as well be among them.

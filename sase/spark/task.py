@@ -24,7 +24,7 @@ from sase.errors import SaseError
 from sase.planning.replay import SlicePlan
 from sase.spark.blocks import gathered, whole_moments
 from sase.spark.errors import without_traceback
-from sase.spark.limit import FirstOfPart, Leading
+from sase.spark.limit import Leading, PartitionHead
 from sase.spark.partition_values import partitions_of
 from sase.spark.result_order import ORDER, PARTITION, SPAN, heads_of, order_of, span_of
 from sase.spark.row_layout import PART, RowLayout
@@ -142,7 +142,7 @@ class PartSearch:
         self._matcher = Matcher(task.plan)
         self._first, within = None, task.non_overlapping
         if task.limit is not None and task.gives == "results":
-            self._first = FirstOfPart(task.limit)
+            self._first = PartitionHead(task.limit)
             within = agreed_by_results(task.plan) if within is None else within
         is_ordered = task.plan.counts_events or within is not None
         self._ties = Ties(task.plan, task.shape, within) if is_ordered else None

@@ -18,7 +18,7 @@ import sase
 from sase import spark as on_spark
 from sase.errors import DataError
 from sase.spark.errors import translated_errors
-from sase.spark.limit import FirstOfPart, TiedResults
+from sase.spark.limit import PartitionHead, TiedResults
 from sase.spark.result_order import HEAD, heads_of
 from tests.engine.matching.queries import Query
 from tests.spark.by_hand import ByHand
@@ -116,7 +116,7 @@ def test_it_does_not_matter_how_results_come(query: Query, rows: list[Row], size
         for head in behind
         if head in group and (len({*taken} & {*group}) > 1 or head != taken[-1])
     ]
-    first, told, shown = FirstOfPart(limit), [], []
+    first, told, shown = PartitionHead(limit), [], []
     for part in found:
         places = [*range(0, len(part), size), len(part)]
         for begin, end in pairwise(places):

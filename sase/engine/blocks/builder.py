@@ -167,7 +167,7 @@ def loader_of(
         classify=lambda events: classified(events, plan.definitions, coding),
         on_bad_row=on_bad_row,
         check=plan.check_types,
-        made=plan.made,
+        made=plan.cache,
         opener=open_tables,
     )
 

@@ -21,7 +21,7 @@ from sase.engine.kernels.scan.fused_scan import CHILD, FORM
 FEW = 12
 
 
-class Described:
+class BatchView:
     """The C struct in which Arrow describes a batch while a kernel reads it."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Described:
         self._release[1](self.address)
 
 
-class Exported(Described):
+class Exported(BatchView):
     """Describes batches of a schema, one at a time."""
 
     def __init__(self, decoder: BatchDecoder, keys: tuple[SourceColumn, ...]) -> None:

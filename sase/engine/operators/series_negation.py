@@ -24,7 +24,7 @@ from sase.engine.operators.series_program import SeriesProgram
 from sase.planning.nodes import Negation, NegativeComponent
 
 
-class _Asked:
+class _SeriesCheck:
     """Terms over finished matches, and nodes to bind the longest of them."""
 
     def __init__(
@@ -55,7 +55,7 @@ class SeriesHaving(SequenceFilter):
     def __init__(self, having: Condition, context: Context) -> None:
         super().__init__()
         conditions = having.operands if isinstance(having, All) else (having,)
-        self._asked = _Asked(context, [], [Term(each) for each in conditions], 1)
+        self._asked = _SeriesCheck(context, [], [Term(each) for each in conditions], 1)
 
     def passes(self, sequences: Bindings) -> NDArray[np.bool_]:  # type: ignore[override]
         """Whether each match satisfies it."""
@@ -75,7 +75,7 @@ class SeriesValues:
     def __init__(self, columns: Sequence[Column], context: Context) -> None:
         terms = [Term(column.value, moment) for moment, column in enumerate(columns)]
         self._count = len(terms)
-        self._asked = _Asked(context, [], terms, len(terms)) if terms else None
+        self._asked = _SeriesCheck(context, [], terms, len(terms)) if terms else None
 
     def evaluate(self, found: Bindings) -> tuple[Numbers, ...]:
         """Tag and bits of each column for each match."""
@@ -99,7 +99,7 @@ class _Absence(IndexedEvents):
         super().__init__(negation, node.window, context)
         index = negation.component.index
         terms = [Term(condition, judged=index) for condition in self.several]
-        self._asked = _Asked(context, self.rest, terms, 1)
+        self._asked = _SeriesCheck(context, self.rest, terms, 1)
 
     def forbid(self, found: Bindings, keep: NDArray[np.bool_], *, at_end: bool) -> None:
         """Clear `keep` for the matches that some event forbids."""

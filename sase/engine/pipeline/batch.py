@@ -47,14 +47,14 @@ SORTED = "the events were not sorted, and were sorted on disk"
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class RowsInMemory:
     """Rows in memory. What one plan of a query has `loaded` of them any plan of it can search."""
 
     inputs: Inputs
     notes: tuple[str, ...] = ()
     loaded: Events | None = None
 
-    def load(self, plan: EnginePlan, threads: int | None = 1) -> tuple[Held, Events]:
+    def load(self, plan: EnginePlan, threads: int | None = 1) -> tuple[RowsInMemory, Events]:
         """Load and sort the events."""
         count = threads_that_pay(self.inputs.num_rows) if threads is None else threads
         inputs, loaded = Pipeline(plan).load(self.inputs, count)
@@ -80,7 +80,7 @@ def run(
     return searched(plan, rows, threads=threads, most=most, watch=watch, clock=clock)
 
 
-def read(plan: EnginePlan, events: object, most: int = MOST_HELD) -> Held | Files:
+def read(plan: EnginePlan, events: object, most: int = MOST_HELD) -> RowsInMemory | Files:
     """Open events, and read those that are not files of more bytes than may be held."""
     if is_path(events):
         events = _opened(plan, events, most)
@@ -92,7 +92,7 @@ def read(plan: EnginePlan, events: object, most: int = MOST_HELD) -> Held | File
 
 def searched(
     plan: EnginePlan,
-    rows: Held | Files,
+    rows: RowsInMemory | Files,
     *,
     threads: int | None = None,
     most: int | None = None,
@@ -103,7 +103,7 @@ def searched(
     assert clock is None or threads == 1, "what several threads take side by side is no sum"
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
-    if isinstance(rows, Held):
+    if isinstance(rows, RowsInMemory):
         return Matches(_in_memory(plan, rows, threads, watch, clock), most=most)
     files, names = rows, _columns(plan, rows)
     # Within the lateness that was stated the matcher itself brings rows into order.
@@ -119,8 +119,8 @@ def searched(
     return Matches(search, most=most, in_pieces=True)
 
 
-def _held_tables(plan: EnginePlan, events: object) -> Held:
-    return Held(opened(events, keeps_rows=plan.on_bad_row == "quarantine").drained())
+def _held_tables(plan: EnginePlan, events: object) -> RowsInMemory:
+    return RowsInMemory(opened(events, keeps_rows=plan.on_bad_row == "quarantine").drained())
 
 
 def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
@@ -137,7 +137,7 @@ def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
 def held(plan: EnginePlan, events: object) -> tuple[Inputs, Events] | None:
     """Load events of any kind; None of files that are too many to be held."""
     rows = read(plan, events)
-    if not isinstance(rows, Held):
+    if not isinstance(rows, RowsInMemory):
         return None
     rows, loaded = rows.load(plan)
     return rows.inputs, loaded
@@ -148,7 +148,7 @@ def is_too_large(plan: EnginePlan, events: object) -> bool:
     return isinstance(events, Files) and events.weight(_columns(plan, events)) > MOST_HELD
 
 
-def _whole(plan: EnginePlan, files: Files, names: list[str]) -> Held:
+def _whole(plan: EnginePlan, files: Files, names: list[str]) -> RowsInMemory:
     """Some columns of files; with a quarantine for bad rows, row by row if Arrow cannot read them.
 
     Columns that the plan does not name make no row bad either.
@@ -163,7 +163,7 @@ def _whole(plan: EnginePlan, files: Files, names: list[str]) -> Held:
         if plan.on_bad_row == "error" and is_named:
             raise
         return _held_tables(plan, salvaged(files, plan.schema.time))
-    return Held(Inputs((Input(table, files=parts),)), _not_read(files, table.num_rows))
+    return RowsInMemory(Inputs((Input(table, files=parts),)), _not_read(files, table.num_rows))
 
 
 def _wanted(plan: EnginePlan) -> PruningPredicate | None:
@@ -180,7 +180,7 @@ def _not_read(files: Files, read: int) -> tuple[str, ...]:
 
 
 def _in_memory(
-    plan: EnginePlan, rows: Held, threads: int | None, watch: Watch, clock: Ticks | None
+    plan: EnginePlan, rows: RowsInMemory, threads: int | None, watch: Watch, clock: Ticks | None
 ) -> MatchSearch:
     """The search of rows that are held, which are loaded at once."""
 

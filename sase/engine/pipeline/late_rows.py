@@ -18,7 +18,7 @@ ROW, TYPE = "#row", "#type"
 FEW = 8
 
 
-class _Part(NamedTuple):
+class _LateBatch(NamedTuple):
     """Rows as they were given, the type of a table that has one, and the numbers of the rows."""
 
     table: pa.Table
@@ -31,7 +31,7 @@ class LateRows:
 
     def __init__(self) -> None:
         self.count = 0
-        self._parts: list[_Part] = []
+        self._parts: list[_LateBatch] = []
 
     def add(self, inputs: Inputs, rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
         """Add rows of an input, which have these numbers in the stream."""
@@ -40,7 +40,7 @@ class LateRows:
         for each in taken(inputs, rows).tables:
             end = start + each.source.num_rows
             if end > start:
-                part = _Part(tidied(each.source), each.type_name, numbers[rows[start:end]])
+                part = _LateBatch(tidied(each.source), each.type_name, numbers[rows[start:end]])
                 self._parts.append(part)
             start = end
         while len(self._parts) > FEW and self._unite():
@@ -76,7 +76,7 @@ class LateRows:
         if not is_like or len(one.rows) > 2 * len(two.rows):
             return False
         table = tidied(pa.concat_tables([one.table, two.table]))
-        self._parts[-2:] = [_Part(table, one.type_name, np.append(one.rows, two.rows))]
+        self._parts[-2:] = [_LateBatch(table, one.type_name, np.append(one.rows, two.rows))]
         return len(self._parts) > 1
 
     def checkpoint(self) -> dict[str, Any]:
@@ -87,7 +87,9 @@ class LateRows:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state that was saved."""
         self.count = state["count"]
-        self._parts = [_Part(from_bytes(data), name, rows) for data, name, rows in state["parts"]]
+        self._parts = [
+            _LateBatch(from_bytes(data), name, rows) for data, name, rows in state["parts"]
+        ]
 
 
 def _free(name: str, taken_names: list[str]) -> str:

@@ -29,7 +29,7 @@ from sase.engine.pipeline.fused.contract import LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.pipeline.warnings import RunWarnings
 from sase.engine.plan import EnginePlan
-from sase.engine.report import FusedUse, Report, together
+from sase.engine.report import FusedUse, Report, totals
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
@@ -86,7 +86,7 @@ class Pipeline:
             plan.negatives,
             self.dictionary,
             EventBuffer(plan.options.stack),
-            cache=plan.made,
+            cache=plan.cache,
         )
         self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
@@ -317,7 +317,7 @@ class Pipeline:
     def counters(self) -> Counted:
         """What each operator has counted, from the first on."""
         own = [(n, each.counters()) for n, each in zip(self._names, self.operators, strict=True)]
-        return [together(counted) for counted in zip(own, *self._others, strict=True)]
+        return [totals(counted) for counted in zip(own, *self._others, strict=True)]
 
     @property
     def timings(self) -> tuple[tuple[str, int], ...]:

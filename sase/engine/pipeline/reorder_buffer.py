@@ -55,7 +55,7 @@ class ReorderBuffer:
         # Rows before this time are late; where none are held, also those before this order key.
         self.floor = LEAST
         self._greatest = (LEAST, LEAST)
-        self._waiting: list[_Piece] = []
+        self._waiting: list[_SortedBatch] = []
         self.late = LateRows()
 
     def push(
@@ -144,7 +144,7 @@ class ReorderBuffer:
     def _wait(self, inputs: Inputs, events: Events, rows: Numbers) -> None:
         seq = None if self._seq is None else _as_given(_seq(events, self._seq), events.order)
         order = np.arange(len(rows)) if events.order is None else events.order
-        self._waiting.append(_Piece(inputs, rows, seq, events.ts, order))
+        self._waiting.append(_SortedBatch(inputs, rows, seq, events.ts, order))
         while len(self._waiting) > FEW:
             one, two = self._waiting[-2:]
             if len(one) > 2 * len(two) or not one.is_like(two):
@@ -157,7 +157,7 @@ class ReorderBuffer:
             return
         # A lesser sequence number than those at the floor may still come.
         side = "right" if self._seq is None else "left"
-        parts: list[tuple[_Piece, Numbers]] = []
+        parts: list[tuple[_SortedBatch, Numbers]] = []
         for piece in self._waiting:
             rows = piece.released(None if everything else self.floor, side)
             if len(rows):
@@ -192,7 +192,7 @@ class ReorderBuffer:
 
 
 @dataclass(eq=False)
-class _Piece:
+class _SortedBatch:
     """Rows that arrived together.
 
     `times` and `order` are in the order of time, and what stands before `start` is gone; the rest
@@ -209,7 +209,7 @@ class _Piece:
     def __len__(self) -> int:
         return len(self.order) - self.start
 
-    def is_like(self, other: _Piece) -> bool:
+    def is_like(self, other: _SortedBatch) -> bool:
         """Whether the rows of both can stand in one table."""
         if self is other or self.inputs.typed or other.inputs.typed:
             return self is other
@@ -223,17 +223,17 @@ class _Piece:
         self.start = max(begin, end)
         return self.order[begin : self.start]
 
-    def trimmed(self) -> _Piece:
+    def trimmed(self) -> _SortedBatch:
         """Drop the rows that are released, if they are many."""
         return self.all_trimmed() if self.start > len(self) else self
 
-    def all_trimmed(self) -> _Piece:
+    def all_trimmed(self) -> _SortedBatch:
         """Drop the rows that are released."""
         if not self.start:
             return self
         left = self.order[self.start :]
         kept = np.sort(left)
-        return _Piece(
+        return _SortedBatch(
             taken(self.inputs, kept),
             self.rows[kept],
             None if self.seq is None else self.seq[kept],
@@ -242,7 +242,7 @@ class _Piece:
         )
 
 
-def _united(one: _Piece, two: _Piece) -> _Piece:
+def _united(one: _SortedBatch, two: _SortedBatch) -> _SortedBatch:
     """The rows of two pieces, the second of which arrived later."""
     one, two = one.all_trimmed(), two.all_trimmed()
     times = np.append(one.times, two.times)
@@ -250,10 +250,12 @@ def _united(one: _Piece, two: _Piece) -> _Piece:
     seq = None if one.seq is None or two.seq is None else np.append(one.seq, two.seq)
     ranks = np.argsort(times, kind="stable")
     inputs = joined([one.inputs, two.inputs], tidy=True)
-    return _Piece(inputs, np.append(one.rows, two.rows), seq, times[ranks], order[ranks])
+    return _SortedBatch(inputs, np.append(one.rows, two.rows), seq, times[ranks], order[ranks])
 
 
-def _runs(parts: list[tuple[_Piece, Numbers]]) -> Iterator[list[tuple[_Piece, Numbers]]]:
+def _runs(
+    parts: list[tuple[_SortedBatch, Numbers]],
+) -> Iterator[list[tuple[_SortedBatch, Numbers]]]:
     """The rows that are released in stream order, cut where the columns of the inputs change."""
     if not parts or all(piece.is_like(parts[0][0]) for piece, _ in parts):
         yield from [parts] if parts else []

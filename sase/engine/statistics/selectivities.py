@@ -32,7 +32,7 @@ from sase.engine.statistics.chains import Chains
 from sase.engine.statistics.population import Population, Tests
 from sase.lang.ast import TURNED
 from sase.planning.rewrites.infer_equivalence_tests import implied
-from sase.planning.selectivity import together
+from sase.planning.selectivity import conjunction
 from sase.planning.statistics import Selectivity
 
 # How many chains are drawn, and from how many at least.
@@ -51,7 +51,7 @@ def selectivities(
     several = [each for each in population.conjuncts if _is_of_single_events(each)]
     if population.plan.runs is None:
         positive = [each for each in several if each.kind is ConjunctClass.SEVERAL]
-        several += together([each for each in positive if not implied(each, tests)], names)
+        several += conjunction([each for each in positive if not implied(each, tests)], names)
     # What is kept of rows is known when all conditions have asked for it.
     checked = [_ChainCondition(population, _of_each(conjunct.condition)) for conjunct in several]
     if checked:

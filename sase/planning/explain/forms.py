@@ -36,16 +36,16 @@ def form_text(form: ExplainedForm) -> str | None:
         return f"{form.output}: {'; '.join(_of_set(form))}"
     if form.bytes is None or form.bytes <= LARGE:
         return None
-    told = f"{form.output}: a list takes at least {size(form.bytes)}"
+    text = f"{form.output}: a list takes at least {size(form.bytes)}"
     if form.reasons:
-        return f"{told}, and only a search finds the number: {form.reasons[0]}"
-    return f'{told}: output="compressed", or --output count, holds and counts them without it'
+        return f"{text}, and only a search finds the number: {form.reasons[0]}"
+    return f'{text}: output="compressed", or --output count, holds and counts them without it'
 
 
 def analyze_lists(output: str) -> str:
     """Why a form without a list is not analyzed."""
-    told = f'output="{output}" is not analyzed'
-    return f"{told}: what operators count is of a plan that lists its matches"
+    text = f'output="{output}" is not analyzed'
+    return f"{text}: what operators count is of a plan that lists its matches"
 
 
 def _of_set(form: ExplainedForm) -> Iterator[str]:

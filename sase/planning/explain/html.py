@@ -13,7 +13,7 @@ from sase.planning.explain.forms import form_text
 from sase.planning.explain.page.details import panel
 from sase.planning.explain.page.flow import address, flow
 from sase.planning.explain.page.history import history
-from sase.planning.explain.page.markup import Markup, element, together
+from sase.planning.explain.page.markup import Markup, element, joined
 from sase.planning.explain.page.query import query_pieces
 from sase.planning.explain.physical import declined, executed
 from sase.planning.explain.value import ExplainedPlan
@@ -36,7 +36,7 @@ def as_html(explanation: ExplainedPlan) -> str:
         flow=flow(explanation),
         query=query_pieces(explanation),
         # The picture is read from below, and so are the details.
-        panels=together(panel(each, explanation) for each in explanation.operators),
+        panels=joined(panel(each, explanation) for each in explanation.operators),
         history=history(explanation),
         shown=escape((explanation.worst or explanation.operators[0]).name),
         style=style,
@@ -84,7 +84,7 @@ def _known_facts(explanation: ExplainedPlan) -> Iterator[tuple[str, str]]:
         factor = f" by a factor of {counted(worst.misestimate)}"
         yield (
             "Worst estimate",
-            together([element("a", worst.symbol, href=f"#{address(worst)}"), factor]),
+            joined([element("a", worst.symbol, href=f"#{address(worst)}"), factor]),
         )
     if explanation.source:
         yield "Statistics", explanation.source

@@ -17,16 +17,16 @@ def executed(explanation: ExplainedPlan) -> str:
     taken = [path for path in explanation.physical if path.declined is None]
     feeds = {path.feed for path in taken}
     rest = [p.feed.value for p in explanation.physical if p.feed not in feeds]
-    told = [_taken(path) for path in taken]
-    told += [f"{feed} block by block" for feed in dict.fromkeys(rest)]
-    return "; ".join(told) if taken else "block by block through the operators"
+    ways = [_taken(path) for path in taken]
+    ways += [f"{feed} block by block" for feed in dict.fromkeys(rest)]
+    return "; ".join(ways) if taken else "block by block through the operators"
 
 
 def _taken(path: PhysicalPath) -> str:
-    told = f"{path.feed.value} by the {path.name}"
+    text = f"{path.feed.value} by the {path.name}"
     if path.events is not None:
-        told += f", which took {path.events:,}"
-    return told if path.refused is None else f"{told} and left the others: {path.refused}"
+        text += f", which took {path.events:,}"
+    return text if path.refused is None else f"{text} and left the others: {path.refused}"
 
 
 def declined(explanation: ExplainedPlan, *, verbose: bool = False) -> list[str]:

@@ -108,11 +108,11 @@ def _ranges(edge: EdgeCondition, own: BoundComponent, names: Names) -> str:
     others = [each for each in edge.ranges if each.component != own.index]
     if not others:
         return ""
-    told = [
+    series = [
         f"each {names[each.component]}" + (" but the first" if each.but_first else "")
         for each in others
     ]
-    return f", for {' and '.join(told)}"
+    return f", for {' and '.join(series)}"
 
 
 def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:

@@ -31,14 +31,14 @@ def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def tree(explanation: ExplainedPlan, *, told: bool = True) -> list[str]:
-    """The operators alone; without what is known of them, if that is not to be `told`."""
+def tree(explanation: ExplainedPlan, *, facts: bool = True) -> list[str]:
+    """The operators alone; without what is known of them, if that is not to be told."""
     return [
         line
         for depth, operator in enumerate(reversed(explanation.operators))
         for line in (
             *_operator(operator, depth),
-            *(_facts(operator, depth, operator is explanation.worst) if told else ()),
+            *(_facts(operator, depth, operator is explanation.worst) if facts else ()),
         )
     ]
 
@@ -58,23 +58,23 @@ def _heading(explanation: ExplainedPlan) -> Iterator[str]:
     if explanation.source:
         yield f"statistics from {explanation.source}"
     expected = explanation.expected_results
-    told = [] if expected is None else [f"about {counted(expected)} expected"]
+    known = [] if expected is None else [f"about {counted(expected)} expected"]
     if explanation.results is not None:
-        told.append(f"{explanation.results:,} found")
+        known.append(f"{explanation.results:,} found")
     if explanation.nanoseconds is not None:
-        told.append(f"in {duration(explanation.nanoseconds)}")
-    if told:
-        yield f"results: {', '.join(told)}"
-    yield from told_form(explanation)
+        known.append(f"in {duration(explanation.nanoseconds)}")
+    if known:
+        yield f"results: {', '.join(known)}"
+    yield from form_lines(explanation)
     worst = explanation.worst
     if worst is not None:
         yield f"worst estimate: {worst.symbol}, by a factor of {counted(worst.misestimate)}"
 
 
-def told_form(explanation: ExplainedPlan) -> list[str]:
+def form_lines(explanation: ExplainedPlan) -> list[str]:
     """What there is to say of the form of the result, as lines."""
-    told = None if explanation.form is None else form_text(explanation.form)
-    return [] if told is None else wrap(f"output {told}", 100, subsequent_indent="  ")
+    text = None if explanation.form is None else form_text(explanation.form)
+    return [] if text is None else wrap(f"output {text}", 100, subsequent_indent="  ")
 
 
 def _operator(operator: ExplainedOperator, depth: int) -> Iterator[str]:

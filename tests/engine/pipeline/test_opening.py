@@ -66,10 +66,10 @@ def test_a_plan_that_was_run_finds_what_a_new_one_does(text: str) -> None:
 def test_what_was_made_is_no_part_of_the_plan(text: str) -> None:
     plan = sase.compile(text, stream("uvw"))
     plan.run(stream("uvw")).rows  # noqa: B018
-    assert plan.engine.made
+    assert plan.engine.cache
     copied = pickle.loads(pickle.dumps(plan))
     assert copied == plan
-    assert not copied.engine.made
+    assert not copied.engine.cache
     assert copied.run(stream("uvw")).rows == plan.run(stream("uvw")).rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sase.planning.explain.page.markup import Markup, element, together
+from sase.planning.explain.page.markup import Markup, element, joined
 
 
 def counters(counted: Iterable[tuple[str, Any]]) -> Markup:
@@ -20,7 +20,7 @@ def counters(counted: Iterable[tuple[str, Any]]) -> Markup:
     for keys, rows in list(tables.items()):
         if len(rows) == 1:  # a table of one row is better read as a list
             alone |= tables.pop(keys)
-    return together([*(_table(keys, rows) for keys, rows in tables.items()), _list(alone)])
+    return joined([*(_table(keys, rows) for keys, rows in tables.items()), _list(alone)])
 
 
 def _is_something(count: Any) -> bool:
@@ -45,7 +45,7 @@ def _table(keys: tuple[str, ...], rows: Mapping[str, Mapping[str, Any]]) -> Mark
 def _list(counts: Mapping[str, Any]) -> Markup:
     """Names and counts, nested ones indented."""
     entries = [
-        together([element("dt", _words(name)), element("dd", _shown(count))])
+        joined([element("dt", _words(name)), element("dd", _shown(count))])
         for name, count in counts.items()
     ]
     return element("dl", *entries, class_="counters") if entries else Markup()
@@ -55,7 +55,7 @@ def _shown(count: Any) -> str:
     if isinstance(count, Mapping):
         return _list(count)
     if isinstance(count, list | tuple):
-        return Markup(", ".join(together([_shown(each)]) for each in count))
+        return Markup(", ".join(joined([_shown(each)]) for each in count))
     return f"{count:,}" if isinstance(count, int) else str(count)
 
 

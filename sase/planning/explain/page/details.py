@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sase.planning.explain.page.counters import counters
 from sase.planning.explain.page.flow import address, worst_mark
 from sase.planning.explain.page.history import step_body
-from sase.planning.explain.page.markup import Markup, element, listed, together
+from sase.planning.explain.page.markup import Markup, element, joined, listed
 from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPlan, Measured
 from sase.planning.quantities import counted, duration, size
 
@@ -48,7 +48,7 @@ def _sections(operator: ExplainedOperator, explanation: ExplainedPlan) -> Iterat
         ("Rewrites that changed it", _history(operator, explanation)),
     ):
         if body:
-            yield together([element("h4", title), body])
+            yield joined([element("h4", title), body])
 
 
 def _figures(known: Mapping[str, Expected | Measured]) -> Markup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log10
 
-from sase.planning.explain.page.markup import Markup, element, together
+from sase.planning.explain.page.markup import Markup, element, joined
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
 from sase.planning.quantities import counted, duration, percentage
 
@@ -25,7 +25,7 @@ def flow(explanation: ExplainedPlan) -> Markup:
         middle.append(_box(operator, times[place], operator is explanation.worst))
         if place:
             middle.append(_arrow(*_rows(operators[place - 1], "rows_out")))
-    return together(
+    return joined(
         [
             element("p", "results", class_="end"),
             _arrow(*_rows(operators[-1], "rows_out")),
@@ -82,7 +82,7 @@ def _box(operator: ExplainedOperator, time: Markup, is_worst: bool) -> Markup:
     return element(
         "a",
         # Spaces, so that a screen reader does not run them together.
-        together(part for each in parts for part in (each, Markup(" "))),
+        joined(part for each in parts for part in (each, Markup(" "))),
         class_="operator",
         id=f"box-{operator.name}",
         href=f"#{address(operator)}",
@@ -114,8 +114,8 @@ def _bar(time: str, share: float) -> Markup:
         preserveAspectRatio="none",
         aria_hidden="true",
     )
-    told = element("span", f"{time}, {percentage(share)} of the time")
-    return element("span", bar, told, class_="time")
+    label = element("span", f"{time}, {percentage(share)} of the time")
+    return element("span", bar, label, class_="time")
 
 
 def _arrow(expected: float | None, actual: int | None) -> Markup:

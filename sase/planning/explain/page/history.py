@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sase.planning.explain.page.markup import Markup, breaking, element, together
+from sase.planning.explain.page.markup import Markup, breaking, element, joined
 from sase.planning.explain.value import ExplainedAlternative, ExplainedPlan, ExplainedStep
 from sase.planning.quantities import duration
 
@@ -18,7 +18,7 @@ def history(explanation: ExplainedPlan) -> Markup:
     if explanation.choices:
         tables = [_choice(number, each) for number, each in enumerate(explanation.choices, 1)]
         parts.append(_opening(f"Choices: {len(tables)}", *tables))
-    return together(parts)
+    return joined(parts)
 
 
 def step_body(step: ExplainedStep, symbol: str = "") -> Markup:
@@ -26,18 +26,18 @@ def step_body(step: ExplainedStep, symbol: str = "") -> Markup:
     name = element("code", breaking(step.rewrite))
     if step.declined is not None:
         because = element("span", f"passed over: {step.declined}", class_="declined")
-        return together([name, " ", because])
+        return joined([name, " ", because])
     lines = [_line("removed", "del", "−", line, symbol) for line in step.removed]
     lines += [_line("added", "ins", "+", line, symbol) for line in step.added]
     changes = [element("ul", *lines, class_="changes")] if lines else []
-    return together([name, element("p", step.summary), *changes])
+    return joined([name, element("p", step.summary), *changes])
 
 
 def _line(word: str, name: str, sign: str, line: str, symbol: str) -> Markup:
     is_other = symbol and not line.startswith(f"{symbol} ")
-    told = element("span", f"{word}: ", class_="unseen")
+    label = element("span", f"{word}: ", class_="unseen")
     shown = element("span", sign, aria_hidden="true")
-    return element("li", told, shown, element(name, line), class_="other" if is_other else None)
+    return element("li", label, shown, element(name, line), class_="other" if is_other else None)
 
 
 def _choice(number: int, choice: tuple[ExplainedAlternative, ...]) -> Markup:

@@ -14,15 +14,15 @@ class Markup(str):
 
 def element(name: str, *children: str, **attributes: str | float | None) -> Markup:
     """An element; `class_` is the attribute class, `data_x` data-x, and None leaves one out."""
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup(f"<{name}{told}>{together(children)}</{name}>")
+    return Markup(f"<{name}{written}>{joined(children)}</{name}>")
 
 
-def together(children: Iterable[str]) -> Markup:
+def joined(children: Iterable[str]) -> Markup:
     """Elements and text one after the other."""
     return Markup("".join(each if isinstance(each, Markup) else escape(each) for each in children))
 

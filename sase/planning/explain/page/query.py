@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sase.planning.explain.page.markup import Markup, element, together
+from sase.planning.explain.page.markup import Markup, element, joined
 from sase.planning.explain.value import ExplainedPlan
 
 
@@ -11,7 +11,7 @@ def query_pieces(explanation: ExplainedPlan) -> Markup:
     parts = [(part, each.name) for each in explanation.operators for part in each.parts]
     text = explanation.query
     edges = sorted({0, len(text), *(edge for part, _ in parts for edge in part)})
-    return together(
+    return joined(
         _piece(text[start:end], [name for (first, last), name in parts if first <= start < last])
         for start, end in zip(edges, edges[1:], strict=False)
     )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.columns.c_data import Described
+from sase.engine.columns.c_data import BatchView
 from sase.engine.kernels.jit import arrow_memory
 from sase.engine.kernels.jit.arrow_memory import CHILDREN, DICTIONARY, form_of
 from sase.engine.kernels.jit.intrinsics import LANES, low_bit
@@ -44,7 +44,7 @@ def test_numbers(name: str, values: list[int | None], data: st.DataObject) -> No
     whole = pa.record_batch({"x": pa.array(given, pa.from_numpy_dtype(dtype))})
     begin = data.draw(st.integers(0, len(given)))
     batch = whole.slice(begin, data.draw(st.integers(0, len(given) - begin)))
-    described, out = Described(), np.empty(len(batch), np.int64)
+    described, out = BatchView(), np.empty(len(batch), np.int64)
     described.hold(batch)
     try:
         is_whole = read(
@@ -77,7 +77,7 @@ def test_dictionaries(dictionary: pa.Array, *, is_same: bool) -> None:
     """The same one is the same memory: what another one holds is not looked at."""
     buffers = [buffer.address if buffer else 0 for buffer in DICTIONARY_OF_TWO.buffers()]
     column = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), dictionary)
-    described = Described()
+    described = BatchView()
     described.hold(pa.record_batch({"x": column}))
     assert has_dictionary(described.address, np.array([0, 2, *buffers])) == is_same
     described.let_go()
@@ -86,7 +86,7 @@ def test_dictionaries(dictionary: pa.Array, *, is_same: bool) -> None:
 def test_nothing_is_held_any_more() -> None:
     before = pa.total_allocated_bytes()
     for _ in range(3):
-        described = Described()
+        described = BatchView()
         described.hold(pa.record_batch({"x": pa.array(range(1000))}))
         assert pa.total_allocated_bytes() > before
         described.let_go()
