@@ -15,7 +15,7 @@ from sase.cli.event_arguments import (
 )
 from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
-from sase.cli.queries import ArgumentError
+from sase.cli.queries import ArgumentError, refuse_given
 from sase.cli.spark import ReplayRequest, add_spark, session
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ def _run_on_spark(arguments: Namespace) -> int:
         "--save-stats": arguments.save_stats is not None,
         "--verbose": arguments.verbose,
     }
-    for option, is_given in refused.items():
-        if is_given:
-            raise ArgumentError(f"{option} does not go with --spark: leave it out")
+    refuse_given(refused, "--spark")
     output = "structs" if arguments.output == "all" else arguments.output
     given = ReplayRequest.of(arguments, limit=arguments.limit, output=output)
     with warnings_as_messages(), session(arguments) as spark:

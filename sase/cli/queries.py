@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from typing import NamedTuple
 
 BOM = "\ufeff"
@@ -11,6 +12,13 @@ BOM = "\ufeff"
 
 class ArgumentError(ValueError):
     """Arguments of a command that make no sense."""
+
+
+def refuse_given(options: Mapping[str, bool], why: str) -> None:
+    """Refuse the first option that is given, since it does not go with something."""
+    for option, is_given in options.items():
+        if is_given:
+            raise ArgumentError(f"{option} does not go with {why}: leave it out")
 
 
 class Text(NamedTuple):

@@ -16,7 +16,7 @@ from sase.cli.follow import check_followed, follow, lateness_of
 from sase.cli.messages import counted, notify, notify_late, warnings_as_messages
 from sase.cli.output_files import check_targets, print_rows, put_aside, targets_of, write_file
 from sase.cli.progress import Progress
-from sase.cli.queries import ArgumentError
+from sase.cli.queries import refuse_given
 from sase.cli.set_results import FORMS, check_form, deliver_form, is_flat
 from sase.cli.signals import Ending, Terminated
 from sase.cli.standard_input import check_inputs, events_in_a_file
@@ -99,11 +99,7 @@ def _check_follow(arguments: Namespace) -> None:
         "--max-matches": arguments.max_matches is not None,
         "--quarantine": arguments.quarantine is not None,
     }
-    for option, is_given in given.items():
-        if is_given:
-            raise ArgumentError(
-                f"{option} does not go with --follow, which has no end: leave it out"
-            )
+    refuse_given(given, "--follow, which has no end")
     check_followed(arguments.events)
 
 

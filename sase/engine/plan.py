@@ -29,6 +29,7 @@ from sase.planning.nodes import (
     Transformation,
     find,
     require,
+    variables_of,
 )
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, may_end, negations_of, split_of
@@ -71,8 +72,7 @@ class EnginePlan:
 
     def text_of(self, operation: Operation) -> str:
         """A part of the query as text."""
-        names = {each.index: each.variable for each in (*self.positives, *self.negatives)}
-        return value_text(operation, names)
+        return value_text(operation, variables_of(self.operators))
 
     @cached_property
     def scan(self) -> SequenceScan | RunEvaluation:

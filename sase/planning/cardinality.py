@@ -49,8 +49,7 @@ class Cardinalities:
     @cached_property
     def names(self) -> dict[int, str]:
         """The variables of components by their index."""
-        negatives = [each.component for each in negations_of(self.plan)]
-        return {each.index: each.variable for each in (*self.scan.components, *negatives)}
+        return nodes.variables_of(self.plan)
 
     # ------------------------------------------------------------ events
 

@@ -11,8 +11,8 @@ from sase.planning.basic import decided_at
 from sase.planning.cardinality import Cardinalities
 from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.probabilities import ratio
-from sase.planning.run_cost import cost_of_runs
-from sase.planning.selectivity import assumed, effort
+from sase.planning.run_cost import cost_of_runs, transformation_cost
+from sase.planning.selectivity import effort
 from sase.planning.statistics import AttributeStatistics, Statistics
 from sase.planning.traversal import attributes_read
 
@@ -52,7 +52,7 @@ def _operator_cost(operator: nodes.Operator, flow: float, figures: Cardinalities
         case nodes.Negation():
             return _negation(operator, flow, figures)
         case nodes.Transformation():
-            return _transformation(operator, flow)
+            return transformation_cost(operator, flow)
         case _:  # of which nothing is known: it looks at all sequences, and lets all pass
             return _checked(type(operator).__name__, flow, flow, figures, {})
 
@@ -201,13 +201,6 @@ def _tried(negative: nodes.NegativeComponent, figures: Cardinalities) -> float:
     there = figures.in_window(negative, count) / count
     tried = min(there, 1 / max(figures.passing(several), 1e-9))
     return tried * sum(effort(c.condition) for c in several)
-
-
-def _transformation(node: nodes.Transformation, flow: float) -> OperatorCost:
-    out = flow if node.having is None else flow * assumed(node.having)
-    if isinstance(node.limit, int):
-        out = min(out, float(node.limit))
-    return OperatorCost("Transformation", flow, out, (("returned", flow),))
 
 
 def _share(part: float, whole: float) -> float:

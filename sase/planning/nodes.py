@@ -317,10 +317,18 @@ def _is_empty(operator: Operator) -> bool:
     return isinstance(operator, Negation) and not operator.negations
 
 
+def variables_of(root: Operator) -> dict[int, str]:
+    """The variables of all components by their index, negative ones too."""
+    found: list[BoundComponent] = []
+    for operator in chain(root):
+        found += getattr(operator, "components", ())
+        found += [negation.component for negation in getattr(operator, "negations", ())]
+    return {component.index: component.variable for component in found}
+
+
 def outline(root: Operator) -> str:
     """The plan as an indented list from the top down, with what each operator checks."""
-    names = {component.index: component.variable for component in _components(root)}
-    lines = []
+    names, lines = variables_of(root), []
     for depth, operator in enumerate(chain(root)):
         details = [
             f"{field.name}={_brief(getattr(operator, field.name), names)}"
@@ -329,15 +337,6 @@ def outline(root: Operator) -> str:
         ]
         lines.append("  " * depth + f"{type(operator).__name__} {' '.join(details)}".rstrip())
     return "\n".join(lines)
-
-
-def _components(root: Operator) -> list[BoundComponent]:
-    """Every component of some operator, negative ones too."""
-    found: list[BoundComponent] = []
-    for operator in chain(root):
-        found += getattr(operator, "components", ())
-        found += [negation.component for negation in getattr(operator, "negations", ())]
-    return found
 
 
 def _brief(value: object, names: Names) -> str:

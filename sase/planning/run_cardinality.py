@@ -38,10 +38,9 @@ from sase.binding.parts import references
 from sase.lang.ast import StrategyName
 from sase.planning.cardinality import UNKNOWN_AGREEMENT
 from sase.planning.matrix_power import Matrix, after, log_mean, log_of, power
-from sase.planning.nodes import Operator, RunEvaluation, require
+from sase.planning.nodes import Operator, RunEvaluation, require, variables_of
 from sase.planning.probabilities import shape_of, spread
 from sase.planning.selectivity import assumed, selectivity
-from sase.planning.split import negations_of
 from sase.planning.statistics import Statistics
 
 # A least or greatest number of events beyond this counts as none: it would be a state each.
@@ -97,8 +96,7 @@ class RunCardinalities:
     @cached_property
     def names(self) -> dict[int, str]:
         """The variables of components by their index."""
-        negatives = [each.component for each in negations_of(self.plan)]
-        return {each.index: each.variable for each in (*self.runs.components, *negatives)}
+        return variables_of(self.plan)
 
     # ------------------------------------------------------------ events
 

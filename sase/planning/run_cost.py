@@ -30,11 +30,16 @@ def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
             work = (("probed", probed), ("checked", flow))
             found.append(OperatorCost("Negation", flow, flow, work))
         elif isinstance(operator, Transformation):
-            out = flow if operator.having is None else flow * assumed(operator.having)
-            if isinstance(operator.limit, int):
-                out = min(out, float(operator.limit))
-            found.append(OperatorCost("Transformation", flow, out, (("returned", flow),)))
+            found.append(transformation_cost(operator, flow))
     return Cost(tuple(found))
+
+
+def transformation_cost(node: Transformation, flow: float) -> OperatorCost:
+    """The cost of making results, of sequences as of runs."""
+    out = flow if node.having is None else flow * assumed(node.having)
+    if isinstance(node.limit, int):
+        out = min(out, float(node.limit))
+    return OperatorCost("Transformation", flow, out, (("returned", flow),))
 
 
 def _evaluation(figures: RunCardinalities) -> OperatorCost:

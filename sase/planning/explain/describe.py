@@ -20,12 +20,12 @@ from sase.planning.explain.value import (
     ExplainedStep,
     Measured,
 )
-from sase.planning.nodes import Negation, Operator, Selection, Window, chain, reading
+from sase.planning.nodes import Negation, Operator, Selection, Window, chain, reading, variables_of
 from sase.planning.optimizer import Optimized
 from sase.planning.physical import PhysicalPath
 from sase.planning.recipes import Recipe
 from sase.planning.rewrites import REWRITES
-from sase.planning.split import Split, negations_of, split_of
+from sase.planning.split import Split, split_of
 from sase.planning.statistics import Statistics
 from sase.source import NOWHERE, Span
 
@@ -74,9 +74,7 @@ def described(
 
 
 def _words(plan: Operator) -> OperatorText:
-    levels = reading(plan).components
-    every = [*levels, *(negative.component for negative in negations_of(plan))]
-    return OperatorText({component.index: component.variable for component in every}, levels)
+    return OperatorText(variables_of(plan), reading(plan).components)
 
 
 def _explained(
