@@ -111,13 +111,13 @@ class _Replay:
         given = require(basic, Transformation)
         if top is None or given == top:
             return basic
-        limit, apart = given.limit, given.apart
+        limit, within = given.limit, given.non_overlapping
         if isinstance(top.limit, int) and _is_below(top.limit, limit):
             limit = top.limit
-        if top.apart is not None:
+        if top.non_overlapping is not None:
             whole = self.bound.strategy is StrategyName.STRICT_CONTIGUITY
-            apart = () if whole else self.bound.equivalences
-        return exchanged(basic, replace(given, limit=limit, apart=apart))
+            within = () if whole else self.bound.equivalences
+        return exchanged(basic, replace(given, limit=limit, non_overlapping=within))
 
     def _after(self, plan: Operator, call: RewriteCall, place: str) -> Operator:
         rewrite = REWRITES.get(call.rewrite)

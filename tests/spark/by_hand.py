@@ -136,7 +136,7 @@ class ByHand:
         if limit is not None:
             output = output.append(pa.field(ORDER, pa.list_(pa.int64())))
         apart = self.whole.returned.non_overlapping
-        task = Task(plan, self.shape, output, limit=limit, apart=apart)
+        task = Task(plan, self.shape, output, limit=limit, non_overlapping=apart)
         if self.two_steps:
             strategy, batches = self._searched(
                 replace(task, output=_placed(self.schema), limit=None)
