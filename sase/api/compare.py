@@ -15,7 +15,7 @@ from sase.api.plan import DEFAULT_PLAN
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.engine.sources.discovered import Discovered
 from sase.errors import BudgetError, BudgetWarning, PlanError
-from sase.lang.ast import Query, Strategy, StrategyName
+from sase.lang.ast import STRATEGIES, Query, Strategy, StrategyName
 from sase.lang.parser import parse_query
 from sase.lang.printer import to_text
 
@@ -29,12 +29,6 @@ MOST = 1_000_000
 # Rows and matches of an input that is small, and how many matches are shown of it.
 FEW_ROWS, HELD, SHOWN = 1_000, 20_000, 10
 QUICK = 1.0
-STRATEGIES = (
-    StrategyName.STRICT_CONTIGUITY,
-    StrategyName.PARTITION_CONTIGUITY,
-    StrategyName.SKIP_TILL_NEXT_MATCH,
-    StrategyName.SKIP_TILL_ANY_MATCH,
-)
 NO_PARTITIONS = (
     "partition_contiguity is left out: the query has no equivalence test such as [id], by which"
     " events would be of one partition"

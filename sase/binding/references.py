@@ -7,7 +7,7 @@ from sase.binding.scope import Clause, Scope, unknown
 from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.lang import ast
 from sase.lang.ast import IndexKind
-from sase.lang.expectations import STRATEGIES
+from sase.lang.expectations import STRATEGY_WORDS
 from sase.nearest import did_you_mean, nearest
 from sase.source import Span
 
@@ -161,7 +161,7 @@ def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
     if len(scope.components) == 1:
         return scope.components[0]
     name, error = node.name.text, scope.problems.error
-    strategy = nearest(name, STRATEGIES) if "_" in name else None
+    strategy = nearest(name, STRATEGY_WORDS) if "_" in name else None
     if scope.component(name):
         message = f"`{name}` is an event, and a value is needed here"
         hint = f"name an attribute of it:  {_example(name, scope)}"

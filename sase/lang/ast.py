@@ -358,6 +358,15 @@ class StrategyName(Enum):
     EARLIEST_MAXIMAL = "earliest_maximal"
 
 
+# Those that can be run, each more permissive than the one before.
+STRATEGIES = (
+    StrategyName.STRICT_CONTIGUITY,
+    StrategyName.PARTITION_CONTIGUITY,
+    StrategyName.SKIP_TILL_NEXT_MATCH,
+    StrategyName.SKIP_TILL_ANY_MATCH,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy(Node):
     """The strategy of a WHERE clause and the variables written after it, if any."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import chain
 
+from sase.lang.ast import STRATEGIES
+
 # In the order in which a query has them.
 CLAUSES = ("FROM", "EVENT", "WHERE", "WITHIN", "WITH", "HAVING", "RETURN", "LIMIT")
-STRATEGIES = (
-    "strict_contiguity",
-    "partition_contiguity",
-    "skip_till_next_match",
-    "skip_till_any_match",
-)
+STRATEGY_WORDS = tuple(strategy.value for strategy in STRATEGIES)
 # The words of each keyword terminal, as a user writes them.
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "_CREATE": ("CREATE",), "_STREAM": ("STREAM",), "_AS": ("AS",), "_FROM": ("FROM",),
@@ -20,7 +17,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "_WHERE": ("WHERE",), "_WITHIN": ("WITHIN",), "_EVENTS": ("EVENTS",), "PER": ("PER",),
     "_PARTITION": ("PARTITION",), "INCLUSIVE": ("INCLUSIVE",), "_WITH": ("WITH",),
     "_CONFIDENCE": ("CONFIDENCE",), "_HAVING": ("HAVING",), "_RETURN": ("RETURN",),
-    "_LIMIT": ("LIMIT",), "STRATEGY": STRATEGIES, "_AND": ("AND",), "_OR": ("OR",),
+    "_LIMIT": ("LIMIT",), "STRATEGY": STRATEGY_WORDS, "_AND": ("AND",), "_OR": ("OR",),
     "NOT": ("NOT",), "_IN": ("IN",), "_BETWEEN": ("BETWEEN",), "_LIKE": ("LIKE",), "_IS": ("IS",),
     "_NULL": ("NULL",), "_TRUE": ("TRUE",), "_FALSE": ("FALSE",), "TIMESTAMP": ("TIMESTAMP",),
     "DATE": ("DATE",), "INTERVAL": ("INTERVAL",),

@@ -11,7 +11,7 @@ from lark import Token
 from lark.exceptions import UnexpectedInput
 
 from sase.errors import Diagnostic
-from sase.lang.expectations import KEYWORDS, STRATEGIES
+from sase.lang.expectations import KEYWORDS, STRATEGY_WORDS
 from sase.lang.scene import (
     LONGEST_STUDIED,
     PAIRS,
@@ -111,8 +111,8 @@ class Misspelled:
 
     def __call__(self, scene: Scene) -> Diagnostic:
         """The diagnostic."""
-        kind = "a strategy" if self.keyword in STRATEGIES else "understood here"
-        code = "unknown-strategy" if self.keyword in STRATEGIES else "misspelled-keyword"
+        kind = "a strategy" if self.keyword in STRATEGY_WORDS else "understood here"
+        code = "unknown-strategy" if self.keyword in STRATEGY_WORDS else "misspelled-keyword"
         return scene.error(
             code, f"`{self.word}` is not {kind}", f"did you mean {self.keyword}?", span=self.span
         )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from sase.binding import BoundQuery
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates, are_barred
-from sase.diagnostics.why_not.query_parts import STRATEGIES, PartKind, QueryPart, looser, without
+from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, looser, without
 from sase.diagnostics.why_not.search import RelaxedSearch
+from sase.lang.ast import STRATEGIES
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,10 @@ from sase.binding.bound import (
     WindowKind,
 )
 from sase.binding.text import condition_text, quantifier_text, test_text, window_text
-from sase.lang.ast import StrategyName
+from sase.lang.ast import STRATEGIES, StrategyName
 from sase.lang.names import spelled_type
 from sase.source import Span
 
-STRATEGIES = (
-    StrategyName.STRICT_CONTIGUITY,
-    StrategyName.PARTITION_CONTIGUITY,
-    StrategyName.SKIP_TILL_NEXT_MATCH,
-    StrategyName.SKIP_TILL_ANY_MATCH,
-)
 ANY = len(STRATEGIES) - 1
 
 
