@@ -7,10 +7,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sase.cli.messages import counted
+from sase.cli.messages import counted, print_diagnostics
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
-from sase.cli.terminal import print_diagnostics
 from sase.errors import DataError, Diagnostic, QueryError
 
 if TYPE_CHECKING:

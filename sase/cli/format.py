@@ -8,8 +8,8 @@ import tempfile
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from sase.cli.messages import print_diagnostics
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
-from sase.cli.terminal import print_diagnostics
 from sase.errors import QueryError
 
 

@@ -101,9 +101,9 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
     parser = CommandParser(prog=f"sase {command.name}", description=command.summary)
     module.configure(parser)
     program, parsed = _parse(parser, arguments)
+    from sase.cli.messages import print_diagnostics
     from sase.cli.queries import ArgumentError
     from sase.cli.signals import TERMINATED, Terminated
-    from sase.cli.terminal import print_diagnostics
     from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
     try:

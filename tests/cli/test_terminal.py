@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from sase.cli.terminal import wants_colour
+from sase.cli.messages import wants_colour
 
 
 class Terminal(io.StringIO):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import log10
 
-from sase.planning.explain.physical import declined, executed
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
+from sase.planning.physical import declined, executed
 from sase.planning.quantities import counted
 
 
@@ -31,8 +31,8 @@ def _physical(explanation: ExplainedPlan) -> list[str]:
     """A box around the operators that a fused path executes, and a note on what does."""
     if not explanation.physical:
         return []
-    lines = [f"executed: {executed(explanation)}"]
-    lines += [f"declined {line}" for line in declined(explanation)]
+    lines = [f"executed: {executed(explanation.physical)}"]
+    lines += [f"declined {line}" for line in declined(explanation.physical)]
     note = "".join(f"{_escaped(line)}\\l" for line in lines)
     found = [f'  physical [label="{note}", shape=note]']
     paths = [path.name for path in explanation.physical if path.declined is None]

@@ -15,8 +15,8 @@ from sase.planning.explain.page.flow import address, flow
 from sase.planning.explain.page.history import history
 from sase.planning.explain.page.markup import Markup, element, joined
 from sase.planning.explain.page.query import query_pieces
-from sase.planning.explain.physical import declined, executed
 from sase.planning.explain.value import ExplainedPlan
+from sase.planning.physical import declined, executed
 from sase.planning.quantities import counted, duration
 
 NO_NUMBERS = "Nothing is known of the events, so all arrows are equally thin."
@@ -89,8 +89,8 @@ def _known_facts(explanation: ExplainedPlan) -> Iterator[tuple[str, str]]:
     if explanation.source:
         yield "Statistics", explanation.source
     if explanation.physical:
-        yield "Executed", executed(explanation)
-        yield from (("Declined", line) for line in declined(explanation, verbose=True))
+        yield "Executed", executed(explanation.physical)
+        yield from (("Declined", line) for line in declined(explanation.physical, verbose=True))
     if explanation.split:
         yield "May be cut", explanation.split
     yield from (("Note", note) for note in explanation.notes)

@@ -7,9 +7,9 @@ from textwrap import wrap
 from typing import Any
 
 from sase.planning.explain.forms import form_text
-from sase.planning.explain.physical import OF_OTHER_PLANS, executed
-from sase.planning.explain.physical import declined as declined_paths
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
+from sase.planning.physical import OF_OTHER_PLANS, executed
+from sase.planning.physical import declined as declined_paths
 from sase.planning.quantities import counted, duration, size
 
 # Rewrites that are listed; None is one that applied.
@@ -47,10 +47,10 @@ def _physical(explanation: ExplainedPlan, *, verbose: bool) -> Iterator[str]:
     """What executes the operators; `verbose` says what it fuses, and names all that declined."""
     if not explanation.physical:
         return
-    yield from wrap(f"executed: {executed(explanation)}", 100, subsequent_indent="  ")
+    yield from wrap(f"executed: {executed(explanation.physical)}", 100, subsequent_indent="  ")
     if verbose:
         yield from (f"  {p.name}: {p.summary}" for p in explanation.physical if not p.declined)
-    for line in declined_paths(explanation, verbose=verbose):
+    for line in declined_paths(explanation.physical, verbose=verbose):
         yield from wrap(f"  declined {line}", 100, subsequent_indent="    ")
 
 
