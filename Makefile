@@ -3,22 +3,23 @@
 #   ARGS="-k window"    more arguments for pytest
 #   SEED=123            the seed of a random run; without it one is made, and printed
 #   EXAMPLES=1000       how many random examples a test draws
-#   TEST=tests/…::…     one test of a random run, as its failure names it
+#   TEST=tests/…::…     one test, as its failure names it
 #   MINUTES=60          how long to fuzz
 #   WORKERS="-n 0"      how many processes test at a time; a file of tests stays in one of them,
-#                       and so do all tests of Spark
+#                       and all tests of Spark in two
 
 PYTHON ?= python3
 ARGS ?=
 MINUTES ?= 10
 WORKERS ?= $(if $(TEST),-n 0,-n auto --dist loadfile)
-DRAW = $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--examples=$(EXAMPLES)) $(if $(TEST),"$$TEST")
+ONE = $(if $(TEST),"$$TEST")
+DRAW = $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--examples=$(EXAMPLES)) $(ONE)
 
 BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-random test-heavy test-long environments fuzz mutants lint format-code wheel clean
+.PHONY: help demo test test-quick test-random test-heavy test-long test-naive environments fuzz mutants lint format-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,11 +29,11 @@ demo: $(READY) ## make a day of readings, find the thefts in it, then check and 
 
 test: $(READY) ## run the tests, with the same random examples every time (ten minutes)
 	@echo "test: all but the heavy ones"
-	@$(BIN)/python -m pytest -m "not heavy" $(WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -m "not heavy" $(WORKERS) $(ONE) $(ARGS)
 
 test-quick: $(READY) ## run what takes little time, with few random examples (two minutes)
 	@echo "test-quick: what takes little time"
-	@$(BIN)/python -m pytest -m "not heavy and not slow" --hypothesis-profile=quick $(WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -m "not heavy and not slow" --hypothesis-profile=quick $(WORKERS) $(ONE) $(ARGS)
 
 test-random: $(READY) ## run the random tests with fresh examples
 	@echo "test-random: fresh examples"
@@ -40,11 +41,15 @@ test-random: $(READY) ## run the random tests with fresh examples
 
 test-heavy: $(READY) ## run what `test` leaves out: killed processes, checked indexes, experiments
 	@echo "test-heavy: what the others leave out"
-	@$(BIN)/python -m pytest -m heavy $(WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -m heavy $(WORKERS) $(ONE) $(ARGS)
 
 test-long: $(READY) ## run everything, with hundreds of times more random examples
 	@echo "test-long: everything, with many more random examples"
 	@$(BIN)/python -m pytest --hypothesis-profile=long $(WORKERS) $(DRAW) $(ARGS)
+
+test-naive: $(READY) ## run 20,000 fresh cases against the naive matcher, by every recipe
+	@echo "test-naive: fresh cases, every recipe, fused and not"
+	@$(BIN)/python -m tests.engine.matching.many_cases $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--cases=$(EXAMPLES))
 
 environments: wheel ## test the wheel with the oldest and the newest versions and by other Pythons
 	@echo "environments: other versions, outside the tree"

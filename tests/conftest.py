@@ -77,12 +77,17 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["seed"] = node.config.option.seed
 
 
-def command(config: pytest.Config, test: str = "") -> str:
-    """Return the command that repeats a random run, or one test of it."""
+def command(config: pytest.Config, item: pytest.Item | None = None) -> str:
+    """Return the command that repeats a run, or one test of it."""
     option = config.option
-    words = ["make", f"test-{option.hypothesis_profile}", f"SEED={option.seed}"]
-    words += [f"EXAMPLES={option.examples}"] if option.examples else []
-    words += ["TEST=" + shlex.quote(test.replace("$", "$$"))] if test else []
+    target = {USUAL: "test"}.get(option.hypothesis_profile, f"test-{option.hypothesis_profile}")
+    if item is not None and item.get_closest_marker("heavy") and option.seed is None:
+        target = "test-heavy"
+    words = ["make", target]
+    if option.seed is not None:
+        words += [f"SEED={option.seed}"]
+        words += [f"EXAMPLES={option.examples}"] if option.examples else []
+    words += ["TEST=" + shlex.quote(item.nodeid.replace("$", "$$"))] if item else []
     return " ".join(words)
 
 
@@ -90,7 +95,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     """Say which examples are drawn, and what the suite tests pages in, or that it does not."""
     drawn = f"{config.option.hypothesis_profile}, {settings().max_examples} a test"
     if config.option.seed is None:
-        drawn += ", the same in every run"
+        drawn += ", seed 0, the same in every run"
     else:
         drawn += f", seed {config.option.seed}; again:  {command(config)}"
     return [
@@ -101,10 +106,10 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Put the command that repeats it beside every failure of a random run."""
+    """Put the command that repeats it beside every failure."""
     report = yield
-    if report.failed and item.config.option.seed is not None:
-        report.sections.append(("to repeat it", command(item.config, item.nodeid)))
+    if report.failed:
+        report.sections.append(("to repeat it", command(item.config, item)))
     return report
 
 
@@ -121,8 +126,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"Spark tests are left out: {missing}", yellow=True)
 
 
-# All tests of Spark are in one process, so that it is started once, but for those that run the code
-# of its workers without it, or start one of their own.
+# Each process that has tests of Spark starts it once: so many take their files, and no others, but
+# for those that run the code of its workers without it, or start one of their own.
+SPARKS = 2
 WITHOUT_SPARK = (
     "tests/spark/test_tasks.py",
     "tests/spark/test_streaming_buckets.py",
@@ -131,11 +137,15 @@ WITHOUT_SPARK = (
     "tests/spark/test_streaming_killed.py",
 )
 
-# What takes longest, in the order in which processes take it: Spark, from beginning to end;
-# meanwhile what needs no kernels, so that only one process compiles them at a time; then the long
-# files. The others follow, those of many tests first.
+# What takes longest, in the order in which processes take it: of Spark the long files, then its
+# others; meanwhile what needs no kernels, so that only one process compiles them at a time; then
+# the long files. The others follow, those of many tests first.
 EARLY = (
-    "spark",
+    "tests/spark/test_streaming.py",
+    "tests/spark/test_non_overlap.py",
+    "tests/spark/test_limit.py",
+    "tests/spark/test_replay_command.py",
+    "tests/spark/test_explain.py",
     "tests/properties/test_fuzz.py",
     "tests/properties/test_round_trip.py",
     "tests/planning/test_recipes.py",
@@ -149,28 +159,36 @@ EARLY = (
 )
 
 
+def needs_spark(file: str) -> bool:
+    """Whether the tests of a file share the session of their process."""
+    return file.startswith("tests/spark/") and file not in WITHOUT_SPARK
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: the one with Spark waits for it much of the time."""
+    """Two more than there are cores: those with Spark wait for it much of the time."""
     is_known = hasattr(os, "sched_getaffinity")
-    return 1 + (len(os.sched_getaffinity(0)) if is_known else os.cpu_count() or 1)
+    return SPARKS + (len(os.sched_getaffinity(0)) if is_known else os.cpu_count() or 1)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file of tests stays in one process, and all tests of Spark do: it is started once."""
+    """A file of tests stays in one process, and those of Spark in few that begin with them."""
     from xdist.scheduler import LoadFileScheduling
 
     class Files(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file: str = super()._split_scope(nodeid)
-            is_of_spark = file.startswith("tests/spark/") and file not in WITHOUT_SPARK
-            return "spark" if is_of_spark else file
-
         def _assign_work_unit(self, node: Any) -> None:
-            early = next((name for name in EARLY if name in self.workqueue), None)
-            if early is not None:
-                self.workqueue.move_to_end(early, last=False)
-            super()._assign_work_unit(node)
+            file = self._next(node in self.nodes[:SPARKS])
+            if file is None:
+                node.shutdown()
+            else:
+                self.workqueue.move_to_end(file, last=False)
+                super()._assign_work_unit(node)
+
+        def _next(self, has_spark: bool) -> str | None:
+            """The file that a process takes: of Spark's if it has them, or else none of those."""
+            early = [name for name in EARLY if name in self.workqueue]
+            files = sorted([*early, *self.workqueue], key=needs_spark, reverse=has_spark)
+            return next((file for file in files if has_spark or not needs_spark(file)), None)
 
     return Files(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -39,9 +39,11 @@ def tries(number: int) -> Iterator[int]:
     raise AssertionError(f"{TRIES} draws from {number} on have not shown enough")
 
 
-def share(of_hundred: int) -> int:
-    """Return how many of something there should be, told for a profile of a hundred examples.
+def share(of_fifty: int) -> int:
+    """Return how many of something there should be, told for the fifty examples of a fresh run.
 
-    No more than ten times as many: a test each would be too many tests.
+    No more than ten times as many, since a test each would be too many tests; half as many where
+    examples are the same in every run.
     """
-    return max(1, of_hundred * min(settings().max_examples, 1000) // 100)
+    count = of_fifty * min(settings().max_examples, 500) // 50
+    return max(1, count // 2 if settings().derandomize else count)

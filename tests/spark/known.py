@@ -20,6 +20,8 @@ QUICK = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "3",
+    # Nor is it worth while to optimize the code of Spark itself.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
 BY_KEY = "EVENT SEQ(A a, !(B x), C c) WHERE [id] AND a.v < c.v WITHIN 60"

@@ -17,8 +17,9 @@ from sase.spark.replay import replay
 from tests.spark.cases import Case, cases
 from tests.spark.routes import check
 
+ONE, REPEATABLE = settings().max_examples, settings().derandomize
 MANY = settings(
-    max_examples=max(settings().max_examples // 3, 1),
+    max_examples=max(ONE // (3 if REPEATABLE else 2), 1),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 taken: Counter[str] = Counter()

@@ -20,6 +20,7 @@ CHECKED = [("NUMBA_BOUNDSCHECK", FILES)] if LONG else []
 
 
 @pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize(("variable", "files"), [("NUMBA_DISABLE_JIT", PLAIN), *CHECKED])
 def test_in_other_modes(variable: str, files: list[str]) -> None:
     """The profile `quick` has few examples."""

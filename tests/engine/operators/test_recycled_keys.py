@@ -28,8 +28,10 @@ QUERIES = {
     "any series": "EVENT SEQ(A a, B+ b[]) WHERE skip_till_any_match {{ [id] }} WITHIN {}",
     "a series without": "EVENT SEQ(A+ a[], !(N n), B b) WHERE [id] WITHIN {}",
 }
+ONE, REPEATABLE = settings().max_examples, settings().derandomize
 SOME = settings(
-    max_examples=max(settings().max_examples // 3, 1), suppress_health_check=[HealthCheck.too_slow]
+    max_examples=max(ONE // (3 if REPEATABLE else 2), 1),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 KINDS = {"integers": lambda key: key * 2**40, "near": lambda key: key, "texts": "key {}".format}
 

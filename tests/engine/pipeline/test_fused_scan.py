@@ -99,8 +99,8 @@ def compared(text: str, random: Random, swept: Swept, monkeypatch: pytest.Monkey
         stack=random.choice([1, 4, 64]), analyze=random.random() < 0.5,
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
-    # What is dropped early is not counted as forbidden: as many are dropped as after a block.
-    most = 1000 if sizes.block > 5 else random.choice([1, 50, 1000])
+    # What is dropped early is not counted as forbidden: it is dropped no earlier than by blocks.
+    most = 1000 if sizes.block > 5 else random.choice([sizes.block, 50, 1000])
     monkeypatch.setattr(scan, "MOST", most)
     expected = found(unfused(plan), events, threads=1)
     assert swept == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 import sase
 from sase.engine.options import Options
@@ -125,7 +126,7 @@ def test_columns_that_differ_stay_apart() -> None:
 @pytest.mark.random
 def test_rows_that_are_late_or_out_of_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their numbers are those of the stream of pushes."""
-    events = rows(400)
+    events = rows(400 if settings().derandomize else 800)
     random = Random(draw_numbers(3)[2])
     mixed = sorted(events, key=lambda row: row["ts"] + random.randrange(12))
     plan = sase.compile(QUERY, events, lateness=8)

@@ -14,7 +14,6 @@ from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.options import Options
 from sase.planning.nodes import RunEvaluation
 from tests.engine.series.test_merging import OPTIONS
-from tests.long import LONG
 
 RANDOM = Random(7)
 EVENTS = [
@@ -83,10 +82,11 @@ def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any],
     return rows, parts, dict(matches.report.counters)["RunEvaluation"]
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_they_are_runs(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_runs(strategy: str, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By every condition and window: what is found, in which order, and what is counted."""
-    some = queries(strategy)[:: 1 if LONG else 3]
+    some = queries(strategy)[::step]
     found = {query: ran(query, LineEvaluationState, OPTIONS) for query in some}
     monkeypatch.setattr(RunEvaluation, "never_forks", False)
     results = 0

@@ -226,7 +226,7 @@ def test_without_compilation(package: Path) -> None:
 @pytest.mark.parametrize(
     ("variable", "profile"),
     [
-        ("NUMBA_DISABLE_JIT", "quick"),
+        pytest.param("NUMBA_DISABLE_JIT", "quick", marks=pytest.mark.heavy),
         pytest.param("NUMBA_BOUNDSCHECK", "repeatable", marks=pytest.mark.heavy),
     ],
 )
