@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
-from typing import Literal, get_args
+from functools import wraps
+from inspect import signature
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sase.generate.arguments import GeneratorError, one_of
+from sase.generate.arguments import GeneratorError, one_of, whole
 
 Int64s = npt.NDArray[np.int64]
 # So many values of a column, the next that the generator gives.
@@ -61,6 +63,21 @@ def event_reader(
             yield pa.record_batch([ts, type_column(places, types, layout), *columns], schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def at_once(reader: Callable[..., pa.RecordBatchReader]) -> Callable[..., pa.Table]:
+    """The generator of the same stream as one table, which takes all but the `rows` of batches."""
+    own = signature(reader)
+    shown = own.replace(parameters=[p for p in own.parameters.values() if p.name != "rows"])
+
+    @wraps(reader)
+    def events(**given: Any) -> pa.Table:
+        shown.bind(**given)
+        return reader(**given, rows=max(whole("events", given["events"]), 1)).read_all()
+
+    events.__name__ = events.__qualname__ = reader.__name__.replace("reader", "events")
+    events.__signature__ = shown.replace(return_annotation=pa.Table)  # type: ignore[attr-defined]
+    return events
 
 
 def drawn_columns(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ from sase.generate.batches import (
     Draw,
     Int64s,
     TypeLayout,
+    at_once,
     check_layout,
     drawn_columns,
     event_reader,
@@ -63,10 +63,7 @@ def stock_reader(
     return event_reader(["Stock"], type_layout, ("symbol", "price", "volume"), drawn())
 
 
-def stock_events(*, events: int, **options: Any) -> pa.Table:
-    """The same stream as one table."""
-    rows = max(arguments.whole("events", events), 1)
-    return stock_reader(events=events, rows=rows, **options).read_all()
+stock_events = at_once(stock_reader)
 
 
 def _walk(symbol: Int64s, step: Int64s, walked: dict[int, int]) -> Int64s:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from sase.generate.batches import (
     Draw,
     Int64s,
     TypeLayout,
+    at_once,
     check_layout,
     drawn_columns,
     event_reader,
@@ -54,10 +54,7 @@ def uniform_reader(
     return event_reader(names, type_layout, attributes, drawn_columns(rng, draws, events, rows))
 
 
-def uniform_events(*, events: int, **options: Any) -> pa.Table:
-    """The same stream as one table."""
-    rows = max(arguments.whole("events", events), 1)
-    return uniform_reader(events=events, rows=rows, **options).read_all()
+uniform_events = at_once(uniform_reader)
 
 
 def _drawing(size: int, skew: float) -> Draw:
