@@ -45,7 +45,7 @@ def matching_dominates(results: Results) -> Verdict:
     return Verdict(min(shares.values()) >= 0.5 if shares else None, f"evaluation of runs: {told}")
 
 
-PARTS = ("Front_s", EVALUATION, "Transformation_s")
+PARTS = ("BlockBuilder_s", EVALUATION, "Transformation_s")
 EXPERIMENT = Experiment(
     "fig8a",
     "Figure 8a and Table 2: iterator predicates by strategy",

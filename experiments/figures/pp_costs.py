@@ -12,7 +12,7 @@ from experiments.figures.postponing import CLASSES, RECIPES, SOURCE, Shares, que
 from experiments.figures.pp_window import SMALL, STREAM, VALUES
 
 CLASS = "true-value consistent"
-PARTS = ("Front_s", "RunEvaluation_s", "Transformation_s")
+PARTS = ("BlockBuilder_s", "RunEvaluation_s", "Transformation_s")
 
 
 def points(size: Size) -> Iterator[Point]:
@@ -35,7 +35,9 @@ def constant_front(plan: str, factor: float) -> Check:
         if len(costs) < 2:
             return Verdict(None, f"too few points of {plan}")
         ratio = max(costs) / min(costs)
-        return Verdict(ratio <= factor, f"{plan}: greatest to smallest cost of Front {ratio:.2f}")
+        return Verdict(
+            ratio <= factor, f"{plan}: greatest to smallest cost of BlockBuilder {ratio:.2f}"
+        )
 
     return check
 
@@ -60,7 +62,7 @@ EXPERIMENT = Experiment(
     f"{SOURCE}, 6.2",
     "With SASE+ run initialization stays the same and matching, exponential in W, becomes dominant;"
     " postponed, matching stays low and construction of results grows with W. (Our operators have"
-    " matching and construction together in RunEvaluation; Front admits and keeps events.)",
+    " matching and construction together in RunEvaluation; BlockBuilder admits and keeps events.)",
     points,
     (Plot(PARTS[1], "s", "W", "x", log_y=True, parts=PARTS),),
     (

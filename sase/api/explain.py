@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -26,7 +26,7 @@ from sase.planning.statistics import Statistics
 from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
-    from sase.engine.report import Report
+    from sase.engine.report import FusedUse, Report
 
 # What is sampled where someone waits for an explanation, and not for the fastest answer.
 SAMPLE = 100_000
@@ -38,6 +38,7 @@ def explain(
     events: object = None,
     *,
     analyze: bool = False,
+    pushed: int | None = None,
     schema: Schema | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
@@ -50,8 +51,9 @@ def explain(
     """The plan of a query: as text with `str`, as JSON, as a graph, or as a page.
 
     With `events` it says what is expected of them, by `stats` or a sample, and with `analyze` what
-    happened when it ran. Without any a `schema` says which attributes there are, and else every
-    type is taken to have those that the query names. `output` is the form of the result, as `match`
+    happened when it ran, or with `pushed` when they were pushed to a matcher, in batches of so many
+    rows. Without any a `schema` says which attributes there are, and else every type is taken to
+    have those that the query names. `output` is the form of the result, as `match`
     has it; of one without a list it says what a list would cost. `off` are rewrites to be switched
     off.
     """
@@ -60,6 +62,8 @@ def explain(
         check_output(output)
         if output in SETS:
             raise PlanError(analyze_lists(output))
+    if pushed is not None and (pushed < 1 or not analyze):
+        raise PlanError(f"pushed={pushed}: analyze=True pushes batches of at least one row")
     names = InputOptions(**options)
     assumes = events is None and schema is None
     if assumes:
@@ -79,31 +83,29 @@ def explain(
     made = known.optimized(statistics, off)
     form = _form(known, made, statistics, output)
     if analyze:
-        return replace(analyzed(known, made, statistics), form=form)
+        return replace(analyzed(known, made, statistics, pushed), form=form)
     notes = (ASSUMED,) if assumes else ()
     paths = _physical(known, made, output)
     return described(query, known.recipe, made, statistics, notes=notes, form=form, physical=paths)
 
 
-def _physical(
-    known: CompiledQuery, made: Optimized, output: str, report: Report | None = None
-) -> tuple[PhysicalPath, ...]:
-    """The physical plan of what lists matches, with what a run tells of it."""
+def _physical(known: CompiledQuery, made: Optimized, output: str) -> tuple[PhysicalPath, ...]:
+    """The physical plan of what lists matches."""
     from sase.engine.pipeline.fused.choose import physical_plan
 
-    if output in SETS:
-        return ()
-    plan = known.plan(made).engine
-    if report is None:
-        return physical_plan(plan)
-    used = {use.path: use for use in report.fused}
-    return tuple(
-        replace(path, events=used[path.name].events, refused=used[path.name].refused)
-        if path.name in used
-        else path
-        for path in physical_plan(replace(plan, options=replace(plan.options, analyze=True)))
-        if path.feed is Feed.LOADED
-    )
+    return () if output in SETS else physical_plan(known.plan(made).engine)
+
+
+def _executed(
+    paths: tuple[PhysicalPath, ...], uses: tuple[FusedUse, ...], pushed: int | None
+) -> Iterator[PhysicalPath]:
+    """The paths for events that came like this, with what each did in a run."""
+    used = {use.path: use for use in uses}
+    for path in paths:
+        if path.name in used:
+            yield replace(path, **used[path.name].measured)
+        elif pushed is not None or path.feed is Feed.LOADED:
+            yield path
 
 
 def _form(
@@ -145,7 +147,9 @@ def measured(known: CompiledQuery) -> Statistics | None:
     return from_footers(events, known.schema)
 
 
-def analyzed(known: CompiledQuery, made: Optimized, statistics: Statistics | None) -> Explanation:
+def analyzed(
+    known: CompiledQuery, made: Optimized, statistics: Statistics | None, pushed: int | None
+) -> Explanation:
     """The explanation of a plan that is run for it, with what each operator did."""
     from sase.engine.pipeline.analyze import COMPILED
     from sase.engine.pipeline.analyze import analyzed as run
@@ -154,7 +158,8 @@ def analyzed(known: CompiledQuery, made: Optimized, statistics: Statistics | Non
     while report is None or COMPILED in report.notes:
         # What compiles says nothing of times, so it is run once more.
         begin = clock.perf_counter_ns()
-        _, report = run(plan, known.source.events, clock=clock.perf_counter_ns, shown=0)
+        events, ticks = known.source.events, clock.perf_counter_ns
+        _, report = run(plan, events, clock=ticks, shown=0, pushed=pushed)
         taken = clock.perf_counter_ns() - begin
     operators = _measured(report, made.plan)
     return described(
@@ -166,7 +171,7 @@ def analyzed(known: CompiledQuery, made: Optimized, statistics: Statistics | Non
         measured=operators,
         results=operators["Transformation"].rows_out,
         nanoseconds=taken,
-        physical=_physical(known, made, "all", report),
+        physical=tuple(_executed(_physical(known, made, "all"), report.fused, pushed)),
     )
 
 

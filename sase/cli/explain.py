@@ -30,6 +30,12 @@ def configure(parser: ArgumentParser) -> None:
         "--analyze", action="store_true", help="run the query, and show what each operator did"
     )
     parser.add_argument(
+        "--pushed",
+        metavar="ROWS",
+        type=int,
+        help="with --analyze: push the events as a stream, in batches of so many rows",
+    )
+    parser.add_argument(
         "--verbose",
         action="store_true",
         help="every rewrite, and the alternatives with their costs",
@@ -99,6 +105,7 @@ def _run_on_spark(arguments: Namespace) -> int:
         "--off": bool(arguments.off),
         "--save-stats": arguments.save_stats is not None,
         "--verbose": arguments.verbose,
+        "--pushed": arguments.pushed is not None,
     }
     refuse_given(refused, "--spark")
     output = "structs" if arguments.output == "all" else arguments.output
@@ -122,6 +129,7 @@ def _explained(arguments: Namespace) -> Explanation:
         "stats": arguments.stats,
         "off": arguments.off,
         "analyze": arguments.analyze,
+        "pushed": arguments.pushed,
     }
     if arguments.events is None:
         if arguments.analyze:

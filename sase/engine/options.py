@@ -10,15 +10,17 @@ class Options:
     """Events in a block, sequences in a chunk of output, and the places a stack begins with.
 
     A block and what it touches should stay in the cache; below and above this size all is slower.
-    Where not `fused` every event goes through the operators one by one: see `pipeline/fused`. With
-    `analyze` operators count more. Plans that differ in it are equal, and snapshots are of
-    both; what is counted for it alone is not in them.
+    Where not `fused` every event goes through the operators one by one: see `pipeline/fused`.
+    Where not in `lines` also runs that never fork share their beginnings with others. With
+    `analyze` operators count more; plans that differ in it are equal, and what is counted for it
+    alone is in no checkpoint.
     """
 
     block: int = 1 << 17
     chunk: int = 1 << 16
     stack: int = 1 << 10
     fused: bool = True
+    lines: bool = True
     analyze: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -62,11 +62,14 @@ class EnginePlan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells plans apart whose state is not the same."""
-        parts = ("definitions", "options")
-        rest: dict[str, Any] = {name: encoded(getattr(self, name)) for name in parts}
+        """What tells plans apart whose state is not the same, which fused paths write, too."""
         text = plan_to_json(
-            self.operators, self.schema, lateness=self.lateness, on_bad_row=self.on_bad_row, **rest
+            self.operators,
+            self.schema,
+            lateness=self.lateness,
+            on_bad_row=self.on_bad_row,
+            definitions=encoded(self.definitions),
+            options=encoded(replace(self.options, fused=True)),
         )
         return fingerprint(text)
 

@@ -13,11 +13,21 @@ Counted: TypeAlias = tuple[str, dict[str, Any]]
 
 
 class FusedUse(NamedTuple):
-    """A fused path, how many events it took, and why it left some to the operators."""
+    """A fused path: events it took, why it left others to the operators, its matches and time.
+
+    There are `nanoseconds` where a clock was handed to the run.
+    """
 
     path: str
     events: int
     refused: str | None = None
+    matches: int = 0
+    nanoseconds: int | None = None
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """All but the name."""
+        return {name: value for name, value in self._asdict().items() if name != "path"}
 
 
 @dataclass(frozen=True)

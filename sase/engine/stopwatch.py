@@ -30,6 +30,14 @@ class Stopwatch:
         self._switch(before)
         return self.pulled(part, found)
 
+    def during(self, part: int, step: Callable[[], Item]) -> Item:
+        """What a step of a part gives, which is no generator."""
+        before = self._switch(part)
+        try:
+            return step()
+        finally:
+            self._switch(before)
+
     def pulled(
         self, part: int, items: Iterator[Item] | Generator[Item, None, Last]
     ) -> Generator[Item, None, Last]:

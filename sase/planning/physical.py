@@ -7,6 +7,7 @@ from enum import Enum
 from itertools import groupby
 from typing import TypeAlias
 
+from sase.planning.quantities import duration
 from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN
 
 
@@ -22,7 +23,8 @@ class PhysicalPath:
     """A fused path: one kernel in place of several operators, for the events of one feed.
 
     `declined` is the reason why the plan is not executed by it, None where it is. In a run it took
-    so many `events`, and what it `refused` tells why it left others to the operators.
+    so many `events`, found so many `matches` in so many `nanoseconds`, and what it `refused` tells
+    why it left other events to the operators.
     """
 
     name: str
@@ -31,6 +33,8 @@ class PhysicalPath:
     declined: str | None = None
     events: int | None = None
     refused: str | None = None
+    matches: int | None = None
+    nanoseconds: int | None = None
 
 
 Paths: TypeAlias = tuple[PhysicalPath, ...]
@@ -52,6 +56,10 @@ def _taken(path: PhysicalPath) -> str:
     text = f"{path.feed.value} by the {path.name}"
     if path.events is not None:
         text += f", which took {path.events:,}"
+        if path.matches is not None:
+            text += f" and found {path.matches:,} matches"
+        if path.nanoseconds is not None:
+            text += f" in {duration(path.nanoseconds)}"
     return text if path.refused is None else f"{text} and left the others: {path.refused}"
 
 

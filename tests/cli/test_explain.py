@@ -91,6 +91,15 @@ def test_analyze(capsys: pytest.CaptureFixture[str]) -> None:
     assert "actual: 300 in, " in text
 
 
+def test_analyze_a_stream(capsys: pytest.CaptureFixture[str]) -> None:
+    assert measured("--analyze", "--pushed", "7", "--format", "json") == 0
+    document = json.loads(out_of(capsys))
+    assert document["results"]["actual"] == len(sase.match(QUERY, EVENTS))
+    assert {path["feed"] for path in document["physical"]} == {"loaded", "pushed"}
+    assert explain("--events", "events.parquet", "--pushed", "7") == 2
+    assert "analyze=True pushes batches" in capsys.readouterr().err
+
+
 def test_verbose(capsys: pytest.CaptureFixture[str]) -> None:
     assert measured("--verbose") == 0
     text = out_of(capsys)

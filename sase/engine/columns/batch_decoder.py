@@ -1,8 +1,9 @@
-"""Decode batches of a schema that was loaded before, without resolving it again.
+"""Decode batches of a schema that the loader has resolved before.
 
 To resolve a schema and prepare a log of bad rows takes several times as long as decoding a small
 batch. A decoder has the one and does without the other: it declines batches with a bad row, which
-`Loader` then loads from scratch.
+`Loader` then loads from scratch. It is the memory of the loader and no fused path: what operators
+see is the same, and no operator is left out.
 """
 
 from __future__ import annotations

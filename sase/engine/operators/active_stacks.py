@@ -40,6 +40,8 @@ from sase.engine.kernels.scan.fused_scan import (
     fused_scan_counted,
     push_batch,
     push_batch_between,
+    push_batch_between_counted,
+    push_batch_counted,
 )
 from sase.engine.kernels.scan.stacks import (
     COUNT,
@@ -102,21 +104,20 @@ class ActiveStacks:
             np.maximum(self._most_alive, alive, out=self._most_alive)
 
     def push_batch(
-        self,
-        batch: BatchLayout,
-        keys: int,
-        after: StreamEnd,
-        span: int,
-        room: Numbers,
-        out: Sequences,
-    ) -> ScanResult:
+        self, batch: BatchLayout, keys: int, after: StreamEnd, span: int,
+        counting: Counting | None, room: Numbers, out: Sequences,
+    ) -> ScanResult:  # fmt: skip
         """Push a batch with keys below a bound, and write the sequences that it completes."""
         self._widen(keys)
-        kernel = push_batch if self._absences is None else push_batch_between
+        if counting is None:
+            kernel = push_batch if self._absences is None else push_batch_between
+        else:
+            kernel = push_batch_counted if self._absences is None else push_batch_between_counted
         known = (*batch, *after, span, self._bound, *self._calls)
         while True:
             stacks, walk = self.stacks, self._walk
-            found = ScanResult._make(kernel(*known, *stacks, self._absences, *walk, room, out))
+            state = (*stacks, self._absences, *walk, counting)
+            found = ScanResult._make(kernel(*known, *state, room, out))
             if found.lacks <= 0:
                 self._left = 0
                 return found

@@ -23,7 +23,7 @@ def open_runs(node: RunEvaluation, context: Context, *, is_shown: bool) -> Opera
             return BacktrackingState(node, context)
         case Evaluation.MERGED:
             return MergedEvaluationState(node, context)
-        case _ if node.never_forks:
+        case _ if node.never_forks and context.options.lines:
             return LineEvaluationState(node, context, shown=is_shown)
         case _:
             return RunEvaluationState(node, context)

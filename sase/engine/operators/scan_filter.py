@@ -26,6 +26,7 @@ class ScanFilter:
         ]
         self._text_of = context.text_of
         self._rejected = [0] * len(self._tests)
+        self._is_analyzed = context.options.analyze
         self._overflows = [
             context.watch(test.arithmetic, test.stack) if test.arithmetic else None
             for _, test in self._tests
@@ -71,11 +72,13 @@ class ScanFilter:
         return states
 
     def narrow_bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The same of states in bytes; nothing is counted."""
-        for bit, test in self._tests:
+        """Narrow states in bytes; rejections are counted for ANALYZE alone."""
+        for number, (bit, test) in enumerate(self._tests):
             lanes = {need: block.raw_vector(need[1]) for need in test.columns}
             given, states = states, np.empty_like(states)
             leave(given, bit, test.truth(lanes, block.types), states)
+            if self._is_analyzed:
+                self._rejected[number] += int(np.count_nonzero(given ^ states))
         return states
 
     @property

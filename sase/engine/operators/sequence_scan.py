@@ -65,11 +65,12 @@ class SequenceScanState:
         return stacks.tests
 
     def push_batch(
-        self, batch: BatchLayout, keys: int, after: StreamEnd, room: Numbers, out: Sequences
-    ) -> ScanResult:
+        self, batch: BatchLayout, keys: int, after: StreamEnd, counting: Counting | None,
+        room: Numbers, out: Sequences,
+    ) -> ScanResult:  # fmt: skip
         """Push a batch through a fused kernel: see `ActiveStacks.push_batch`."""
         assert isinstance(self.stacks, ActiveStacks)
-        found = self.stacks.push_batch(batch, keys, after, self.span, room, out)
+        found = self.stacks.push_batch(batch, keys, after, self.span, counting, room, out)
         self._seen += found.admitted
         return found
 

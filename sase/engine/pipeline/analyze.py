@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 
 from sase.engine.kernels.jit.compiler import compilations
-from sase.engine.pipeline.batch import run
+from sase.engine.pipeline.batch import batches_in, push_all, read, run
+from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import ResultBatch
@@ -23,15 +24,21 @@ def analyzed(
     *,
     clock: Callable[[], int],
     shown: int | None = None,
+    pushed: int | None = None,
     watch: Callable[[int], object] = lambda rows: None,
 ) -> tuple[Matches, Report]:
     """The matches, of which only so many are held as are to be `shown`, and the report of the run.
 
-    `clock` counts forward, as `time.perf_counter_ns` does; one thread searches.
+    `clock` counts forward, as `time.perf_counter_ns` does; one thread searches. With `pushed` the
+    events are a stream, pushed in batches of so many rows.
     """
     counting = replace(plan, options=replace(plan.options, analyze=True))
     before = compilations()
-    matches = run(counting, events, threads=1, watch=watch, clock=clock)
+    if pushed is None:
+        matches = run(counting, events, threads=1, watch=watch, clock=clock)
+    else:
+        batches = batches_in(read(counting, events), counting, pushed)
+        matches = push_all(Matcher(counting, watch=watch, clock=clock), batches)
     if shown is not None:
         matches = matches.first(shown, lambda count: None)
     report = matches.report

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sase.binding.types import Kind
 from sase.engine.columns import Events, opened
-from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.input import Input, Inputs, as_batch
 from sase.engine.columns.resolve import resolve
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
@@ -214,6 +214,33 @@ def _in_memory(
 
 # Some rows, and their numbers where they do not come as in the input.
 _Numbered: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
+
+
+def batches_in(rows: Held | Files, plan: EnginePlan, size: int) -> Iterator[object]:
+    """Events as a stream has them: in batches of so many rows, in the order of the input."""
+    if isinstance(rows, Files):
+        for _, table in rows.batches(_columns(plan, rows), plan.named):
+            yield from table.to_batches(size)
+        return
+    if rows.inputs.typed:
+        raise PlanError("tables of one type each have no common order: push one table of all")
+    (table,) = rows.inputs.tables
+    for begin in range(0, max(table.source.num_rows, 1), size):
+        part = table.source.slice(begin, size)
+        yield Inputs((replace(table, source=part),)) if table.is_sparse else as_batch(part)
+
+
+def push_all(matcher: Matcher, batches: Iterator[object]) -> Matches:
+    """The matches of a stream, which is pushed as they are asked for."""
+
+    def search() -> Generator[ResultBatch, None, Report]:
+        for batch in batches:
+            yield from matcher.push(batch).parts
+        rest = matcher.finish()
+        yield from rest.parts
+        return rest.report
+
+    return Matches(search)
 
 
 def _in_pieces(

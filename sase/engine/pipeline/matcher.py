@@ -55,10 +55,9 @@ class Matcher:
         """
         pipeline = self.pipeline
         pipeline.check_open()
-        if pipeline.pushed_path is not None:
-            results = pipeline.pushed_path.push(batch)
-            if results is not None:
-                return self._matches(results)
+        results = pipeline.push(batch)
+        if results is not None:
+            return self._matches(results)
         return self._push(pipeline.open_input(batch), None)
 
     def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:

@@ -6,7 +6,6 @@ fused path where the plan has one (see `fused`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -25,7 +24,7 @@ from sase.engine.expressions import Interner
 from sase.engine.operators import open_operators
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.contract import LoadedPath, PushedPath
+from sase.engine.pipeline.fused.contract import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.pipeline.warnings import RunWarnings
 from sase.engine.plan import EnginePlan
@@ -58,11 +57,36 @@ class StreamState:
     is_undelivered: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The positions that one of several pipelines owns, and those that it reads: with its halo.
+
+    It owns a match by its last event, or where `by_first` by its first one.
+    """
+
+    begin: int
+    end: int
+    first: int
+    last: int
+    by_first: bool = False
+
+    def owned(self, results: Results) -> Results:
+        """Keep the results that the slice owns."""
+        owner = results.first if self.by_first else results.last
+        if owner.min() >= self.begin and owner.max() < self.end:
+            return results
+        return results.at((owner >= self.begin) & (owner < self.end))
+
+    def count(self, first: int, last: int) -> int:
+        """Count the events from one position up to another that the slice owns."""
+        return max(min(last, self.end) - max(first, self.begin), 0)
+
+
 class Pipeline:
     """The opened operators of a plan, from the loading of events to results.
 
-    `begin` is the position of the first event, where those before are searched by another pipeline.
-    `watch` is told, block by block, how many rows have been searched; `clock` only runs forward.
+    Of a time `slice` it reads the events, and yields the results that the slice owns. `watch` is
+    told, block by block, how many rows have been searched; `clock` only runs forward.
     """
 
     def __init__(
@@ -70,7 +94,7 @@ class Pipeline:
         plan: EnginePlan,
         *,
         streaming: bool = False,
-        begin: int = 0,
+        slice: Slice | None = None,
         watch: Callable[[int], object] = lambda rows: None,
         clock: Callable[[], int] | None = None,
     ) -> None:
@@ -103,8 +127,9 @@ class Pipeline:
             dense=self.keeps_events,
             every=plan.watches_all,
         )
-        self.state = StreamState(evicted=begin)
-        self.at.events = begin
+        self._slice = slice
+        self.at.events = 0 if slice is None else slice.first
+        self.state = StreamState(evicted=self.at.events)
         self.loader = loader_of(plan, self.dictionary, plan.on_bad_row)
         # What is loaded again is good, and does not come as it is pushed.
         self.load_again = loader_of(plan, self.dictionary, "error").load
@@ -117,8 +142,7 @@ class Pipeline:
         # What `fused.choose` chose, and what became of it.
         self.loaded_path: LoadedPath | None = None
         self.pushed_path: PushedPath | None = None
-        self.fused_events: defaultdict[str, int] = defaultdict(int)
-        self._refused: dict[str, str] = {}
+        self._meters: dict[str, FusedMeter] = {}
 
     @property
     def at(self) -> StreamPosition:
@@ -198,7 +222,7 @@ class Pipeline:
         self.warnings.merge(other.warnings, self.state.history, positions)
         self._others += (other.counters,)
         for use in other.fused:
-            self.note_fused(*use)
+            self.meter(use.path).add(use)
 
     # ------------------------------------------------------------ the loop
 
@@ -220,7 +244,8 @@ class Pipeline:
         """Yield the results of events that follow those before."""
         if self.is_done():
             return
-        begin = 0 if self.loaded_path is None else (yield from self.loaded_path.run(events))
+        path = self.loaded_path
+        begin = 0 if path is None else (yield from self._run_fused(path, events))
         blocks, stopwatch = self._blocks(events, begin), self.stopwatch
         for block in blocks if stopwatch is None else stopwatch.pulled(0, blocks):
             yield from self._through("push", block)
@@ -228,6 +253,39 @@ class Pipeline:
             self.watch(self.at.events)
             if self.is_done():
                 return
+
+    def _run_fused(self, path: LoadedPath, events: Events) -> Generator[Results, None, int]:
+        """Yield the results of a fused path, and return how many of the events it took."""
+        first, spent, meter = self.at.events, self._spent, path.meter
+        steps = path.run(events)
+        if self.stopwatch is not None:
+            steps = self.stopwatch.pulled(0, steps)
+        while True:
+            try:
+                results = next(steps)
+            except StopIteration as end:
+                taken: int = end.value
+                break
+            results = results if self._slice is None else self._slice.owned(results)
+            meter.matches += len(results)
+            yield results
+        last = first + taken
+        meter.events += taken if self._slice is None else self._slice.count(first, last)
+        self._note_time(meter, spent)
+        return taken
+
+    def push(self, batch: object) -> list[Results] | None:
+        """Return the results that a batch completes, by the fused push; None if it takes none."""
+        path = self.pushed_path
+        if path is None:
+            return None
+        if self.stopwatch is None:
+            return path.push(batch)
+        spent = self._spent
+        results = self.stopwatch.during(0, lambda: path.push(batch))
+        if results is not None:
+            self._note_time(path.meter, spent)
+        return results
 
     def end(self) -> Iterator[Results]:
         """Yield the results that are known because no event is to come."""
@@ -262,7 +320,7 @@ class Pipeline:
                 below = taking(argument, below)
             else:
                 below = self.stopwatch.timed(number, taking, argument, below)
-        return below
+        return below if self._slice is None else map(self._slice.owned, below)
 
     def _note_order(self, events: Events) -> None:
         """Raise the watermark, and note whether the first event is simultaneous with the last."""
@@ -301,17 +359,25 @@ class Pipeline:
 
     # ------------------------------------------------------------ the report
 
-    def note_fused(self, path: str, events: int, refused: str | None = None) -> None:
-        """Count events that a fused path took, and note why it left others to the operators."""
-        self.fused_events[path] += events
-        if refused is not None:
-            self._refused.setdefault(path, refused)
+    def meter(self, path: str) -> FusedMeter:
+        """Return what counts the events, matches and time of a fused path."""
+        return self._meters.setdefault(path, FusedMeter(path))
 
     @property
     def fused(self) -> tuple[FusedUse, ...]:
-        """What became of the fused paths."""
-        known = self.fused_events.items()
-        return tuple(FusedUse(path, events, self._refused.get(path)) for path, events in known)
+        """What became of the fused paths that were shown events."""
+        uses = (meter.use for meter in self._meters.values())
+        return tuple(use for use in uses if use is not None)
+
+    @property
+    def _spent(self) -> int:
+        """The time of all operators."""
+        return 0 if self.stopwatch is None else sum(self.stopwatch.spent)
+
+    def _note_time(self, meter: FusedMeter, before: int) -> None:
+        """Add the time that has been spent since to that of a fused path."""
+        if self.stopwatch is not None:
+            meter.nanoseconds = (meter.nanoseconds or 0) + self._spent - before
 
     @property
     def counters(self) -> Counted:
@@ -324,7 +390,7 @@ class Pipeline:
         """What the clock counted in each operator alone, behind what taking in events took."""
         if self.stopwatch is None:
             return ()
-        return tuple(zip(["Front", *self._names], self.stopwatch.spent, strict=True))
+        return tuple(zip(["BlockBuilder", *self._names], self.stopwatch.spent, strict=True))
 
     def report(self, *, is_cut: bool = False) -> Report:
         """What there is to say of all that was searched so far, if not `is_cut` by a limit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from sase.engine.columns.input import Inputs
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.choose import open_pipeline
-from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.pipeline.prefetch import Pool, PrefetchedSearch
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
@@ -34,16 +34,6 @@ LEAST, ENOUGH, HALO = 1 << 20, 1 << 22, 4
 LARGER = 4
 # Batches of results that a slice may queue while earlier slices are consumed.
 MOST_WAITING = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """The positions that a time slice owns, and those that it reads: with its halo."""
-
-    begin: int
-    end: int
-    first: int
-    last: int
 
 
 def threads_that_pay(events: int) -> int:
@@ -78,6 +68,7 @@ def _cut(events: Events, split: Split, size: int) -> list[Slice]:
             end,
             _back(events, begin, split.before),
             end if split.after is None else _ahead(events, end, split.after),
+            split.by_first,
         )
         for begin, end in pairwise([*cuts.tolist(), len(events)])
     ]
@@ -167,8 +158,7 @@ class _Task:
     """
 
     def __init__(self, plan: EnginePlan, events: Events, part: Slice) -> None:
-        self._by_first = plan.split.by_first
-        self._part, self._pipeline = part, open_pipeline(plan, begin=part.first)
+        self._pipeline = open_pipeline(plan, slice=part)
         self._events = events.between(part.first, part.last)
         # Prepared here, one after the other: in threads this would be serial, and slower.
         if self._pipeline.loaded_path is not None:
@@ -220,10 +210,9 @@ class _Task:
         self._search.stop()
 
     def _find(self) -> Iterator[_Delivery]:
-        pipeline, part = self._pipeline, self._part
-        for results in _owned(pipeline.results(self._events), part, by_first=self._by_first):
-            yield pipeline, results
-        yield pipeline, None
+        for results in self._pipeline.results(self._events):
+            yield self._pipeline, results
+        yield self._pipeline, None
 
 
 class _Searches:
@@ -270,13 +259,3 @@ class _Searches:
         if self._ahead not in later:
             self._ahead = next((task for task in later if task.claim()), None)
         return self._ahead is not None and self._ahead.step()
-
-
-def _owned(found: Iterator[Results], part: Slice, *, by_first: bool) -> Iterator[Results]:
-    """Keep the results that a slice owns."""
-    for results in found:
-        owner = results.first if by_first else results.last
-        if owner.min() >= part.begin and owner.max() < part.end:
-            yield results
-        else:
-            yield results.at((owner >= part.begin) & (owner < part.end))

@@ -27,6 +27,8 @@ def as_document(explanation: ExplainedPlan) -> dict[str, Any]:
                 "declined": path.declined,
                 "events": path.events,
                 "refused": path.refused,
+                "matches": path.matches,
+                "nanoseconds": path.nanoseconds,
             }
             for path in explanation.physical
         ],

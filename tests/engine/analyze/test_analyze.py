@@ -214,7 +214,7 @@ def test_times(recipe: str) -> None:
     plan, ticks = plans.plan_of("all around", recipe, TINY), Ticks()
     matches, report = analyzed(plan.engine, EVENTS, clock=ticks)
     assert [name for name, _ in report.timings[1:]] == [name for name, _ in report.counters]
-    assert report.timings[0][0] == "Front"
+    assert report.timings[0][0] == "BlockBuilder"
     assert all(spent > 0 for _, spent in report.timings)
     assert sum(spent for _, spent in report.timings) < ticks.now
     assert told(matches) == told(plan.run(EVENTS))

@@ -63,6 +63,7 @@ tiny = st.builds(
     stack=st.sampled_from([1, 2, 4, 64]),
     analyze=st.sampled_from([False, False, True]),
     fused=st.sampled_from([True, True, False]),
+    lines=st.sampled_from([True, True, False]),
 )
 pieces = st.builds(
     Piece,
@@ -167,9 +168,10 @@ def run(example: Example, way: Way) -> Found:
     """Everything at once."""
     table = example.table
     match way.manner:
-        case "match" if way.options.fused:
+        case "match":
+            recipe = way.recipe if way.options.fused else "unfused"
             keywords = keywords_of(example)
-            return found(sase.match(example.query.text, table, **keywords, plan=way.recipe))
+            return found(sase.match(example.query.text, table, **keywords, plan=recipe))
         case "records":
             return found(plan_of(example, way, example.records).run(example.records))
         case "chunks" if example.setting.layout != TABLES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import sase
@@ -17,6 +18,7 @@ EVENTS = pa.table({
     "ts": range(COUNT), "type": ["A", "A", "B", "C"] * (COUNT // 4),
     "id": [n % 3 for n in range(COUNT)], "v": [n * 7 % 11 for n in range(COUNT)],
 })  # fmt: skip
+ENCODED = EVENTS.set_column(1, "type", EVENTS["type"].dictionary_encode()).combine_chunks()
 PLAIN = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9"
 LINES = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] } WITHIN 9"
 # A query, and what each path says of it: empty if it executes the plan, or words of the reason.
@@ -74,10 +76,11 @@ def test_a_run_counts_what_a_path_took() -> None:
     ids = pa.array([None if n == 9 else n % 3 for n in range(COUNT)])
     holes = EVENTS.set_column(2, "id", ids)
     for text, name in ((PLAIN, "fused scan"), (LINES, "fused lines")):
-        assert sase.match(text, EVENTS).report.fused == ((name, COUNT, None),)
-        ((path, events, refused),) = sase.match(text, holes).report.fused
-        assert (path, events) == (name, 0)
-        assert "NULL" in (refused or "")
+        matches = sase.match(text, EVENTS)
+        assert matches.report.fused == ((name, COUNT, None, len(matches), None),)
+        (use,) = sase.match(text, holes).report.fused
+        assert (use.path, use.events, use.matches) == (name, 0, 0)
+        assert "NULL" in (use.refused or "")
 
 
 @pytest.mark.parametrize("text", [PLAIN, LINES])
@@ -87,8 +90,7 @@ def test_no_path_refuses_what_is_not_there(text: str) -> None:
 
 def test_pushed_batches_are_counted_too() -> None:
     matcher = sase.compile(PLAIN, EVENTS.schema).open()
-    typed = EVENTS.set_column(1, "type", EVENTS["type"].dictionary_encode())
-    for batch in typed.combine_chunks().to_batches(max_chunksize=100):
+    for batch in ENCODED.to_batches(max_chunksize=100):
         matcher.push(batch)
     uses = {use.path: use.events for use in matcher.finish().report.fused}
     assert sum(uses.values()) <= COUNT
@@ -119,11 +121,123 @@ def test_explain_shows_the_paths_in_every_format() -> None:
         assert words in page
 
 
-def test_analyze_tells_how_many_events_a_path_took() -> None:
-    assert f"by the fused scan, which took {COUNT}" in str(explained(PLAIN, analyze=True))
-    ((scan, lines),) = [explained(LINES, analyze=True).to_dict()["physical"]]
-    assert scan["events"] is lines["events"] is None
-    assert lines["declined"] == "operators are counted or timed one by one"
+def rows_counted(plan: sase.Plan, pushed: int | None) -> tuple[Any, list[Any]]:
+    """What a run without ANALYZE did by its first fused path, and what the operators counted."""
+    if pushed is None:
+        report = plan.run(EVENTS, threads=1).report
+        return report.fused[0], list(report.counters)
+    matcher = plan.open()
+    for batch in ENCODED.to_batches(max_chunksize=pushed):
+        matcher.push(batch)
+    report = matcher.finish().report
+    return max(report.fused, key=lambda use: use.path == "fused push"), list(report.counters)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pushed"),
+    [("fused scan", PLAIN, None), ("fused lines", LINES, None), ("fused push", PLAIN, 50)],
+)
+def test_analyze_counts_what_a_path_does(name: str, text: str, pushed: int | None) -> None:
+    """By the same path as without, in all four formats: its events, matches and time."""
+    events = EVENTS if pushed is None else ENCODED
+    plain, counters = rows_counted(sase.compile(text, events.schema), pushed)
+    assert plain.path == name and plain.nanoseconds is None
+    assert plain.events == (COUNT if pushed is None else COUNT - pushed)
+    found = sase.explain(text, events, analyze=True, pushed=pushed)
+    (use,) = [path for path in found.to_dict()["physical"] if path["path"] == name]
+    assert (use["events"], use["matches"]) == (plain.events, plain.matches)
+    assert plain.matches > 50
+    assert use["declined"] is use["refused"] is None
+    assert 0 < use["nanoseconds"] <= found.nanoseconds
+    words = f"the {name}, which took {plain.events} and found {plain.matches} matches in "
+    text_form, dot = str(found).replace("\n  ", " "), found.to_dot()
+    assert words in text_form and words in dot and words in found.to_html()
+    assert f'label="{name}' in dot or f", {name}" in dot
+    assert counted_by_operators(found) == counted_by_operators(
+        sase.explain(text, events, analyze=True, pushed=pushed, plan="unfused")
+    )
+    for operator, counted in counters:
+        measured = {o["name"]: o["actual"] for o in found.to_dict()["operators"]}[operator]
+        flows = {"events": "admitted", "pushed": "rows_out", "out": "rows_out"}
+        for key, count in counted.items():
+            if key in flows and isinstance(count, int):
+                shown = {**measured["counters"], **measured}[flows[key]]
+                assert shown == count
+
+
+def counted_by_operators(found: Any) -> list[Any]:
+    """What each operator counted, but for bytes, which depend on how many events come at once."""
+    return [
+        (
+            operator["name"],
+            operator["actual"]["rows_in"],
+            operator["actual"]["rows_out"],
+            {k: v for k, v in operator["actual"]["counters"].items() if "bytes" not in k},
+        )
+        for operator in found.to_dict()["operators"]
+    ]
+
+
+@pytest.mark.parametrize("text", [PLAIN, LINES, LINES.replace("[id]", "[id] AND a[i].v > 3")])
+def test_analyze_times_every_operator_of_a_path(text: str) -> None:
+    (use,), operators = [
+        [path for path in explained(text, analyze=True).to_dict()["physical"] if path["events"]],
+        explained(text, analyze=True).to_dict()["operators"],
+    ]
+    times = [operator["actual"]["nanoseconds"] for operator in operators]
+    assert all(spent > 0 for spent in times)
+    assert use["events"] == COUNT
+
+
+def test_pushed_needs_analyze_and_a_number() -> None:
+    for how in ({"pushed": 5}, {"pushed": 0, "analyze": True}):
+        with pytest.raises(sase.PlanError, match="pushed="):
+            explained(PLAIN, **how)
+    with pytest.raises(sase.PlanError, match="push one table of all"):
+        tables = {"A": EVENTS.drop_columns("type"), "B": EVENTS.drop_columns("type")}
+        sase.explain(PLAIN, tables, analyze=True, pushed=5)
+
+
+def test_pushed_rows_and_files_are_a_stream(tmp_path: Any) -> None:
+    rows, path = EVENTS.to_pylist(), tmp_path / "events.parquet"
+    pyarrow.parquet.write_table(ENCODED, path)
+    count = len(sase.match(PLAIN, EVENTS))
+    for events in (rows, str(path)):
+        found = sase.explain(PLAIN, events, analyze=True, pushed=64)
+        assert found.results == count
+        assert {path["feed"] for path in found.to_dict()["physical"]} == {"loaded", "pushed"}
+
+
+def test_threads_count_each_event_once() -> None:
+    """Also those around a slice, which two threads see, and their matches."""
+    matches = sase.match(PLAIN, EVENTS)
+    plan = sase.compile(PLAIN, EVENTS)
+    for threads in (2, 3, 7):
+        found = plan.run(EVENTS, threads=threads)
+        assert found.rows == matches.rows
+        assert found.report.fused == (("fused scan", COUNT, None, len(matches), None),)
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_checkpoints_pass_between_fused_and_unfused(text: str) -> None:
+    """At any push: the state of operators is the same by whatever path it was written."""
+    fused = sase.compile(text, ENCODED.schema)
+    batches = ENCODED.to_batches(max_chunksize=50)
+    expected = pushed_by([fused], batches)
+    assert len(expected) > 2
+    for first, second in ((fused, unfused(fused)), (unfused(fused), fused)):
+        assert pushed_by([first, second], batches) == expected
+        assert pushed_by([first, second, second, first, second], batches) == expected
+
+
+def pushed_by(plans: list[sase.Plan], batches: list[Any]) -> list[Any]:
+    """The matches of pushes, where plans take turns to restore what the one before has saved."""
+    matcher, found = plans[0].open(), list[Any]()
+    for number, batch in enumerate(batches, 1):
+        matches = matcher.push(batch)
+        found += [tuple(row.values()) for row in matches.rows.to_pylist()]
+        matcher = plans[number % len(plans)].restore(matcher.snapshot())
+    return found + [tuple(row.values()) for row in matcher.finish().rows.to_pylist()]
 
 
 def test_no_form_without_a_list_is_executed_by_them() -> None:

@@ -17,7 +17,7 @@ from sase.engine.kernels.scan.fused_scan import CODES
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.options import Options
 from sase.engine.pipeline.analyze import analyzed
-from sase.engine.pipeline.fused import scan
+from sase.engine.pipeline.fused import scan, sequence
 from sase.engine.pipeline.fused.scan import FusedScan
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share, tries
@@ -182,12 +182,12 @@ def test_the_time_of_each_part(swept: list[tuple[int, int]], monkeypatch: Any) -
     plan = sase.compile(QUERIES[0], events).engine
     for has_clock in (True, False):
         if not has_clock:
-            monkeypatch.setattr(scan, "CLOCK", NO_CLOCK)
+            monkeypatch.setattr(sequence, "CLOCK", NO_CLOCK)
         start = perf_counter_ns()
         matches, report = analyzed(plan, events, clock=perf_counter_ns)
         passed = perf_counter_ns() - start
         names, spent = zip(*report.timings, strict=True)
-        assert names == ("Front", "SequenceScan", "SequenceConstruction", "Transformation")
+        assert names == ("BlockBuilder", "SequenceScan", "SequenceConstruction", "Transformation")
         assert min(spent) > 0
         assert sum(spent) < passed
         assert len(matches) == len(sase.match(QUERIES[0], events))

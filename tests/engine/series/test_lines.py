@@ -12,7 +12,6 @@ import sase
 from sase.engine.operators import kleene
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.options import Options
-from sase.planning.nodes import RunEvaluation
 from tests.engine.series.test_merging import OPTIONS
 
 RANDOM = Random(7)
@@ -68,6 +67,11 @@ def queries(strategy: str) -> list[str]:
     return found
 
 
+def in_runs(plan: sase.Plan) -> sase.Plan:
+    """The plan with runs that share their beginnings, also where they never fork."""
+    return replace(plan, options=replace(plan.options, lines=False))
+
+
 def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any], Any]:
     """The rows of a batch, those of a stream that is cut and taken up again, and the counts."""
     plan = replace(sase.compile(query, EVENTS, plan="nfab"), options=options)
@@ -84,14 +88,13 @@ def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any],
 
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_they_are_runs(strategy: str, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_runs(strategy: str, step: int) -> None:
     """By every condition and window: what is found, in which order, and what is counted."""
     some = queries(strategy)[::step]
-    found = {query: ran(query, LineEvaluationState, OPTIONS) for query in some}
-    monkeypatch.setattr(RunEvaluation, "never_forks", False)
-    results = 0
+    results, found = 0, {query: ran(query, LineEvaluationState, OPTIONS) for query in some}
     for query, (rows, parts, counted) in found.items():
-        known, _, expected = ran(query, kleene.RunEvaluationState, OPTIONS)
+        shared = replace(OPTIONS, lines=False)
+        known, _, expected = ran(query, kleene.RunEvaluationState, shared)
         assert rows == parts == known, query
         assert counted == expected, query
         results += bool(known)
@@ -111,11 +114,9 @@ def test_they_are_runs(strategy: str, step: int, monkeypatch: pytest.MonkeyPatch
         " RETURN sum(a[].v) AS s, z.v AS v",
     ],
 )
-def test_what_is_asked_of_their_matches(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_asked_of_their_matches(query: str) -> None:
     plan = replace(sase.compile(query, EVENTS, plan="nfab"), options=OPTIONS)
-    found = plan.run(EVENTS, threads=1)
-    monkeypatch.setattr(RunEvaluation, "never_forks", False)
-    known = plan.run(EVENTS, threads=1)
+    found, known = (each.run(EVENTS, threads=1) for each in (plan, in_runs(plan)))
     assert len(found) > 5 and repr(found.to_pylist()) == repr(known.to_pylist())
     assert found.rows == known.rows
 
@@ -141,9 +142,7 @@ def test_runs_that_may_fork_are_none(query: str) -> None:
     "values",
     [[range(9), [None, 3, 4], [-4, 2**40]], [[0.5, 2.5, 7.25], [None, 3.5], [-0.0, 0.0, -1.0]]],
 )
-def test_some_blocks_have_nulls(
-    condition: str, values: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_some_blocks_have_nulls(condition: str, values: list[Any]) -> None:
     """What a further event has to pass is known in the other blocks, from those before too."""
     random = Random(3)
     events = [
@@ -153,16 +152,15 @@ def test_some_blocks_have_nulls(
     query = f"EVENT SEQ(A+ a[], B z) WHERE skip_till_next_match {{[k] AND {condition}}} WITHIN 40"
     plan = replace(sase.compile(query, events, plan="nfab"), options=replace(OPTIONS, block=20))
 
-    def pushed() -> list[Any]:
+    def pushed(plan: sase.Plan) -> list[Any]:
         matcher, found = plan.open(), list[Any]()
         for begin in range(0, len(events), 20):
             found += matcher.push(events[begin : begin + 20]).rows.to_pylist()
             matcher = plan.restore(matcher.snapshot())
         return found + matcher.finish().rows.to_pylist()
 
-    found = pushed()
-    monkeypatch.setattr(RunEvaluation, "never_forks", False)
-    assert found == pushed() and len(found) > 50
+    found = pushed(plan)
+    assert found == pushed(in_runs(plan)) and len(found) > 50
 
 
 def test_long_lines_and_many() -> None:
@@ -175,14 +173,10 @@ def test_long_lines_and_many() -> None:
     assert rows == [list(range(begin, 5_000, 7)) for begin in range(4_994, 4_300, -7)]
 
 
-def test_more_components_than_a_piece_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_components_than_a_piece_has_room_for() -> None:
     events = [{"ts": n, "type": "AB"[n == 59], "k": 1, "v": n} for n in range(60)]
     components = ", ".join(f"A e{n}" for n in range(40))
     query = f"EVENT SEQ({components}, A+ a[], B z) WHERE skip_till_next_match {{[k]}} WITHIN 90"
-    found = ran_at_once(query, events)
-    monkeypatch.setattr(RunEvaluation, "never_forks", False)
-    assert found == ran_at_once(query, events) and len(found) == 19
-
-
-def ran_at_once(query: str, events: list[dict[str, Any]]) -> list[Any]:
-    return list(sase.match(query, events, plan="nfab").rows.to_pylist())
+    plan = sase.compile(query, events, plan="nfab")
+    found = plan.run(events).rows
+    assert found == in_runs(plan).run(events).rows and len(found) == 19

@@ -57,7 +57,7 @@ OTHER, FOREIGN = CODES, -2
 # Where a column stands in a batch, besides its form and address.
 CHILD = 2
 # Of which parts nanoseconds are counted, and behind them up to when.
-FRONT, SCAN, CONSTRUCTION, SINCE = range(4)
+ADMISSION, SCAN, CONSTRUCTION, SINCE = range(4)
 
 
 class ScanRange(NamedTuple):
@@ -288,7 +288,7 @@ def _fused_scan(
             break
         described(reading, sought, begin, count, room)
         if counting is not None:
-            note_time(counting, FRONT)
+            note_time(counting, ADMISSION)
         if counting is not None or count > free_places(stacks):
             evicted(stacks, bound_before(reading, sought, begin))
             if count > free_places(stacks):
@@ -348,7 +348,8 @@ def _push_batch(
     measure: int, time: int, position: int, tie: int, span: int, bound: int,
     scan: int, construct: int,
     cells: OutIntCubes, heads: OutIntRows, ends: OutIntRows, absences: Absences | None,
-    at: OutInts, levels: OutIntRows, bounds: OutInts, room: OutIntRows, out: OutIntRows,
+    at: OutInts, levels: OutIntRows, bounds: OutInts, counting: Counting | None,
+    room: OutIntRows, out: OutIntRows,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Push the events of a batch, and write the sequences that they complete.
 
@@ -380,10 +381,12 @@ def _push_batch(
     sought = ScanRange(0, length, position, tie, measure, span, bound)
     stacks, walk = StackArrays(cells, heads, ends), Walk(at, levels, bounds)
     _, count, written, lacks = scan_rows(
-        reading, sought, Calls(scan, construct), stacks, absences, walk, None, room, out
+        reading, sought, Calls(scan, construct), stacks, absences, walk, counting, room, out
     )
     return int(last), int(count), int(written), int(lacks)
 
 
-push_batch = kernel(_push_batch, absent=["absences"])
-push_batch_between = kernel(_push_batch)
+push_batch = kernel(_push_batch, absent=["absences", "counting"])
+push_batch_between = kernel(_push_batch, absent=["counting"])
+push_batch_counted = kernel(_push_batch, absent=["absences"])
+push_batch_between_counted = kernel(_push_batch)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sase.engine.pipeline.fused import push, scan
 from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
-from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.plan import EnginePlan
 from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.rewrites.contract import NO_RUNS, Declined
@@ -40,12 +40,12 @@ def open_pipeline(
     plan: EnginePlan,
     *,
     streaming: bool = False,
-    begin: int = 0,
+    slice: Slice | None = None,
     watch: Callable[[int], object] = lambda rows: None,
     clock: Callable[[], int] | None = None,
 ) -> Pipeline:
     """Open a plan, with the fused paths that execute it."""
-    pipeline = Pipeline(plan, streaming=streaming, begin=begin, watch=watch, clock=clock)
+    pipeline = Pipeline(plan, streaming=streaming, slice=slice, watch=watch, clock=clock)
     choose(pipeline)
     return pipeline
 

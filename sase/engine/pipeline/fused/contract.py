@@ -13,13 +13,39 @@ from typing import Any, Protocol, TypeAlias
 
 from sase.engine.columns import Events
 from sase.engine.operators.transformation import Results
+from sase.engine.report import FusedUse
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import Declined
+
+
+@dataclass(slots=True)
+class FusedMeter:
+    """Counts what a path does in a run: events, matches, time, and why it refused others."""
+
+    path: str
+    events: int = 0
+    matches: int = 0
+    nanoseconds: int | None = None
+    refused: str | None = None
+
+    def add(self, use: FusedUse) -> None:
+        """Add what the path did for another pipeline."""
+        self.events += use.events
+        self.matches += use.matches
+        self.refused = self.refused or use.refused
+
+    @property
+    def use(self) -> FusedUse | None:
+        """What became of the path; None if it was shown no event."""
+        if not self.events and self.refused is None:
+            return None
+        return FusedUse(self.path, self.events, self.refused, self.matches, self.nanoseconds)
 
 
 class LoadedPath(Protocol):
     """A path for events that are loaded as columns."""
 
+    meter: FusedMeter
     # Whether it takes all events of an input as one piece, or none.
     needs_all: bool
 
@@ -38,6 +64,8 @@ class LoadedPath(Protocol):
 
 class PushedPath(Protocol):
     """A path for the batches of a stream."""
+
+    meter: FusedMeter
 
     def push(self, batch: object) -> list[Results] | None:
         """The results that a batch completes; None if nothing of it was taken."""

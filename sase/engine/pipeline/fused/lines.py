@@ -8,7 +8,7 @@ of its own, so that an input goes this way as a whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 from weakref import proxy
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sase.engine.blocks.block import Block, EventRange, Watermark
 from sase.engine.columns import Events
 from sase.engine.kernels.jit.arrow_memory import forms_of
+from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.fused.contract import LINES
@@ -32,6 +33,8 @@ MOST_LEVELS, MOST_KEYS = 8, 1 << 16
 BLOCKS = 4
 # Every event is gone through: of the first ones so large a share must be of the query's types.
 FIRST, SHARE = 1 << 12, 1 / 3
+# The parts of a stopwatch.
+EVALUATION, OUTPUT = 1, 2
 
 
 class FusedLines:
@@ -44,6 +47,7 @@ class FusedLines:
     ) -> None:
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
+        self.meter, self._stopwatch = pipeline.meter(LINES), pipeline.stopwatch
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
         # The numbers of keys, once it is known that events can be swept.
         self._arrays: list[NDArray[Any]] | None = None
@@ -57,7 +61,7 @@ class FusedLines:
             assert plan.runs is not None
             if plan.runs.evaluation is not Evaluation.NFAB:
                 return Declined(f"the evaluation is {plan.runs.evaluation.value}")
-            return Declined("runs may fork")
+            return Declined("runs may fork" if plan.options.lines else "lines are switched off")
         if pipeline.dictionary.streaming:
             return Declined("events are pushed")
         if len(above) != 1:
@@ -69,9 +73,6 @@ class FusedLines:
             f"there are more than {MOST_LEVELS} components": pipeline.context.levels > MOST_LEVELS,
             "results end at LIMIT": plan.returned.limit is not None,
             "events are ranked by another key": plan.ranked and set(plan.ranked) != set(tests),
-            "operators are counted or timed one by one": (
-                plan.options.analyze or pipeline.stopwatch is not None
-            ),
         }
         for reason, holds in asks_more.items():
             if holds:
@@ -90,7 +91,7 @@ class FusedLines:
         if not len(events):
             return 0
         if not self.takes_all(events):
-            self._pipeline.note_fused(LINES, 0, self._refused)
+            self.meter.refused = self._refused
             return 0
         assert self._arrays is not None
         pipeline, evaluation, at = self._pipeline, self._evaluation, self._pipeline.at
@@ -104,14 +105,20 @@ class FusedLines:
             pipeline.warnings.note_types(events, piece.rows)
             for first in range(0, len(piece), size):
                 end = min(first + size, len(piece))
-                yield from self._top.results(evaluation.sweep(stream, end))
+                yield from self._results(evaluation.sweep(stream, end))
                 at.events = at.numbers = position + begin + end
                 evaluation.advance(Watermark(int(piece.ts[end - 1]), at.events), iter(()))
                 pipeline.watch(at.events)
                 pipeline.evict_when_due()
-        yield from self._top.results(evaluation.rest())
-        pipeline.note_fused(LINES, len(events))
+        yield from self._results(evaluation.rest())
         return len(events)
+
+    def _results(self, found: Iterator[Bindings]) -> Iterator[Results]:
+        """The results that matches are; the time of both operators is counted."""
+        watch = self._stopwatch
+        if watch is None:
+            return self._top.results(found)
+        return watch.pulled(OUTPUT, self._top.results(watch.pulled(EVALUATION, found)))
 
     def takes_all(self, events: Events) -> bool:
         """Whether these events are swept: there are codes of all keys, and whole columns."""

@@ -8,6 +8,7 @@ the same operators, so that any push may go either way: what it does not know it
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from weakref import proxy
 
@@ -29,7 +30,7 @@ from sase.engine.kernels.scan.fused_scan import (
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.fused.scan import NO_DIGITS
-from sase.engine.pipeline.fused.sequence import SequenceOperators
+from sase.engine.pipeline.fused.sequence import OUTPUT, SequenceOperators, timed_by_kernel
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.row_history import HistorySegment
 from sase.planning.physical import Feed
@@ -45,6 +46,8 @@ class FusedPush:
     def __init__(self, pipeline: Pipeline, operators: SequenceOperators) -> None:
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
         self._pipeline, self._fused = proxy(pipeline), operators
+        self.meter = pipeline.meter(KIND.name)
+        self._stopwatch, self._counting = pipeline.stopwatch, operators.counting(pipeline)
         self._codes = operators.codes
         self._attributes = tuple(test.attribute for test in operators.key.tests)
         # The decoder of the schema that came last, and its batches if they can be read in place.
@@ -65,7 +68,6 @@ class FusedPush:
             "events are ordered by `seq`": plan.schema.seq,
             "rows wait for late ones": plan.lateness,
             "bad rows go to quarantine": plan.on_bad_row != "error",
-            "operators are counted or timed one by one": plan.options.analyze or pipeline.stopwatch,
         }
         for reason, holds in asks_more.items():
             if holds:
@@ -121,9 +123,13 @@ class FusedPush:
         pipeline, (scan, construction, *_) = self._pipeline, self._fused
         at, keys = pipeline.at, self._fused.keys
         after = StreamEnd(pipeline.state.watermark, at.events, at.ties)
+        arguments = reading, keys, after, self._counting, self._room, construction.room
         exported.hold(batch)
         try:
-            return scan.push_batch(reading, keys, after, self._room, construction.room)
+            if self._stopwatch is None:
+                return scan.push_batch(*arguments)
+            push = partial(scan.push_batch, *arguments)
+            return timed_by_kernel(self._stopwatch, self._counting, push)
         finally:
             exported.let_go()
 
@@ -140,9 +146,12 @@ class FusedPush:
         at.ties += length
         state.last, state.watermark = (last,), last
         pipeline.reorder_buffer.passed(length, last)
-        pipeline.fused_events[KIND.name] += length
-        has_results = found.written > 0
-        results = list(top.results(construction.construct(found.written))) if has_results else []
+        results: list[Results] = []
+        if found.written:
+            shown, watch = top.results(construction.construct(found.written)), self._stopwatch
+            results = list(shown if watch is None else watch.pulled(OUTPUT, shown))
+            self.meter.matches += sum(map(len, results))
+        self.meter.events += length
         self._fused.advance(pipeline, length, found.admitted, last)
         return results
 

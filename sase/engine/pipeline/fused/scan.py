@@ -8,7 +8,7 @@ operators, so that any events may go either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from functools import partial
 from typing import Any
 from weakref import proxy
@@ -20,24 +20,19 @@ from sase.binding.types import Kind
 from sase.engine.blocks.block import Tests
 from sase.engine.blocks.key_dictionary import counts_from_zero
 from sase.engine.columns import Events
-from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
-from sase.engine.kernels.jit.intrinsics import CLOCK, NO_CLOCK
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import (
     CODES,
     KEYS,
     ROWS,
-    SINCE,
     TYPES,
     ScanInput,
     ScanRange,
-    ScanResult,
 )
-from sase.engine.operators.contract import Sequences
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
-from sase.engine.pipeline.fused.sequence import SequenceOperators
+from sase.engine.pipeline.fused.sequence import OUTPUT, SequenceOperators, timed_by_kernel
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import Declined
@@ -46,8 +41,6 @@ from sase.planning.rewrites.contract import Declined
 STEP, MOST = 1 << 13, 1 << 20
 # So many are looked at first for the range of keys: no fewer than a step has.
 FEW = 1 << 15
-# The part of a stopwatch that shows what was found: the last of those of a plain plan.
-TOP = 3
 NO_DIGITS = np.zeros((0, 3), np.int64)
 # Why events are left to the operators.
 NO_NUMBERS = "a key has NULLs, or is neither of integers nor of texts of one dictionary"
@@ -63,21 +56,17 @@ class FusedScan:
     def __init__(self, pipeline: Pipeline, operators: SequenceOperators) -> None:
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
         self._pipeline, self._fused = proxy(pipeline), operators
+        self.meter = pipeline.meter(KIND.name)
         self._codes = operators.codes
         self._step = min(pipeline.plan.options.block, STEP)
         self._stopwatch, self._stacks = pipeline.stopwatch, operators.stacks
-        clock = NO_CLOCK if pipeline.stopwatch is None else CLOCK
-        self._counting = operators.stacks.counting(operators.construction.tally, clock)
+        self._counting = operators.counting(pipeline)
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> FusedScan | Declined:
         """That of a pipeline whose plan tells events apart by type and key alone."""
-        operators, is_timed = SequenceOperators.of(pipeline), pipeline.stopwatch is not None
-        if isinstance(operators, Declined):
-            return operators
-        if is_timed and (CLOCK == NO_CLOCK or not pipeline.plan.options.analyze):
-            return Declined("kernels cannot read a clock here")
-        return cls(pipeline, operators)
+        operators = SequenceOperators.of(pipeline)
+        return operators if isinstance(operators, Declined) else cls(pipeline, operators)
 
     def takes_all(self, events: Events) -> bool:
         """Never: some of the events are searched as well as all."""
@@ -91,31 +80,27 @@ class FusedScan:
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """Yield the results of events; return the place from which blocks go on."""
-        found, watch = self._run(events), self._stopwatch
-        return found if watch is None else watch.pulled(0, found)
-
-    def _run(self, events: Events) -> Generator[Results, None, int]:
         if not len(events):
             return 0
         arrays = self._arrays(events)
         if arrays is None or not self._has_codes(events, arrays):
-            self._pipeline.note_fused(KIND.name, 0, NO_NUMBERS if arrays is None else NO_CODES)
+            self.meter.refused = NO_NUMBERS if arrays is None else NO_CODES
             return 0
         (scan, construction, top, _, measure, _), at = self._fused, self._pipeline.at
         position, reading = at.events, self._reading(events, arrays)
         room = np.empty((ROWS, min(self._step, len(events)) + 1), np.int64)
-        begin, passed, admitted, watch = 0, 0, 0, self._stopwatch
+        begin, passed, admitted = 0, 0, 0
+        watch, counting = self._stopwatch, self._counting
         while passed < len(events):
             end, out = min(begin + MOST, len(events)), construction.room
             span = ScanRange(begin, end, position, at.ties, measure, scan.span, self._stacks.bound)
-            found = self._swept(
-                partial(scan.push_columns, reading, self._fused.keys, span), room, out
-            )
+            push = partial(scan.push_columns, reading, self._fused.keys, span, counting)
+            found = timed_by_kernel(watch, counting, partial(push, room, out))
             begin, admitted = found.reached, admitted + found.admitted
             at.numbers += found.admitted
             if found.written:
                 shown = top.results(iter((construction.detach(found.written),)))
-                yield from shown if watch is None else watch.pulled(TOP, shown)
+                yield from shown if watch is None else watch.pulled(OUTPUT, shown)
             # Where the walk goes on those of the last step may still need what is before them.
             done = begin if found.written < out.shape[1] else max(begin - self._step, passed)
             if done > passed:
@@ -127,16 +112,9 @@ class FusedScan:
                 if not self._learn(events, arrays, begin):
                     break
                 reading = self._reading(events, arrays)
-        self._pipeline.note_fused(KIND.name, begin, None if begin == len(events) else NO_CODES)
+        if begin < len(events):
+            self.meter.refused = NO_CODES
         return begin
-
-    def _swept(self, sweep: Callable[..., ScanResult], room: Numbers, out: Sequences) -> ScanResult:
-        """What a kernel gives, and its time in shares of the parts that it went through."""
-        watch, counting = self._stopwatch, self._counting
-        if watch is None or counting is None:
-            return sweep(counting, room, out)
-        counting.spent[:] = 0
-        return watch.shared(lambda: sweep(counting, room, out), counting.spent[:SINCE])
 
     def _note(self, events: Events, begin: int, end: int, admitted: int) -> None:
         """Advance the watermark to the last of some events."""

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from sase.binding.bound import WindowKind
 from sase.engine.blocks.block import Key, Watermark
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.key_dictionary import KeyDictionary
+from sase.engine.kernels.jit.intrinsics import CLOCK, NO_CLOCK
 from sase.engine.kernels.scan.admission import PLACE, TIME
+from sase.engine.kernels.scan.fused_scan import SINCE, Counting, ScanResult
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.stopwatch import Stopwatch
 from sase.planning.rewrites.contract import NO_SCAN, Declined
+
+# The part of a stopwatch that makes results: the last of such a plan.
+OUTPUT = 3
+
+
+def timed_by_kernel(
+    watch: Stopwatch | None, counting: Counting | None, step: Callable[[], ScanResult]
+) -> ScanResult:
+    """Call a kernel that is counted; its time is shared out among the parts that it measured."""
+    if watch is None or counting is None:
+        return step()
+    counting.spent[:] = 0
+    return watch.shared(step, counting.spent[:SINCE])
 
 
 class SequenceOperators(NamedTuple):
@@ -41,7 +58,8 @@ class SequenceOperators(NamedTuple):
         construction, top = above
         assert isinstance(construction, SequenceConstructionState)
         assert isinstance(top, TransformationState)
-        tests, window = scan.fusible_key, scan.measured
+        tests, window, options = scan.fusible_key, scan.measured, pipeline.plan.options
+        is_timed = pipeline.stopwatch is not None
         if tests is None:
             return Declined("the scan tests conditions on events, or keeps stacks of another kind")
         asks_more = {
@@ -52,6 +70,8 @@ class SequenceOperators(NamedTuple):
             "events are kept for what is asked of them later": pipeline.keeps_events,
             "events of other types count": pipeline.plan.watches_all,
             "arithmetic is watched for overflow": pipeline.context.overflows,
+            "operators are timed but not counted": is_timed and not options.analyze,
+            "kernels cannot read a clock here": is_timed and CLOCK == NO_CLOCK,
         }
         for reason, holds in asks_more.items():
             if holds:
@@ -64,6 +84,11 @@ class SequenceOperators(NamedTuple):
         by_position = window is not None and window.kind is WindowKind.EVENTS
         measure, dictionary = PLACE if by_position else TIME, pipeline.dictionary
         return cls(scan, construction, top, dictionary.key(tests), measure, dictionary)
+
+    def counting(self, pipeline: Pipeline) -> Counting | None:
+        """What kernels count for ANALYZE, with a clock where the operators are timed."""
+        clock = NO_CLOCK if pipeline.stopwatch is None else CLOCK
+        return self.stacks.counting(self.construction.tally, clock)
 
     @property
     def stacks(self) -> ActiveStacks:
