@@ -1,4 +1,4 @@
-"""Bind a query to the events that were discovered, and settle the types of text columns by it."""
+"""Bind a query to the events that were discovered, and infer the types of text columns by it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery
 from sase.engine.sources.discovered import Discovered
-from sase.engine.sources.type_inference import numbers_among
+from sase.engine.sources.open import numbers_among
 from sase.errors import BindingError, SaseError
 from sase.planning.traversal import attributes_read
 
@@ -59,22 +59,22 @@ def _settled(
     source: Discovered, named: frozenset[str], outcome: Outcome, bind: Bind
 ) -> tuple[Discovered, Outcome]:
     """The files with the types of all their values, and what binding to these comes to."""
-    settled = source.with_settled(named)
-    if settled.schema != source.schema:
-        outcome = bind(settled.schema)
-    files = settled.files
+    inferred = source.with_inferred_types(named)
+    if inferred.schema != source.schema:
+        outcome = bind(inferred.schema)
+    files = inferred.files
     assert files is not None
     if isinstance(outcome, BoundQuery):
-        return settled, outcome
+        return inferred, outcome
     for name, kind in numbers_among(files, named).items():
         before = files.schema.field(name).type
-        changed = settled.retyped({name: kind})
+        changed = inferred.retyped({name: kind})
         tried = bind(changed.schema)
         if _errors(tried) < _errors(outcome):
-            settled, outcome = changed, tried
+            inferred, outcome = changed, tried
         else:
             files.retype({name: before})
-    return settled, outcome
+    return inferred, outcome
 
 
 def _errors(outcome: Outcome) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sase.api.plan import Plan
     from sase.engine.pipeline.matcher import Matcher
     from sase.engine.results.matches import Matches
-    from sase.engine.sources.tail import Following
+    from sase.engine.sources.tail import TailReader
     from sase.errors import BindingError
 
 
@@ -48,9 +48,9 @@ def check_followed(path: str) -> None:
 def follow(arguments: Namespace, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
     hide_pandas()
-    from sase.engine.sources.tail import Following
+    from sase.engine.sources.tail import TailReader
 
-    rows = Following(arguments.events, judges=on_bad_row(arguments) == "quarantine")
+    rows = TailReader(arguments.events, judges=on_bad_row(arguments) == "quarantine")
     matcher = _compiled(one_query(arguments), rows, arguments).open()
     writer = _MatchWriter(arguments)
     count = bad = 0
@@ -73,7 +73,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
     return 0
 
 
-def _compiled(query: str, rows: Following, arguments: Namespace) -> Plan:
+def _compiled(query: str, rows: TailReader, arguments: Namespace) -> Plan:
     """The plan for rows of which more is known only later."""
     from sase.api.compiled_query import compile_query
     from sase.engine.sources.discovered import Discovered
@@ -103,7 +103,7 @@ def _compiled(query: str, rows: Following, arguments: Namespace) -> Plan:
     return known.plan(known.optimized())
 
 
-def _expect(rows: Following, problem: BindingError) -> None:
+def _expect(rows: TailReader, problem: BindingError) -> None:
     """Take up columns that the first lines of JSON lack, if nothing else is wrong."""
     found = problem.diagnostics
     errors = [each for each in found if each.severity == "error"]
@@ -116,7 +116,7 @@ def _expect(rows: Following, problem: BindingError) -> None:
     rows.expect(missing)
 
 
-def _found(matcher: Matcher, rows: Following) -> Iterator[tuple[Matches, int]]:
+def _found(matcher: Matcher, rows: TailReader) -> Iterator[tuple[Matches, int]]:
     """The matches of each push, and how many of its rows were bad."""
     from sase.errors import DataError, PlanError, SchemaError
 

@@ -21,6 +21,11 @@ class Stopwatch:
         self._clock = clock
         self._running, self._since = NOBODY, 0
 
+    @property
+    def total(self) -> int:
+        """The time of all parts, while none of them runs."""
+        return sum(self.spent)
+
     def timed(
         self, part: int, step: Callable[..., Iterator[Item]], *arguments: Any
     ) -> Iterator[Item]:

@@ -19,7 +19,7 @@ import pytest
 
 from sase.cli.main import main
 from sase.engine.sources import tail
-from sase.engine.sources.tail import Following
+from sase.engine.sources.tail import TailReader
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
 CSV = ["ts,type,id", "1,A,1", "2,B,1", "3,A,2", "5,B,2"]
@@ -489,7 +489,7 @@ def test_what_must_be_known_from_the_beginning(
 def test_tabs(tmp_path: Path) -> None:
     path = tmp_path / "events.tsv"
     path.write_text("ts\ttype\n1\tA\n", encoding="utf-8")
-    assert next(iter(Following(str(path)))).to_pylist() == [{"ts": 1, "type": "A"}]
+    assert next(iter(TailReader(str(path)))).to_pylist() == [{"ts": 1, "type": "A"}]
 
 
 def test_no_line_at_all(runs: list[Run]) -> None:
@@ -509,7 +509,7 @@ def test_options_that_need_an_end(option: str, capsys: pytest.CaptureFixture[str
 def test_a_file_that_becomes_shorter(tmp_path: Path) -> None:
     path = tmp_path / "events.csv"
     path.write_text("\n".join(CSV) + "\n", encoding="utf-8")
-    rows = iter(Following(str(path), pause=0.01))
+    rows = iter(TailReader(str(path), pause=0.01))
     assert next(rows).num_rows == 4
     path.write_text("ts\n", encoding="utf-8")
     with pytest.raises(Exception, match="has become shorter"):

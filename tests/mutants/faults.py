@@ -262,7 +262,7 @@ FAULTS = [
     Fault("swept-past-the-room", SWEEPING, "written == out.shape[1]", "False"),
     Fault("swept-and-forgotten", SWEEP, " if found.written < out.shape[1] else", " if True else"),
     Fault(
-        "swept-without-learning", SWEEP, "if not self._learn(events, arrays, begin):", "if True:"
+        "fused-without-fitting", SWEEP, "if not self._fit_codes(events, arrays, begin):", "if True:"
     ),
     Fault("swept-start-forgotten", SWEEP, "self._note(events, passed, done, admitted)", "pass"),
     Fault(

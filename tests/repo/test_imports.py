@@ -68,7 +68,6 @@ HOMES = {
         "sase.engine.pipeline.late_rows",
         "sase.engine.results.matches",
         "sase.engine.results.arrow_columns",
-        "sase.engine.results.list_columns",
         "sase.engine.pipeline.batch",
         "sase.engine.results.repr",
         "sase.engine.results.sinks",

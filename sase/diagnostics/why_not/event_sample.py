@@ -16,8 +16,7 @@ from sase.diagnostics.attributes import Attributes, of_types
 from sase.engine.blocks.builder import loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Events
-from sase.engine.columns.input import Input, Inputs
-from sase.engine.columns.origin import FilePart
+from sase.engine.columns.input import FilePart, Input, Inputs
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import HistorySegment, RowHistory

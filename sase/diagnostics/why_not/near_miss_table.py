@@ -38,7 +38,7 @@ def table_of(
     plan = EnginePlan(basic_plan(_with_negatives(query)), schema, query.definitions)
     shape = ResultSchema.of(plan, Interner())
     matches = [miss.match for _, miss in chosen]
-    positions = _positions(query, matches, as_matrix=not shape.has_series)
+    positions = _positions(query, matches, as_matrix=not plan.has_series)
     events = MatchBatch(shape, history, (Results(positions),))
     table, shares = events.table(), [miss.failure.share for _, miss in chosen]
     return pa.table(

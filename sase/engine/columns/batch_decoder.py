@@ -20,10 +20,9 @@ from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.events import EventColumn, Events
-from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.input import Input, Inputs, Origin
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
-from sase.engine.columns.origin import Origin
 from sase.engine.columns.quarantine import Faults
 from sase.engine.columns.resolve import Resolved
 from sase.engine.columns.strings import (
@@ -116,14 +115,14 @@ class BatchDecoder:
             )
         return decoder
 
-    def knows(self, batch: object) -> bool:
+    def accepts(self, batch: object) -> bool:
         """Whether this is a batch of the decoder's schema."""
         return isinstance(batch, pa.RecordBatch) and batch.schema.equals(self.schema)
 
     def fits(self, table: Input) -> bool:
         """Whether a table is a batch of the schema without anything unreadable."""
         return (
-            self.knows(table.source)
+            self.accepts(table.source)
             and table.is_sparse == self.is_sparse
             and not (table.type_name or table.unreadable or table.misfits)
         )

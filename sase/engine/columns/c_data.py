@@ -29,11 +29,11 @@ class BatchView:
         self.address = self._array.ctypes.data
         self._release: tuple[int, Callable[[int], None]] | None = None
 
-    def hold(self, batch: pa.RecordBatch) -> None:
+    def export(self, batch: pa.RecordBatch) -> None:
         """Describe a batch without copying anything."""
         batch._export_to_c(self.address)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release what the description holds."""
         address = int(self._array[RELEASE])
         if self._release is None or self._release[0] != address:
@@ -41,7 +41,7 @@ class BatchView:
         self._release[1](self.address)
 
 
-class Exported(BatchView):
+class BatchExport(BatchView):
     """Describes batches of a schema, one at a time."""
 
     def __init__(self, decoder: BatchDecoder, keys: tuple[SourceColumn, ...]) -> None:
@@ -55,9 +55,9 @@ class Exported(BatchView):
         self.columns = np.zeros((len(columns), 3), np.int64)
         self.columns[:, FORM], self.columns[:, CHILD] = forms, places
 
-    def hold(self, batch: pa.RecordBatch) -> None:
+    def export(self, batch: pa.RecordBatch) -> None:
         """Describe the columns that are needed, or all if they are few."""
-        super().hold(batch if self._selected is None else batch.select(self._selected))
+        super().export(batch if self._selected is None else batch.select(self._selected))
 
 
 def _form(kind: pa.DataType) -> int:

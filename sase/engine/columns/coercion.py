@@ -36,7 +36,7 @@ from sase.engine.columns.python_rows import (
 from sase.engine.columns.resolve import type_expected
 from sase.engine.columns.roles import ALLOWED
 from sase.engine.columns.strings import is_unicode
-from sase.engine.columns.text_timestamps import why_none
+from sase.engine.columns.timestamps import why_none
 
 # The kinds that a column may have; any if there are none.
 Kinds = Collection[Kind]

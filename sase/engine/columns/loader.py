@@ -160,7 +160,7 @@ class Loader:
         if self._classify is not None:
             types, type_names = self._classify(loaded)
             loaded = replace(loaded, types=types, type_names=type_names)
-        self._know(self._found(resolved))
+        self._widen_types(self._found(resolved))
         self.time = self.time if resolved.time == UNKNOWN else resolved.time
         return loaded
 
@@ -188,7 +188,7 @@ class Loader:
                     )
         self._check(self.known | found)
 
-    def _know(self, found: ColumnTypes) -> None:
+    def _widen_types(self, found: ColumnTypes) -> None:
         """Remember the types of columns, of several kinds of numbers the one that holds all."""
         both = {key: merged([self.known.get(key, each), each]) for key, each in found.items()}
         if not both.items() <= self.known.items():

@@ -10,8 +10,7 @@ from itertools import accumulate
 import pyarrow as pa
 
 from sase.engine.columns.chunks import Chunk, located
-from sase.engine.columns.input import Chunks, Inputs
-from sase.engine.columns.origin import Origin
+from sase.engine.columns.input import Chunks, Inputs, Origin
 from sase.engine.columns.quarantine import Faults
 
 

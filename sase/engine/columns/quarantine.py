@@ -17,8 +17,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import common_type
 from sase.engine.columns.events import Refused
 from sase.engine.columns.gather import takeable
-from sase.engine.columns.input import Input, Inputs
-from sase.engine.columns.origin import Origin
+from sase.engine.columns.input import Input, Inputs, Origin
 from sase.engine.columns.slice import by_table
 from sase.errors import DataError
 

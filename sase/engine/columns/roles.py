@@ -22,9 +22,7 @@ _WANTED = {
     "seq": "integers; cast it, or name the column that numbers the events",
 }
 # What else may be done than to name the right column.
-_OTHERWISE = {
-    "type": '; without one say  type=None, types=["Name"]  or define types by conditions',
-}
+_OTHERWISE = {"type": '; without one say  type=None, types=["Name"]  or define types by conditions'}
 
 
 def require(inputs: Inputs, column: str, role: Role) -> tuple[DataType, ...]:

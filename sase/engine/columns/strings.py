@@ -74,7 +74,7 @@ class Dictionaries:
         key = identity(dictionary)
         return None if key not in self.mappings or lacks(self.mappings[key]) else key
 
-    def learn(self, given: dict[_Identity, pa.Array], *, is_distinct: bool) -> None:
+    def add(self, given: dict[_Identity, pa.Array], *, is_distinct: bool) -> None:
         """Unify dictionaries, unless they are the known ones; a single one may be distinct."""
         if given.keys() == self.given.keys():
             return
@@ -138,7 +138,7 @@ def encoded(
     chunks, is_distinct = _with_dictionaries([piece.array for piece in column])
     dictionaries = [chunk.dictionary for chunk in chunks]
     keys = [identity(dictionary) for dictionary in dictionaries]
-    known.learn(dict(zip(keys, dictionaries, strict=True)), is_distinct=is_distinct)
+    known.add(dict(zip(keys, dictionaries, strict=True)), is_distinct=is_distinct)
     indices, mappings = [chunk.indices for chunk in chunks], [known.mappings[key] for key in keys]
     parts = [codes_of(*each, dtype) for each in zip(indices, mappings, strict=True)]
     may_lack = any(index.null_count for index in indices) or any(map(lacks, mappings))

@@ -217,7 +217,7 @@ class LineEvaluationState(IncrementalEvaluation):
             span.tie,
         )
 
-    def sweep(self, stream: scan.LineStream, end: int) -> Iterator[Bindings]:
+    def push_stream(self, stream: scan.LineStream, end: int) -> Iterator[Bindings]:
         """Take in events up to one, and yield what they complete when there is no more room."""
         why = NOTHING
         while why != DONE:

@@ -28,8 +28,8 @@ from sase.engine.results.matches import Matches, MatchSearch
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files
 from sase.engine.sources.external_sort import in_order, is_sorted
 from sase.engine.sources.formats.base import PruningPredicate
+from sase.engine.sources.open import infer_types, numbers_among
 from sase.engine.sources.salvage import salvaged
-from sase.engine.sources.type_inference import numbers_among, settle
 from sase.errors import DataError, PlanError
 
 Watch: TypeAlias = Callable[[int], object]
@@ -127,7 +127,7 @@ def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
     """Files with the types that the columns of a plan have in them, for which it was compiled."""
     judges = plan.on_bad_row == "quarantine"
     files = open_files(path, plan.schema.time, judges=judges)
-    settle(files, plan.named, shows_all=plan.scan.columns is None, judges=judges, most=most)
+    infer_types(files, plan.named, shows_all=plan.scan.columns is None, judges=judges, most=most)
     known = dict(plan.schema.columns or ())
     numbers = {name for name in plan.named & known.keys() if known[name].kind in NUMBERS}
     files.retype(numbers_among(files, numbers))
@@ -216,7 +216,7 @@ def _in_memory(
 _Numbered: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
 
 
-def batches_in(rows: Held | Files, plan: EnginePlan, size: int) -> Iterator[object]:
+def batches_in(rows: RowsInMemory | Files, plan: EnginePlan, size: int) -> Iterator[object]:
     """Events as a stream has them: in batches of so many rows, in the order of the input."""
     if isinstance(rows, Files):
         for _, table in rows.batches(_columns(plan, rows), plan.named):

@@ -42,11 +42,7 @@ def _codes(pipeline: Pipeline, events: Events, test: EquivalenceTest) -> Numbers
 
 
 def search_by_key(
-    whole: Pipeline,
-    inputs: Inputs,
-    events: Events,
-    threads: int,
-    watch: Callable[[int], object],
+    whole: Pipeline, inputs: Inputs, events: Events, threads: int, watch: Callable[[int], object]
 ) -> Generator[ResultBatch, None, Report]:
     """Yield the matches of all keys, in order; `whole` searches nothing itself."""
     plan = whole.plan
@@ -70,7 +66,7 @@ def search_by_key(
     return replace(report, rows=report.rows + len(events))
 
 
-class _KeyPart:
+class _PartitionSearch:
     """The events of some keys, and their search."""
 
     def __init__(self, plan: EnginePlan, events: Events, positions: Numbers) -> None:
@@ -100,13 +96,13 @@ class _KeyPart:
 @contextmanager
 def _searching(
     plan: EnginePlan, events: Events, of_part: Numbers, threads: int
-) -> Iterator[list[_KeyPart]]:
+) -> Iterator[list[_PartitionSearch]]:
     """Open a partition for each thread, of which this one is the first; stop them in the end."""
-    parts: list[_KeyPart] = []
+    parts: list[_PartitionSearch] = []
     with Pool(max(threads - 1, 1)) as pool:
         try:
             for number in reversed(range(threads)):
-                parts.insert(0, _KeyPart(plan, events, np.flatnonzero(of_part == number)))
+                parts.insert(0, _PartitionSearch(plan, events, np.flatnonzero(of_part == number)))
                 if number:
                     parts[0].submit(pool)
             yield parts
@@ -118,7 +114,7 @@ def _searching(
 class _Stream:
     """The results of a partition, a batch in hand, with positions and codes of the whole input."""
 
-    def __init__(self, part: _KeyPart, shape: ResultSchema) -> None:
+    def __init__(self, part: _PartitionSearch, shape: ResultSchema) -> None:
         self._part, self._shape = part, shape
         self._found = part.found()
         # The code in the shape of each text of the partition.

@@ -54,9 +54,7 @@ class LateRows:
         """
         parts = self._parts
         names = list(dict.fromkeys(name for part in parts for name in part.table.schema.names))
-        columns = {
-            _free(ROW, names): pa.chunked_array([part.rows for part in parts], pa.int64()),
-        }
+        columns = {_free(ROW, names): pa.chunked_array([part.rows for part in parts], pa.int64())}
         if any(part.type_name is not None for part in parts):
             types = [pa.array([part.type_name] * len(part.rows), pa.string()) for part in parts]
             columns[_free(TYPE, names)] = pa.chunked_array(types)

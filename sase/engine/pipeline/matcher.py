@@ -55,9 +55,10 @@ class Matcher:
         """
         pipeline = self.pipeline
         pipeline.check_open()
-        results = pipeline.push(batch)
-        if results is not None:
-            return self._matches(results)
+        if pipeline.pushed_path is not None:
+            results = pipeline.pushed_path.push(batch)
+            if results is not None:
+                return self._matches(results)
         return self._push(pipeline.open_input(batch), None)
 
     def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:
@@ -70,12 +71,12 @@ class Matcher:
         pipeline = self.pipeline
         pipeline.check_open()
         inputs, loaded, rows = self._good(pipeline.open_input(events), None)
-        return self._matches(pipeline.take_in([Arrived(inputs, loaded, pipeline.at.events, rows)]))
+        return self._matches(pipeline.ingest([Arrived(inputs, loaded, pipeline.at.events, rows)]))
 
     def _push(self, inputs: Inputs, rows: Numbers | None) -> Matches:
         count, buffer = inputs.num_rows, self.pipeline.reorder_buffer
         inputs, events, rows = self._good(inputs, rows)
-        return self._matches(self.pipeline.take_in(buffer.push(inputs, events, count, rows)))
+        return self._matches(self.pipeline.ingest(buffer.push(inputs, events, count, rows)))
 
     def _good(self, inputs: Inputs, rows: Numbers | None) -> tuple[Inputs, Events, Numbers | None]:
         """The rows without the bad ones, the events that they are, and the numbers of the rows."""
@@ -101,13 +102,13 @@ class Matcher:
         pipeline = self.pipeline
         pipeline.check_open()
         raw = raw_moment(to, pipeline.loader.time, pipeline.plan.schema.time)
-        return self._matches(list(pipeline.take_in(pipeline.reorder_buffer.advance(raw))))
+        return self._matches(list(pipeline.ingest(pipeline.reorder_buffer.advance(raw))))
 
     def finish(self) -> Matches:
         """The matches that become known because no event is to come."""
         pipeline = self.pipeline
         pipeline.check_open()
-        results = list(pipeline.take_in(pipeline.reorder_buffer.finish()))
+        results = list(pipeline.ingest(pipeline.reorder_buffer.finish()))
         pipeline.state.is_finished = True
         return self._matches([*results, *pipeline.end()])
 

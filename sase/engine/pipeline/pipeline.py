@@ -181,7 +181,7 @@ class Pipeline:
         """Load tables; results are shown as what their columns hold."""
         before, events = self.loader.known, self.loader.load(inputs, threads)
         if self.loader.known is not before:
-            self.shape = self.shape.knowing(self.loader.known)
+            self.shape = self.shape.with_types(self.loader.known)
         return events
 
     def bind_input(self, inputs: Inputs, events: Events) -> RowHistory:
@@ -226,7 +226,7 @@ class Pipeline:
 
     # ------------------------------------------------------------ the loop
 
-    def take_in(self, arrived: list[Arrived]) -> Iterator[Results]:
+    def ingest(self, arrived: list[Arrived]) -> Iterator[Results]:
         """Yield the results of rows that have come into order, and of the time that has passed."""
         state = self.state
         for inputs, events, first, rows in arrived:
@@ -256,10 +256,10 @@ class Pipeline:
 
     def _run_fused(self, path: LoadedPath, events: Events) -> Generator[Results, None, int]:
         """Yield the results of a fused path, and return how many of the events it took."""
-        first, spent, meter = self.at.events, self._spent, path.meter
-        steps = path.run(events)
-        if self.stopwatch is not None:
-            steps = self.stopwatch.pulled(0, steps)
+        first, meter, watch = self.at.events, path.meter, self.stopwatch
+        steps, before = path.run(events), 0 if watch is None else watch.total
+        if watch is not None:
+            steps = watch.pulled(0, steps)
         while True:
             try:
                 results = next(steps)
@@ -271,21 +271,9 @@ class Pipeline:
             yield results
         last = first + taken
         meter.events += taken if self._slice is None else self._slice.count(first, last)
-        self._note_time(meter, spent)
+        if watch is not None:
+            meter.spend(watch.total - before)
         return taken
-
-    def push(self, batch: object) -> list[Results] | None:
-        """Return the results that a batch completes, by the fused push; None if it takes none."""
-        path = self.pushed_path
-        if path is None:
-            return None
-        if self.stopwatch is None:
-            return path.push(batch)
-        spent = self._spent
-        results = self.stopwatch.during(0, lambda: path.push(batch))
-        if results is not None:
-            self._note_time(path.meter, spent)
-        return results
 
     def end(self) -> Iterator[Results]:
         """Yield the results that are known because no event is to come."""
@@ -368,16 +356,6 @@ class Pipeline:
         """What became of the fused paths that were shown events."""
         uses = (meter.use for meter in self._meters.values())
         return tuple(use for use in uses if use is not None)
-
-    @property
-    def _spent(self) -> int:
-        """The time of all operators."""
-        return 0 if self.stopwatch is None else sum(self.stopwatch.spent)
-
-    def _note_time(self, meter: FusedMeter, before: int) -> None:
-        """Add the time that has been spent since to that of a fused path."""
-        if self.stopwatch is not None:
-            meter.nanoseconds = (meter.nanoseconds or 0) + self._spent - before
 
     @property
     def counters(self) -> Counted:

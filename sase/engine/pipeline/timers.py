@@ -8,11 +8,6 @@ from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.split import window_of
 
 
-def latest(pipeline: Pipeline) -> int | None:
-    """The greatest time of the rows that were pushed."""
-    return pipeline.reorder_buffer.latest
-
-
 def due(pipeline: Pipeline) -> int | None:
     """The first time to which an `advance` has an effect; None if no time has.
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.binding import Schema
-from sase.binding.bound import BoundComponent, BoundWindow, Column, Expression
+from sase.binding.bound import BoundComponent, Column, Expression
 from sase.binding.types import UNKNOWN
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import data_type
@@ -22,11 +22,16 @@ from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.negation import detected
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
-from sase.engine.results.arrow_columns import arrow_column, is_zoned, time_array
-from sase.engine.results.list_columns import event_column, row_column
+from sase.engine.results.arrow_columns import (
+    arrow_column,
+    event_column,
+    is_zoned,
+    row_column,
+    time_array,
+)
 from sase.engine.results.row_history import RowHistory
 from sase.errors import BudgetError
-from sase.planning.late_types import Known, LateTypes
+from sase.planning.late_types import Known
 
 # Matches of which results are made at once.
 PIECE = 1 << 16
@@ -34,43 +39,32 @@ PIECE = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class ResultSchema:
-    """The columns of results: components or RETURN, times, and what events have to say."""
+    """What the results of a plan look like: the columns of RETURN, with strings in `texts`."""
 
-    components: tuple[BoundComponent, ...]
-    columns: tuple[Column, ...] | None
-    type_name: str | None
-    postponed: BoundWindow | None
-    ends: tuple[int, ...]
-    has_series: bool
-    schema: Schema
+    plan: EnginePlan
     texts: Interner
-    # Whether the matches can also be had as a compressed set.
-    compresses: bool
-    # The types that the query leaves to the events.
-    unsaid: LateTypes
+    columns: tuple[Column, ...] | None
 
     @classmethod
     def of(cls, plan: EnginePlan, texts: Interner) -> ResultSchema:
-        """The schema of a plan's results; strings are codes into `texts`."""
-        returned = plan.returned
-        return cls(
-            plan.positives,
-            returned.columns,
-            returned.type_name,
-            plan.postponed,
-            plan.ends,
-            plan.has_series,
-            plan.schema,
-            texts,
-            plan.compresses,
-            plan.unsaid,
-        )
+        """The schema of a plan's results before any events are known."""
+        return cls(plan, texts, plan.returned.columns)
 
-    def knowing(self, known: Known) -> ResultSchema:
+    @property
+    def components(self) -> tuple[BoundComponent, ...]:
+        """The positive components."""
+        return self.plan.positives
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the events."""
+        return self.plan.schema
+
+    def with_types(self, known: Known) -> ResultSchema:
         """The same with types that the events made known."""
-        if self.columns is None or not self.unsaid.is_any:
+        if self.columns is None or not self.plan.unsaid.is_any:
             return self
-        columns = self.unsaid.columns(known)
+        columns = self.plan.unsaid.columns(known)
         return self if columns == self.columns else replace(self, columns=columns)
 
 
@@ -118,7 +112,7 @@ class MatchBatch:
     def positions(self) -> Numbers | Bindings:
         """The positions of all events."""
         levels = len(self.shape.components)
-        if self.shape.has_series:
+        if self.shape.plan.has_series:
             return Bindings.joined([each.bindings for each in self.results], levels)
         empty = np.empty((levels, 0), np.int64)
         return np.concatenate([empty, *(each.matrix for each in self.results)], axis=1)
@@ -126,7 +120,7 @@ class MatchBatch:
     def rows(self) -> pa.Table:
         """The input row of every event, a column for each positive component."""
         levels = enumerate(self.shape.components)
-        if self.shape.has_series:
+        if self.shape.plan.has_series:
             found = [each.bindings.mapped(self.history.rows) for each in self.results]
             columns = [row_column(found, *each) for each in levels]
         else:
@@ -149,13 +143,13 @@ class MatchBatch:
         """First and last time, and the time of detection, of each match, in raw units."""
         results = Results(positions)
         first, last = self.history.times(results.first), self.history.times(results.last)
-        postponed = self.shape.postponed
+        postponed = self.shape.plan.postponed
         if postponed is None:
             return first, last, last
         known = detected(first, postponed)
         if isinstance(positions, Bindings):
             lengths = positions.lengths
-            is_end = [lengths[after + 1 :].sum(axis=0) == 0 for after in self.shape.ends]
+            is_end = [lengths[after + 1 :].sum(axis=0) == 0 for after in self.shape.plan.ends]
             known = np.where(np.any(is_end, axis=0), known, last)
         return first, last, known
 

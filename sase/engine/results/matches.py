@@ -80,7 +80,7 @@ class Matches(Sequence[dict[str, Any]]):
     @property
     def type_name(self) -> str | None:
         """The type of the results as events, if RETURN names one."""
-        return self.parts[0].shape.type_name
+        return self.parts[0].shape.plan.returned.type_name
 
     @property
     def names(self) -> list[str]:
@@ -253,7 +253,7 @@ def _too_many(most: int, within: str, is_asked_for: bool, part: ResultBatch) -> 
         what += f"; match {most:,} {within}"
     batches = "a greater max_matches" if is_asked_for else "to_reader()"
     ways = ["narrow the query", "set LIMIT", f"read them one batch after the other with {batches}"]
-    if part.shape.compresses:
+    if part.shape.plan.compresses:
         ways.append(
             'count and sample them without a list with output="compressed" (--output compressed)'
         )

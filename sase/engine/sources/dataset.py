@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from sase.engine.columns.data_types import value_type
-from sase.engine.columns.origin import FilePart
-from sase.engine.columns.text_timestamps import moments_among, with_moments
+from sase.engine.columns.input import FilePart
+from sase.engine.columns.timestamps import moments_among, with_moments
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats.base import (
     BATCH,

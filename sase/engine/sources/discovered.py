@@ -12,8 +12,7 @@ from sase.engine.columns import Inputs, describe
 from sase.engine.sources.column_roles import names_found
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
-from sase.engine.sources.open import open_files, open_tables
-from sase.engine.sources.type_inference import settle
+from sase.engine.sources.open import infer_types, open_files, open_tables
 from sase.errors import PlanError
 
 USUAL = InputOptions()
@@ -24,13 +23,13 @@ class Discovered:
     """Events to be bound to, planned for, and read: files or tables, and the schema of them.
 
     `names` are the options as given. Of a schema without events `events` is None. The types of
-    columns that are `settled` hold for every value.
+    columns that are `inferred` hold for every value.
     """
 
     schema: Schema
     names: InputOptions
     events: Files | Inputs | None = None
-    settled: frozenset[str] = frozenset()
+    inferred: frozenset[str] = frozenset()
     has_own_schema: bool = True
 
     @classmethod
@@ -54,15 +53,15 @@ class Discovered:
         """The files that it describes, if the events are in files."""
         return self.events if isinstance(self.events, Files) and self.has_own_schema else None
 
-    def with_settled(self, named: frozenset[str]) -> Discovered:
+    def with_inferred_types(self, named: frozenset[str]) -> Discovered:
         """Make sure of the types of the columns of files that a query names."""
         files = self.files
-        if files is None or named <= self.settled:
+        if files is None or named <= self.inferred:
             return self
         before = files.schema
-        settle(files, named, shows_all=True, judges=self.names.quarantines)
+        infer_types(files, named, shows_all=True, judges=self.names.quarantines)
         schema = self.schema if files.schema is before else _described(files, self.names)
-        return replace(self, schema=schema, settled=self.settled | named)
+        return replace(self, schema=schema, inferred=self.inferred | named)
 
     def retyped(self, kinds: Mapping[str, Any]) -> Discovered:
         """Take columns of files for others than they seemed."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 
+from sase.engine.columns.data_types import value_type
 from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.sources.column_roles import may_be_times
-from sase.engine.sources.dataset import Files, stamp
+from sase.engine.sources.dataset import MOST_HELD, Files, stamp
 from sase.engine.sources.discover import FoundFiles, find_files, is_path
-from sase.engine.sources.formats.base import folder_columns
-from sase.engine.sources.type_inference import numbers_among, settle
+from sase.engine.sources.formats.base import Kinds, folder_columns, is_string
 from sase.engine.sources.unify import unified
 from sase.errors import DataError, SchemaError
 
@@ -58,7 +58,7 @@ def open_tables(events: object, *, keeps_rows: bool = False) -> Inputs:
 def _whole(path: str | os.PathLike[str]) -> Input:
     """Read all columns of files."""
     files = open_files(path)
-    settle(files, (), shows_all=True, judges=False)
+    infer_types(files, (), shows_all=True, judges=False)
     table, parts = files.table(n for n in files.schema.names if n not in files.conflicts)
     odd = {name: DataError(str(problem)) for name, problem in files.conflicts.items()}
     return Input(table, None, odd, files=parts)
@@ -86,3 +86,58 @@ def _schema(found: FoundFiles, *, judges: bool) -> tuple[pa.Schema, dict[str, Sc
         except (OSError, pa.ArrowException) as problem:
             raise found.format.explain_fault(path, None, problem) from problem
     return unified(schemas, found.paths, found.format.common_kind)
+
+
+# ------------------------------------------------------------ types of text
+
+
+def infer_types(
+    files: Files, named: Collection[str], *, shows_all: bool, judges: bool, most: int = MOST_HELD
+) -> None:
+    """Make sure of the types of the columns that a query names, or of all if results show them.
+
+    What is wrong with rows is for others to say; whoever `judges` them leaves them out, and the
+    types are those of the others.
+    """
+    files.check(named)
+    if not files.is_text:
+        return
+    if not set(named) <= set(files.schema.names):
+        files.retype(_changed(files, files.format.types_of_rows(files.paths, named)))
+    tried: set[str | None] = set()
+    while True:
+        names = [name for name in files.schema.names if shows_all or name in named]
+        if not names:
+            return
+        is_whole = shows_all and None not in tried
+        try:
+            files.keep(names, most, is_whole=is_whole)
+            return
+        except DataError as problem:
+            if problem.column in tried:
+                return
+            tried.add(problem.column)
+            if problem.column not in files.given:
+                found = files.format.retyped(files.paths, problem, names, judges=judges)
+                times = may_be_times(files.schema.names, files.time)
+                for name in found.keys() & {problem.column} & set(times):
+                    if is_string(found[name]):
+                        found[name] = files.format.number_type(files.paths, name) or found[name]
+                files.retype(_changed(files, found))
+
+
+def _changed(files: Files, kinds: Kinds) -> Kinds:
+    """Return the columns whose types are others than was thought."""
+    known = {field.name: value_type(field.type) for field in files.dataset.schema}
+    return {name: kind for name, kind in kinds.items() if known.get(name) != kind}
+
+
+def numbers_among(files: Files, named: Collection[str]) -> Kinds:
+    """Return the columns of text among those named in which most values are numbers, as numbers.
+
+    Whoever takes them for that finds the rest of their values in bad rows.
+    """
+    texts = {field.name for field in files.schema if is_string(value_type(field.type))}
+    names = sorted(texts & set(named) - set(files.given))
+    found = {name: files.format.number_type(files.paths, name) for name in names}
+    return {name: kind for name, kind in found.items() if kind is not None}

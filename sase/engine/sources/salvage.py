@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sase.engine.columns.python_rows import Unreadable
 from sase.engine.columns.strings import is_unicode
-from sase.engine.columns.text_timestamps import why_none
+from sase.engine.columns.timestamps import why_none
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, Row, TextFormat, text_reader
 

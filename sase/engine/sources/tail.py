@@ -18,7 +18,7 @@ from sase.engine.columns.coercion import NO_UNICODE, ColumnKind
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.python_rows import UNREADABLE
 from sase.engine.columns.strings import is_unicode
-from sase.engine.columns.text_timestamps import moments_among, with_moments
+from sase.engine.columns.timestamps import moments_among, with_moments
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats import format_of_suffix
 from sase.engine.sources.formats.csv import CsvFormat
@@ -41,7 +41,7 @@ NO_LINES = {
 }
 
 
-class Following:
+class TailReader:
     """The rows of a stream of lines, in batches of as many as have come; the first give the schema.
 
     A line counts when its end has come. Text in the form of moments is parsed in columns where the
@@ -56,13 +56,13 @@ class Following:
         self._line, self._header, self._last = 0, b"", b""
         self._time: str | None = None
         self._kinds: dict[str, ColumnKind] = {}
-        self._first = self._begun()
+        self._first = self._first_lines()
         self._format = _format(path, self._first)
         if self._format.has_header:
             self._take_header()
         self._infer_schema(judges)
 
-    def _begun(self) -> bytes:
+    def _first_lines(self) -> bytes:
         """Return the first lines, without empty ones."""
         for chunk in self._chunks:
             if self._line == 0:
@@ -202,7 +202,7 @@ class Following:
         self._last = lines
         table = self._parsed(lines)
         if table is not None:
-            self._learn(table)
+            self._fix_types(table)
             return table
         rows = list(self._decoded(lines))
         columns = {name: [(row.values or {}).get(name) for row in rows] for name in self._kinds}
@@ -216,7 +216,7 @@ class Following:
                 columns[self._time][number] = row.text.strip()
             misfits[self._time] = (*_by_reason(odd), *misfits[self._time])
         table = pa.table(arrays)
-        self._learn(table)
+        self._fix_types(table)
         bad = {name: found for name, found in misfits.items() if found}
         if not bad:
             return table
@@ -224,7 +224,7 @@ class Following:
         batch = table.combine_chunks().to_batches()[0]
         return Inputs((Input(batch, misfits=bad, texts=texts),))
 
-    def _learn(self, table: pa.Table) -> None:
+    def _fix_types(self, table: pa.Table) -> None:
         """Remember the types of the columns that had none."""
         for field in table.schema:
             kind = self._kinds[field.name]

@@ -8,10 +8,9 @@ from struct import Struct
 
 import pyarrow as pa
 
-from sase.engine.pipeline.checkpoint import restored
-from sase.engine.pipeline.codec import StateError
+from sase.engine.pipeline.checkpoint import StateError, restored
 from sase.engine.pipeline.matcher import Matcher
-from sase.engine.pipeline.timers import due, latest
+from sase.engine.pipeline.timers import due
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
@@ -85,7 +84,7 @@ class OpenedBucket:
             pushed = matcher.push(shape.events(table))
         yield from self._shown(pushed)
         self.late += matcher.take_late().num_rows
-        lateness, last = self._bucket.lateness, latest(matcher.pipeline)
+        lateness, last = self._bucket.lateness, matcher.pipeline.reorder_buffer.latest
         if lateness is not None and last is not None:
             yield from self._shown(matcher.advance(last - lateness))
 

@@ -1,4 +1,4 @@
-"""Lines that are swept, against the same ones that go block by block."""
+"""Fused lines, against the same ones that go block by block."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def stream(random: Random, count: int, ties: float) -> pa.Table:
 
 
 def query(random: Random) -> str:
-    """One of those that may be swept."""
+    """One of those that may be fused."""
     pattern = random.choice([*PATTERNS])
     series, last = PATTERNS[pattern], pattern.split()[-1]
     strategy = random.choice([NEXT, NEXT, NEXT, STRICT, PARTITION])
@@ -75,8 +75,8 @@ def query(random: Random) -> str:
 
 
 @pytest.fixture
-def swept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """Of the events of each run how many there were, and how many were swept."""
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Of the events of each run how many there were, and how many were fused."""
     over, found = FusedLines.run, list[tuple[int, int]]()
 
     def watched(self: FusedLines, events: Any) -> Any:
@@ -109,7 +109,7 @@ def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[list[Any], Any]:
 
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(150)))
-def test_it_finds_and_counts_what_blocks_do(seed: int, swept: list[tuple[int, int]]) -> None:
+def test_it_finds_and_counts_what_blocks_do(seed: int, taken: list[tuple[int, int]]) -> None:
     """In the same order, with any room, and by key in threads, though that is not worth while."""
     random = Random(seed)
     events, text = stream(random, 400, random.choice([0, 0.2])), query(random)
@@ -119,14 +119,14 @@ def test_it_finds_and_counts_what_blocks_do(seed: int, swept: list[tuple[int, in
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
     expected = found(unfused(plan), events, threads=1)
-    assert swept == []
+    assert taken == []
     assert found(plan, events, threads=1) == expected
-    assert swept == [(400, 400)]
+    assert taken == [(400, 400)]
     assert in_two_threads(plan, events) == expected[:2]
-    assert all(count == reached for count, reached in swept)
+    assert all(count == reached for count, reached in taken)
 
 
-def test_it_takes_one_thread(swept: list[tuple[int, int]]) -> None:
+def test_it_takes_one_thread(taken: list[tuple[int, int]]) -> None:
     """Where there is no window in time, as parts by key are copies."""
     count = 1_000
     events = pa.table({
@@ -136,7 +136,7 @@ def test_it_takes_one_thread(swept: list[tuple[int, int]]) -> None:
     text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match {[id]}"
     several = sase.match(text, events, threads=2)
     assert len(several) > 100
-    assert swept == [(count, count)]
+    assert taken == [(count, count)]
     (note,) = several.report.notes
     assert note.startswith("one thread searched: to part these events by key takes longer")
     assert several.rows == sase.match(text, events, threads=1).rows
@@ -153,7 +153,7 @@ def test_the_streams_are_worth_it() -> None:
     assert np.mean(shares) > 0.8
 
 
-def test_room_for_long_lines_and_many_of_them(swept: list[tuple[int, int]]) -> None:
+def test_room_for_long_lines_and_many_of_them(taken: list[tuple[int, int]]) -> None:
     """Places in the heap are moved to larger ones, and used again."""
     count = 30_000
     events = pa.table({"ts": range(count), "type": ["A", "A", "A", "B"] * (count // 4)})
@@ -164,11 +164,11 @@ def test_room_for_long_lines_and_many_of_them(swept: list[tuple[int, int]]) -> N
     assert len(expected) > 50_000
     small = replace(plan, options=Options(block=512, chunk=2, stack=1))
     assert small.run(events).rows == expected
-    assert swept == [(count, count)] * 2
+    assert taken == [(count, count)] * 2
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_lines_of_keys_that_never_come_again(threads: int, swept: list[tuple[int, int]]) -> None:
+def test_lines_of_keys_that_never_come_again(threads: int, taken: list[tuple[int, int]]) -> None:
     """Those that a window has ended go although no event of their key comes."""
     count = 50_000
     events = pa.table(
@@ -180,21 +180,21 @@ def test_lines_of_keys_that_never_come_again(threads: int, swept: list[tuple[int
     plan = replace(plan, options=Options(block=1000))
     matches = plan.run(events, threads=threads)
     assert len(matches) == count // 2
-    assert all(reached == size for size, reached in swept)
+    assert all(reached == size for size, reached in taken)
     counted = dict(matches.report.counters)["RunEvaluation"]
     assert counted["expired"] > count // 2 - 600 * threads
     assert counted["most_alive"] < 1100 or threads > 1
 
 
 @pytest.mark.parametrize(("others", "keys"), [(1, 100), (9, 100), (1, 100_000)])
-def test_it_is_done_where_it_pays(others: int, keys: int, swept: list[tuple[int, int]]) -> None:
+def test_it_is_done_where_it_pays(others: int, keys: int, taken: list[tuple[int, int]]) -> None:
     """Not where most events are of types that the query does not name, or keys are very many."""
     types = [*"AB", *(f"X{n}" for n in range(2 * others - 1))]
     events = pa.table({"ts": range(1000), "type": (types * 1000)[:1000], "id": [0, keys - 1] * 500})
     text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] } WITHIN 50"
     expected = unfused(sase.compile(text, events)).run(events).rows
     assert sase.match(text, events).rows == expected
-    assert swept == ([(1000, 1000)] if (others, keys) == (1, 100) else [(1000, 0)])
+    assert taken == ([(1000, 1000)] if (others, keys) == (1, 100) else [(1000, 0)])
 
 
 @pytest.mark.parametrize(
@@ -214,9 +214,9 @@ def test_it_is_done_where_it_pays(others: int, keys: int, swept: list[tuple[int,
         "EVENT SEQ(A+ a[], C* c[], B b) WHERE skip_till_next_match { [id] }",
     ],
 )  # fmt: skip
-def test_what_asks_more_is_not_swept(text: str, swept: list[tuple[int, int]]) -> None:
+def test_what_asks_more_is_not_swept(text: str, taken: list[tuple[int, int]]) -> None:
     events = stream(Random(1), 200, 0)
     values = [None if place % 50 == 7 else place % 9 for place in range(200)]
     events = events.append_column("w", pa.array(values))
     assert len(sase.match(text, events)) > 0
-    assert not any(reached for _, reached in swept)
+    assert not any(reached for _, reached in taken)

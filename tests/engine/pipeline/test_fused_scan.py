@@ -1,4 +1,4 @@
-"""Events that are swept, against the same ones that go block by block."""
+"""Events that are fused, against the same ones that go block by block."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUERIES = [
     "EVENT ANY(A, B) a",
     "EVENT SEQ(A a, B b) WHERE [id]",
 ]
-Swept = list[tuple[int, int]]
+Taken = list[tuple[int, int]]
 WHOLE = [pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.uint32(), pa.int64()]
 
 
@@ -55,8 +55,8 @@ def stream(random: Random, count: int, ties: float) -> pa.Table:
 
 
 @pytest.fixture
-def swept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """Of the events of each piece how many there were, and how many were swept."""
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Of the events of each piece how many there were, and how many were fused."""
     over, found = FusedScan.run, list[tuple[int, int]]()
 
     def watched(self: FusedScan, events: Any) -> Any:
@@ -82,17 +82,17 @@ def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any
 @pytest.mark.parametrize("seed", draw_numbers(share(15)))
 @pytest.mark.parametrize("text", QUERIES)
 def test_it_finds_and_counts_what_blocks_do(
-    text: str, seed: int, swept: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+    text: str, seed: int, taken: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the same order, however many are gone through at a time, and in threads."""
     for number in tries(seed):
-        if len(compared(text, Random(number), swept, monkeypatch)) > 3:
+        if len(compared(text, Random(number), taken, monkeypatch)) > 3:
             return
 
 
-def compared(text: str, random: Random, swept: Swept, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def compared(text: str, random: Random, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The rows that were found, the same in every way."""
-    swept.clear()
+    taken.clear()
     events = stream(random, 400, random.choice([0, 0.2]))
     sizes = Options(
         block=random.choice([1, 5, 64, 200]), chunk=random.choice([1, 3, 64]),
@@ -103,17 +103,17 @@ def compared(text: str, random: Random, swept: Swept, monkeypatch: pytest.Monkey
     most = 1000 if sizes.block > 5 else random.choice([sizes.block, 50, 1000])
     monkeypatch.setattr(scan, "MOST", most)
     expected = found(unfused(plan), events, threads=1)
-    assert swept == []
+    assert taken == []
     assert found(plan, events, threads=1) == expected
-    assert swept == [(400, 400)]
+    assert taken == [(400, 400)]
     assert found(plan, events, threads=3)[0] == expected[0]
-    assert all(reached == count for count, reached in swept)
+    assert all(reached == count for count, reached in taken)
     return expected[0]
 
 
 @pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32()])
 @pytest.mark.parametrize("kinds", ["A", "H", "ABCH", "ACF", "ACEG", "ABCDEFGH", "", "X"])
-def test_types_of_any_codes(kinds: str, index: pa.DataType, swept: list[tuple[int, int]]) -> None:
+def test_types_of_any_codes(kinds: str, index: pa.DataType, taken: list[tuple[int, int]]) -> None:
     """In some ranges or many, and also where one of the query's types never occurs."""
     random = Random(len(kinds))
     codes = pa.array([random.randrange(8) for _ in range(500)], index)
@@ -123,26 +123,26 @@ def test_types_of_any_codes(kinds: str, index: pa.DataType, swept: list[tuple[in
     plan = sase.compile(f"EVENT SEQ({among} a, {among} b) WITHIN 9", events.schema)
     expected = unfused(plan).run(events, threads=1).rows
     assert plan.run(events, threads=1).rows == expected
-    assert swept == [(500, 500)]
+    assert taken == [(500, 500)]
     assert (len(expected) > 40) == (kinds != "X")
 
 
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(8)))
 @pytest.mark.parametrize("text", QUERIES)
-def test_streams_of_both(text: str, seed: int, swept: list[tuple[int, int]]) -> None:
-    """Pieces that can be swept and pieces with NULLs take turns, through snapshots."""
+def test_streams_of_both(text: str, seed: int, taken: list[tuple[int, int]]) -> None:
+    """Pieces that can be fused and pieces with NULLs take turns, through snapshots."""
     wanted = {"name" not in text, False}
     for number in tries(seed):
-        seen = whether_whole(text, Random(number), swept)
+        seen = whether_whole(text, Random(number), taken)
         if "[id" not in text or seen == wanted:
             return
         assert seen < wanted
 
 
-def whether_whole(text: str, random: Random, swept: Swept) -> set[bool]:
-    """Whether pieces of a stream with NULLs were swept whole: what is found is the same."""
-    swept.clear()
+def whether_whole(text: str, random: Random, taken: Taken) -> set[bool]:
+    """Whether pieces of a stream with NULLs were fused whole: what is found is the same."""
+    taken.clear()
     events = stream(random, 300, 0.1)
     absent = pa.array([random.random() < 0.01 for _ in range(300)])
     ids = pa.compute.if_else(absent, None, events["id"])
@@ -160,7 +160,7 @@ def whether_whole(text: str, random: Random, swept: Swept) -> set[bool]:
     rows += matcher.finish().rows.to_pylist()
     expected = unfused(plan).run(events, threads=1).rows.to_pylist()
     assert rows == expected
-    return {count == reached for count, reached in swept if count}
+    return {count == reached for count, reached in taken if count}
 
 
 @pytest.mark.parametrize("text", QUERIES)
@@ -176,7 +176,7 @@ def test_the_most_that_were_alive(text: str) -> None:
     assert most == by_block
 
 
-def test_the_time_of_each_part(swept: list[tuple[int, int]], monkeypatch: Any) -> None:
+def test_the_time_of_each_part(taken: list[tuple[int, int]], monkeypatch: Any) -> None:
     """By a clock that the kernel reads; where there is none it is blocks that are timed."""
     events = stream(Random(4), 2000, 0)
     plan = sase.compile(QUERIES[0], events).engine
@@ -191,19 +191,19 @@ def test_the_time_of_each_part(swept: list[tuple[int, int]], monkeypatch: Any) -
         assert min(spent) > 0
         assert sum(spent) < passed
         assert len(matches) == len(sase.match(QUERIES[0], events))
-    assert swept[:1] == [(2000, 2000)]
-    assert len(swept) == 3  # and those that were matched
+    assert taken[:1] == [(2000, 2000)]
+    assert len(taken) == 3  # and those that were matched
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("least", [0, 100_000, -(2**40)])
-def test_keys_from_anywhere_on(least: int, threads: int, swept: list[tuple[int, int]]) -> None:
+def test_keys_from_anywhere_on(least: int, threads: int, taken: list[tuple[int, int]]) -> None:
     """The least of all need not be among the first."""
     ids = least + 40_000 - np.arange(80_000) // 2
     events = pa.table({"ts": range(80_000), "type": ["A", "B"] * 40_000, "id": ids})
     plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
     assert len(plan.run(events, threads=threads)) == 40_000
-    assert all(reached == count for count, reached in swept)
+    assert all(reached == count for count, reached in taken)
 
 
 def test_the_time_goes_on_where_much_is_found() -> None:
@@ -226,13 +226,13 @@ def test_what_admits_nothing_leaves_nothing_behind() -> None:
     assert not matcher.pipeline.operators[0].stacks._blocks
 
 
-def test_keys_that_come_to_be_far_apart(swept: list[tuple[int, int]]) -> None:
-    """As long as codes can be made of them events are swept; the rest goes block by block."""
+def test_keys_that_come_to_be_far_apart(taken: list[tuple[int, int]]) -> None:
+    """As long as codes can be made of them events are fused; the rest goes block by block."""
     ids = np.append(np.arange(30_000) // 2, [2**40] * 2).repeat(2)
     events = pa.table({"ts": range(len(ids)), "type": ["A", "B"] * (len(ids) // 2), "id": ids})
     plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
     assert len(plan.run(events, threads=1)) == 15_000 * 3 + 3
-    ((count, reached),) = swept
+    ((count, reached),) = taken
     assert count == len(ids)
     assert reached == (count - 4) // scan.STEP * scan.STEP
 
@@ -263,20 +263,20 @@ def test_nothing_is_lost_where_something_lacks(monkeypatch: pytest.MonkeyPatch) 
         "WITHIN 9 RETURN a.k AS k", "WITHIN 9 LIMIT 3", "WHERE [id] WITHIN 9 EVENTS PER PARTITION",
     ],
 )  # fmt: skip
-def test_what_asks_more_is_not_swept(more: str, swept: list[tuple[int, int]]) -> None:
+def test_what_asks_more_is_not_swept(more: str, taken: list[tuple[int, int]]) -> None:
     events = stream(Random(1), 50, 0)
     assert len(sase.match(f"EVENT SEQ(A a, B b) {more}", events)) > 0
-    assert swept == []
+    assert taken == []
 
 
 @pytest.mark.parametrize("most", [200, 5_000, 60_000])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_keys_that_grow(most: int, threads: int, swept: list[tuple[int, int]]) -> None:
-    """Of the first ones the range is known; what is beyond is learnt when it comes, and swept."""
+def test_keys_that_grow(most: int, threads: int, taken: list[tuple[int, int]]) -> None:
+    """Of the first ones the range is known; what is beyond is learnt when it comes, and taken."""
     ids = np.arange(80_000) // 2 * most // 40_000
     events = pa.table({"ts": range(80_000), "type": ["A", "B"] * 40_000, "id": ids})
     plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
     expected = unfused(plan).run(events, threads=threads).rows
     assert plan.run(events, threads=threads).rows == expected
     assert len(expected) > 30_000
-    assert sum(reached for _, reached in swept) >= 80_000
+    assert sum(reached for _, reached in taken) >= 80_000

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.options import Options
-from sase.engine.pipeline.timers import due, latest
+from sase.engine.pipeline.timers import due
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 
 EVENTS = stream()
@@ -54,9 +54,9 @@ def test_the_last_window_and_the_first_absence_are_due(query: str, known: int | 
         {"ts": 6, "type": "B", "id": 1, "s": "x", "v": 1},
     ]
     matcher = opened(query)
-    assert due(matcher.pipeline) is latest(matcher.pipeline) is None
+    assert due(matcher.pipeline) is matcher.pipeline.reorder_buffer.latest is None
     matcher.push(pa.Table.from_pylist(rows, EVENTS.schema))
-    assert latest(matcher.pipeline) == 6
+    assert matcher.pipeline.reorder_buffer.latest == 6
     assert due(matcher.pipeline) == known
 
 
@@ -64,7 +64,7 @@ def test_the_first_row_that_waits_is_due() -> None:
     matcher = opened("a window", lateness=3)
     matcher.push(EVENTS)
     last = EVENTS.column("ts").to_pylist()[-1]
-    assert latest(matcher.pipeline) == last
+    assert matcher.pipeline.reorder_buffer.latest == last
     assert due(matcher.pipeline) == min(
         ts for ts in EVENTS.column("ts").to_pylist() if ts > last - 3
     )

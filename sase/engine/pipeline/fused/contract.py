@@ -28,6 +28,10 @@ class FusedMeter:
     nanoseconds: int | None = None
     refused: str | None = None
 
+    def spend(self, nanoseconds: int) -> None:
+        """Add time."""
+        self.nanoseconds = nanoseconds + (self.nanoseconds or 0)
+
     def add(self, use: FusedUse) -> None:
         """Add what the path did for another pipeline."""
         self.events += use.events
@@ -50,7 +54,7 @@ class LoadedPath(Protocol):
     needs_all: bool
 
     def prepare(self, events: Events) -> None:
-        """Make ready for events what takes the calling thread only, and no kernel."""
+        """Prepare what needs the calling thread, before a kernel runs."""
 
     def takes_all(self, events: Events) -> bool:
         """Whether one kernel goes through all events sooner than they could be partitioned."""

@@ -49,13 +49,13 @@ class FusedLines:
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
         self.meter, self._stopwatch = pipeline.meter(LINES), pipeline.stopwatch
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
-        # The numbers of keys, once it is known that events can be swept.
+        # The numbers of keys, once it is known that events can be fused.
         self._arrays: list[NDArray[Any]] | None = None
         self._refused: str | None = None
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> FusedLines | Declined:
-        """That of a pipeline whose runs never fork and ask little of events."""
+        """Return the path of a pipeline of simple runs that never fork, or why it declines."""
         plan, (evaluation, *above) = pipeline.plan, pipeline.operators
         if not isinstance(evaluation, LineEvaluationState):
             assert plan.runs is not None
@@ -105,7 +105,7 @@ class FusedLines:
             pipeline.warnings.note_types(events, piece.rows)
             for first in range(0, len(piece), size):
                 end = min(first + size, len(piece))
-                yield from self._results(evaluation.sweep(stream, end))
+                yield from self._results(evaluation.push_stream(stream, end))
                 at.events = at.numbers = position + begin + end
                 evaluation.advance(Watermark(int(piece.ts[end - 1]), at.events), iter(()))
                 pipeline.watch(at.events)
@@ -121,13 +121,13 @@ class FusedLines:
         return watch.pulled(OUTPUT, self._top.results(watch.pulled(EVALUATION, found)))
 
     def takes_all(self, events: Events) -> bool:
-        """Whether these events are swept: there are codes of all keys, and whole columns."""
+        """Whether these events are fused: there are codes of all keys, and whole columns."""
         if self._arrays is None:
             self._refused = self._begin(events)
         return self._arrays is not None
 
     def _begin(self, events: Events) -> str | None:
-        """Make ready to sweep events, or say why they are left to the operators."""
+        """Prepare to fuse events, or return why they are left to the operators."""
         pipeline, evaluation = self._pipeline, self._evaluation
         if events.by_type or not self._pays(events):
             return "too few of the first events are of the query's types"

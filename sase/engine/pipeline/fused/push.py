@@ -17,7 +17,7 @@ import numpy as np
 from sase.binding.types import INTEGER
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import BatchDecoder, BatchTypes, UnreadBatch
-from sase.engine.columns.c_data import Exported
+from sase.engine.columns.c_data import BatchExport
 from sase.engine.columns.input import SMALL, as_batch
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import (
@@ -51,16 +51,16 @@ class FusedPush:
         self._codes = operators.codes
         self._attributes = tuple(test.attribute for test in operators.key.tests)
         # The decoder of the schema that came last, and its batches if they can be read in place.
-        self._quick: BatchDecoder | None = None
-        self._exported: Exported | None = None
+        self._decoder: BatchDecoder | None = None
+        self._exported: BatchExport | None = None
         # The types that came last, and how batches are read with them.
         self._types: BatchTypes | None = None
         self._reading: BatchLayout | None = None
-        self._room = np.empty((ROWS, 0), np.int64)
+        self._buffer = np.empty((ROWS, 0), np.int64)
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> FusedPush | Declined:
-        """That of a pipeline for which rows are events in the order they come in."""
+        """Return the path of a pipeline whose rows need no sorting, or why it declines."""
         plan, operators = pipeline.plan, SequenceOperators.of(pipeline)
         if isinstance(operators, Declined):
             return operators
@@ -76,23 +76,32 @@ class FusedPush:
 
     def push(self, events: object) -> list[Results] | None:
         """The results that a batch completes; None if nothing of it was taken."""
-        quick, batch = self._pipeline.loader.decoder, as_batch(events)
-        if quick is None or not quick.knows(batch) or not 0 < batch.num_rows <= SMALL:
+        watch = self._stopwatch
+        if watch is None:
+            return self._push(events)
+        before = watch.total
+        results = watch.during(0, partial(self._push, events))
+        self.meter.spend(watch.total - before)
+        return results
+
+    def _push(self, events: object) -> list[Results] | None:
+        decoder, batch = self._pipeline.loader.decoder, as_batch(events)
+        if decoder is None or not decoder.accepts(batch) or not 0 < batch.num_rows <= SMALL:
             return None
-        if self._quick is not quick:
-            self._quick, self._exported, self._reading = quick, self._exporting(quick), None
+        if self._decoder is not decoder:
+            self._decoder, self._exported, self._reading = decoder, self._export_of(decoder), None
         digits = self._codes.digits if self._attributes else NO_DIGITS
         if self._exported is None or digits is None:
             return None
-        if batch.num_rows >= self._room.shape[1]:
-            self._room = np.empty((len(self._room), 2 * batch.num_rows), np.int64)
+        if batch.num_rows >= self._buffer.shape[1]:
+            self._buffer = np.empty((len(self._buffer), 2 * batch.num_rows), np.int64)
         found = NOTHING_KNOWN
         if self._reading is not None:
             if self._reading.digits is not digits:
                 self._reading = self._reading._replace(digits=digits)
             found = self._arrive(batch, self._exported, self._reading)
         if found.lacks == FOREIGN:
-            types = BatchTypes.of(quick, batch)
+            types = BatchTypes.of(decoder, batch)
             if types is None:
                 return None
             self._types, self._reading = types, self._read(types, self._exported, digits)
@@ -101,16 +110,16 @@ class FusedPush:
             return None
         return self._pushed(UnreadBatch(self._types, batch), found)
 
-    def _exporting(self, quick: BatchDecoder) -> Exported | None:
+    def _export_of(self, decoder: BatchDecoder) -> BatchExport | None:
         """The batches of a schema, if all that keys are made of are whole numbers."""
-        if quick.is_sparse or not quick.has_dictionary:
+        if decoder.is_sparse or not decoder.has_dictionary:
             return None
-        known = {column.name: column for column in quick.columns}
+        known = {column.name: column for column in decoder.columns}
         keys = [known.get(attribute) for attribute in self._attributes]
         whole = tuple(key for key in keys if key and key.is_plain and key.type == INTEGER)
-        return Exported(quick, whole) if len(whole) == len(keys) else None
+        return BatchExport(decoder, whole) if len(whole) == len(keys) else None
 
-    def _read(self, types: BatchTypes, exported: Exported, digits: Numbers) -> BatchLayout:
+    def _read(self, types: BatchTypes, exported: BatchExport, digits: Numbers) -> BatchLayout:
         """How batches are read that have these types."""
         states = types.by_index(self._pipeline.builder.states_of(types.names)[1:])
         return BatchLayout(
@@ -118,20 +127,20 @@ class FusedPush:
             digits, self._fused.measure,
         )  # fmt: skip
 
-    def _arrive(self, batch: Any, exported: Exported, reading: BatchLayout) -> ScanResult:
+    def _arrive(self, batch: Any, exported: BatchExport, reading: BatchLayout) -> ScanResult:
         """Push the events of a batch, unless it is to go another way."""
         pipeline, (scan, construction, *_) = self._pipeline, self._fused
         at, keys = pipeline.at, self._fused.keys
         after = StreamEnd(pipeline.state.watermark, at.events, at.ties)
-        arguments = reading, keys, after, self._counting, self._room, construction.room
-        exported.hold(batch)
+        arguments = reading, keys, after, self._counting, self._buffer, construction.room
+        exported.export(batch)
         try:
             if self._stopwatch is None:
                 return scan.push_batch(*arguments)
             push = partial(scan.push_batch, *arguments)
             return timed_by_kernel(self._stopwatch, self._counting, push)
         finally:
-            exported.let_go()
+            exported.release()
 
     def _pushed(self, batch: UnreadBatch, found: ScanResult) -> list[Results]:
         """Remember the events that were pushed, and show what they complete."""

@@ -22,14 +22,7 @@ from sase.engine.blocks.key_dictionary import counts_from_zero
 from sase.engine.columns import Events
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.scan.fused_scan import (
-    CODES,
-    KEYS,
-    ROWS,
-    TYPES,
-    ScanInput,
-    ScanRange,
-)
+from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.fused.sequence import OUTPUT, SequenceOperators, timed_by_kernel
@@ -64,7 +57,7 @@ class FusedScan:
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> FusedScan | Declined:
-        """That of a pipeline whose plan tells events apart by type and key alone."""
+        """Return the path of a pipeline that selects by type and key alone, or why it declines."""
         operators = SequenceOperators.of(pipeline)
         return operators if isinstance(operators, Declined) else cls(pipeline, operators)
 
@@ -109,7 +102,7 @@ class FusedScan:
                 passed, admitted = done, 0
             at.events = position + begin
             if found.lacks == CODES:
-                if not self._learn(events, arrays, begin):
+                if not self._fit_codes(events, arrays, begin):
                     break
                 reading = self._reading(events, arrays)
         if begin < len(events):
@@ -146,9 +139,9 @@ class FusedScan:
         """Whether codes are made of the keys, and not by a table."""
         if not self._fused.key.tests or self._codes.digits is not None:
             return True
-        return self._codes.is_open and self._learn(events, arrays, 0)
+        return self._codes.is_open and self._fit_codes(events, arrays, 0)
 
-    def _learn(self, events: Events, arrays: list[NDArray[Any]], begin: int) -> bool:
+    def _fit_codes(self, events: Events, arrays: list[NDArray[Any]], begin: int) -> bool:
         """Whether codes can be made of the keys of the events from one on, of many or of a step.
 
         Where they are close together it does not matter which events are admitted.

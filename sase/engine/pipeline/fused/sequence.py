@@ -49,7 +49,7 @@ class SequenceOperators(NamedTuple):
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> SequenceOperators | Declined:
-        """Those of a pipeline, or what its plan asks beyond types and keys."""
+        """Return the operators of a pipeline, or what its plan asks beyond types and keys."""
         scan, *above = pipeline.operators
         if not isinstance(scan, SequenceScanState):
             return NO_SCAN

@@ -16,17 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.engine.columns.strings import is_unicode
-from sase.engine.sources.formats.base import (
-    DICTIONARY,
-    FileFormat,
-    Kinds,
-    with_folders,
-)
+from sase.engine.sources.formats.base import DICTIONARY, FileFormat, Kinds, with_folders
 from sase.engine.sources.formats.text import (
     NO_UNICODE,
     DecodedRow,
     TextFormat,
-    says,
+    fits_kind,
     text_reader,
 )
 from sase.engine.sources.unify import unified
@@ -292,7 +287,7 @@ class TsvFormat(CsvFormat):
 
 def _number_type(texts: pa.ChunkedArray) -> pa.DataType | None:
     values = pc.unique(texts).drop_null().to_pylist()
-    integers, floats = (sum(says(value, kind) for value in values) for kind in NUMBERS)
+    integers, floats = (sum(fits_kind(value, kind) for value in values) for kind in NUMBERS)
     if not values or 2 * floats < len(values):
         return None
     return NUMBERS[0] if integers == floats else NUMBERS[1]

@@ -52,8 +52,7 @@ class JsonLinesFormat(TextFormat):
         from pyarrow import json as arrow_json
 
         options = arrow_json.ParseOptions(
-            explicit_schema=own,
-            unexpected_field_behavior="error" if scan.is_whole else "ignore",
+            explicit_schema=own, unexpected_field_behavior="error" if scan.is_whole else "ignore"
         )
         with pa.input_stream(scan.path) as file:
             for batch in arrow_json.open_json(file, parse_options=options):

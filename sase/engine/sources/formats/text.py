@@ -19,14 +19,7 @@ import pyarrow as pa
 from sase.engine.columns.data_types import value_type
 from sase.engine.columns.python_rows import UNREADABLE
 from sase.engine.columns.strings import is_unicode
-from sase.engine.sources.formats.base import (
-    BATCH,
-    SAMPLE,
-    FileFormat,
-    Kinds,
-    Scan,
-    with_folders,
-)
+from sase.engine.sources.formats.base import BATCH, SAMPLE, FileFormat, Kinds, Scan, with_folders
 from sase.errors import DataError
 
 Row = dict[str, Any]
@@ -173,7 +166,11 @@ class TextFormat(FileFormat):
                         first[name] = value
                     if isinstance(value, float):
                         floats.add(name)
-                    elif isinstance(value, str) and name not in texts and not says(value, _INSTANT):
+                    elif (
+                        isinstance(value, str)
+                        and name not in texts
+                        and not fits_kind(value, _INSTANT)
+                    ):
                         texts.add(name)
         return {
             name: _type_of(value, has_floats=name in floats, has_texts=name in texts)
@@ -241,7 +238,7 @@ def _cast(text: str, kind: pa.DataType) -> Any:
     return text
 
 
-def says(text: str, kind: pa.DataType) -> bool:
+def fits_kind(text: str, kind: pa.DataType) -> bool:
     """Whether a text is a value of a type, as Arrow reads it."""
     try:
         pa.scalar(text).cast(kind)

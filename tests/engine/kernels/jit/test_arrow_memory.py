@@ -45,13 +45,13 @@ def test_numbers(name: str, values: list[int | None], data: st.DataObject) -> No
     begin = data.draw(st.integers(0, len(given)))
     batch = whole.slice(begin, data.draw(st.integers(0, len(given) - begin)))
     described, out = BatchView(), np.empty(len(batch), np.int64)
-    described.hold(batch)
+    described.export(batch)
     try:
         is_whole = read(
             described.address, form_of(8 * dtype.itemsize, is_signed=dtype.kind == "i"), out
         )
     finally:
-        described.let_go()
+        described.release()
     expected = batch.column(0).to_pylist()
     assert is_whole == (None not in expected)
     assert [
@@ -78,18 +78,18 @@ def test_dictionaries(dictionary: pa.Array, *, is_same: bool) -> None:
     buffers = [buffer.address if buffer else 0 for buffer in DICTIONARY_OF_TWO.buffers()]
     column = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), dictionary)
     described = BatchView()
-    described.hold(pa.record_batch({"x": column}))
+    described.export(pa.record_batch({"x": column}))
     assert has_dictionary(described.address, np.array([0, 2, *buffers])) == is_same
-    described.let_go()
+    described.release()
 
 
 def test_nothing_is_held_any_more() -> None:
     before = pa.total_allocated_bytes()
     for _ in range(3):
         described = BatchView()
-        described.hold(pa.record_batch({"x": pa.array(range(1000))}))
+        described.export(pa.record_batch({"x": pa.array(range(1000))}))
         assert pa.total_allocated_bytes() > before
-        described.let_go()
+        described.release()
         assert pa.total_allocated_bytes() == before
 
 
