@@ -263,7 +263,8 @@ def coerced_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inp
     roles = _roles(schema, typed=inputs.typed)
 
     def wanted(table: Input) -> dict[str, Kinds]:
-        found = {name: _kind_expected(schema, table, name) for name in names} | roles
+        expected = {name: type_expected(schema, table, name) for name in names}
+        found = {n: () if t == UNKNOWN else (t.kind,) for n, t in expected.items()} | roles
         return {
             name: kinds
             for name, kinds in found.items()
@@ -286,11 +287,6 @@ def _roles(schema: Schema, *, typed: bool) -> dict[str, Kinds]:
     if schema.type is not None and not schema.definitions and not typed:
         found[schema.type] = ALLOWED["type"]
     return found
-
-
-def _kind_expected(schema: Schema, table: Input, name: str) -> Kinds:
-    found = type_expected(schema, table, name)
-    return () if found == UNKNOWN else (found.kind,)
 
 
 def _is_of_another_kind(table: Input, name: str, kinds: Kinds) -> bool:

@@ -160,7 +160,10 @@ class Loader:
         if self._classify is not None:
             types, type_names = self._classify(loaded)
             loaded = replace(loaded, types=types, type_names=type_names)
-        self._widen_types(self._found(resolved))
+        found = self._found(resolved)
+        both = {key: merged([self.known.get(key, each), each]) for key, each in found.items()}
+        if not both.items() <= self.known.items():
+            self.known = self.known | both
         self.time = self.time if resolved.time == UNKNOWN else resolved.time
         return loaded
 
@@ -187,12 +190,6 @@ class Loader:
                         f" {before.described()}: cast the column"
                     )
         self._check(self.known | found)
-
-    def _widen_types(self, found: ColumnTypes) -> None:
-        """Remember the types of columns, of several kinds of numbers the one that holds all."""
-        both = {key: merged([self.known.get(key, each), each]) for key, each in found.items()}
-        if not both.items() <= self.known.items():
-            self.known = self.known | both
 
     def _found(self, resolved: Resolved) -> ColumnTypes:
         """Return the types of the columns of an input."""

@@ -27,14 +27,10 @@ UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
 
 @dataclass(frozen=True, repr=False)
 class Unreadable:
-    """Text in place of a value, or if it `is_line` of a row, and why it is none.
-
-    It fits no column, so its row is bad.
-    """
+    """Text in place of a value or a row, and why it is none: it fits no column."""
 
     text: str
     why: str
-    is_line: bool = False
 
     def __str__(self) -> str:
         return self.text

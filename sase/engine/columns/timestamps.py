@@ -150,7 +150,9 @@ def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.Data
         values = pc.unique(_as_texts(column)).drop_null()
         kinds = [kind for kind in (LOCAL, ZONED) if len(values) and _all_are(values, kind)]
         if not kinds and name in times:
-            kinds = [kind for kind in (LOCAL, ZONED) if _most_are(values, kind)]
+            single = [values.slice(at, 1) for at in range(len(values))]
+            counts = {kind: sum(_all_are(v, kind) for v in single) for kind in (LOCAL, ZONED)}
+            kinds = [kind for kind, count in counts.items() if 2 * count >= len(values)]
         if kinds:
             found[name] = kinds[0]
     return found
@@ -208,7 +210,3 @@ def _all_are(values: pa.Array, kind: pa.DataType) -> bool:
     except pa.ArrowException:
         return False
     return True
-
-
-def _most_are(values: pa.Array, kind: pa.DataType) -> bool:
-    return 2 * sum(_all_are(values.slice(at, 1), kind) for at in range(len(values))) >= len(values)

@@ -162,7 +162,11 @@ class ReorderBuffer:
             rows = piece.released(None if everything else self.floor, side)
             if len(rows):
                 parts.append((piece, rows))
-        self._waiting = [piece.trimmed() for piece in self._waiting if len(piece)]
+        self._waiting = [
+            piece.trimmed() if piece.start > len(piece) else piece
+            for piece in self._waiting
+            if len(piece)
+        ]
         for run in _runs(parts):
             inputs = joined([taken(piece.inputs, np.sort(rows)) for piece, rows in run])
             numbers = np.concatenate([piece.rows[np.sort(rows)] for piece, rows in run])
@@ -172,7 +176,7 @@ class ReorderBuffer:
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
-        waiting = [piece.all_trimmed() for piece in self._waiting]
+        waiting = [piece.trimmed() for piece in self._waiting]
         return {
             "arrived": self.arrived,
             "floor": self.floor,
@@ -224,10 +228,6 @@ class _SortedBatch:
         return self.order[begin : self.start]
 
     def trimmed(self) -> _SortedBatch:
-        """Drop the rows that are released, if they are many."""
-        return self.all_trimmed() if self.start > len(self) else self
-
-    def all_trimmed(self) -> _SortedBatch:
         """Drop the rows that are released."""
         if not self.start:
             return self
@@ -244,7 +244,7 @@ class _SortedBatch:
 
 def _united(one: _SortedBatch, two: _SortedBatch) -> _SortedBatch:
     """The rows of two pieces, the second of which arrived later."""
-    one, two = one.all_trimmed(), two.all_trimmed()
+    one, two = one.trimmed(), two.trimmed()
     times = np.append(one.times, two.times)
     order = np.append(one.order, two.order + len(one))
     seq = None if one.seq is None or two.seq is None else np.append(one.seq, two.seq)

@@ -242,16 +242,13 @@ class _Searches:
         """Yield what is found in the next slice; at last its pipeline alone."""
         own = None if self._tasks else self._left.popleft()
         while self._left and len(self._tasks) < self._threads:
-            task = self._opened(self._left.popleft())
+            task = _Task(self._plan, self._events, self._left.popleft())
             task.submit(self._pool)
             self._tasks.append(task)
         if own is not None:  # which is begun when the others have something to do
-            self._tasks.appendleft(self._opened(own))
+            self._tasks.appendleft(_Task(self._plan, self._events, own))
         yield from self._tasks[0].found(self._meanwhile)
         self._tasks.popleft()
-
-    def _opened(self, part: Slice) -> _Task:
-        return _Task(self._plan, self._events, part)
 
     def _meanwhile(self) -> bool:
         """Search on in a later slice that no other thread has begun; whether there is one."""

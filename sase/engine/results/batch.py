@@ -199,16 +199,14 @@ class MatchBatch:
     def events_of(self, component: BoundComponent, positions: Numbers) -> pa.StructArray:
         """Events of a component by position, as structs of the attributes of its types."""
         names = [
-            name for name in self.history.names(component.types) if self._shows(component, name)
+            name
+            for name in self.history.names(component.types)
+            if component.types is None or self._declaring(component, name)
         ]
         values = [self.attribute(component, name, positions) for name in names]
         if not names:
             return pa.array([{}] * len(positions), pa.struct([]))
         return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
-
-    def _shows(self, component: BoundComponent, name: str) -> bool:
-        """Whether a type that the component admits declares an attribute."""
-        return bool(self._declaring(component, name) or component.types is None)
 
     def _declaring(self, component: BoundComponent, name: str) -> frozenset[str]:
         schema = self.shape.schema
@@ -295,7 +293,8 @@ def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[
         count += len(part)
         if most is not None and count > most:
             count, number = len(part), number + 1
-        return number, *_input_of(part)
+        history = part.history if isinstance(part, MatchBatch) else part
+        return number, id(part.shape), id(history)
 
     for _, group in groupby(allowed(), key=key):
         first, *rest = group
@@ -307,7 +306,3 @@ def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[
         yield first
     for problem in problems:
         raise problem
-
-
-def _input_of(part: ResultBatch) -> tuple[int, int]:
-    return id(part.shape), id(part.history) if isinstance(part, MatchBatch) else id(part)

@@ -98,7 +98,12 @@ class Matches(Sequence[dict[str, Any]]):
         """The results as a table."""
         if self._table is None:
             tables = [part.table() for part in self.parts]
-            self._table = tables[0] if len(tables) == 1 else concatenated(tables)
+            # Of columns of two types the wider one holds all.
+            self._table = (
+                tables[0]
+                if len(tables) == 1
+                else pa.concat_tables(tables, promote_options="permissive")
+            )
         return self._table
 
     def to_pandas(self) -> Any:
@@ -225,11 +230,6 @@ class Matches(Sequence[dict[str, Any]]):
 
 def _materialized(part: ResultBatch) -> ResultBatch:
     return MaterializedBatch.of(part) if isinstance(part, MatchBatch) else part
-
-
-def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
-    """Concatenate tables of the same columns, with the wider of two types."""
-    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -75,7 +75,8 @@ def _head(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> dict[s
     """The columns `ts_end` and `key`."""
     columns = {"ts_end": _times(ends.positions, found)}
     if keys:
-        last = _anything(found)
+        first = found.shape.components[0]  # as if it admitted events of every type
+        last = BoundComponent(first.index, first.variable, first.named, None)
         values = [found.attribute(last, name, ends.positions) for name in keys]
         columns["key"] = pa.StructArray.from_arrays(
             [value.combine_chunks() for value in values], list(keys)
@@ -103,12 +104,6 @@ def _times(positions: Numbers, found: MatchBatch) -> pa.Array:
     schema = found.shape.schema
     given = found.history.type_of(schema.time, None)
     return time_array(found.history.times(positions), schema.time_type, given)
-
-
-def _anything(found: MatchBatch) -> BoundComponent:
-    """A component that admits events of every type."""
-    first = found.shape.components[0]
-    return BoundComponent(first.index, first.variable, first.named, None)
 
 
 def _list(lists: EventLists, values: pa.Array) -> pa.Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -33,43 +34,6 @@ LARGEST_PIECE = 4096
 ENTRIES = 1 << 16
 
 
-class _CollectingPipeline(Pipeline):
-    """A pipeline that collects a match set, and yields no match."""
-
-    def collected(self) -> CollectedMatches:
-        """The match set of all events that were searched."""
-        evaluation = self.operators[0]
-        assert isinstance(evaluation, MatchSetEvaluationState)
-        return evaluation.collected()
-
-    def results_of(self, collected: CollectedMatches, matches: list[Binding]) -> MatchBatch:
-        """Some matches as results of the plan."""
-        results = self.top.result(collected.bindings(matches))
-        return MatchBatch(self.shape, self.state.history, (results,))
-
-    @property
-    def filters(self) -> bool:
-        """Whether HAVING decides on whole matches."""
-        return bool(self.top.filters)
-
-    def accepted(self, collected: CollectedMatches, matches: list[Binding]) -> int:
-        """How many of some matches HAVING accepts."""
-        return int(self.top.accepted(collected.bindings(matches)).sum())
-
-    def nothing(self) -> MatchBatch:
-        """A batch of no match."""
-        return MatchBatch(self.shape, self.state.history)
-
-    def complete_report(self) -> Report:
-        """The report, with overflows of conditions on neighbours."""
-        store = self.context.buffer
-        for overflows in self.context.overflows:
-            overflows.collect(lambda place: int(store.numbers("position")[place]))
-        if self.context.overflows:
-            self.warnings.note_rows(self.state.history)
-        return self.report()
-
-
 class CountedMatches:
     """The matches of a plan all of which are paths of a graph.
 
@@ -79,11 +43,13 @@ class CountedMatches:
     reasons: tuple[str, ...] = ()
 
     def __init__(self, plan: EnginePlan, inputs: Inputs, events: Events) -> None:
-        self._pipeline = _CollectingPipeline(plan)
+        self._pipeline = Pipeline(plan)
         self._pipeline.bind_input(inputs, events)
         for _ in self._pipeline.results(events):
             raise AssertionError("a collapsed evaluation lists no match")
-        self._collected = self._pipeline.collected()
+        evaluation = self._pipeline.operators[0]
+        assert isinstance(evaluation, MatchSetEvaluationState)
+        self._collected = evaluation.collected()
 
     @property
     def set(self) -> MatchSet:
@@ -92,13 +58,18 @@ class CountedMatches:
 
     @property
     def report(self) -> Report:
-        """The report of the run."""
-        return self._pipeline.complete_report()
+        """The report of the run, with overflows of conditions on neighbours."""
+        context = self._pipeline.context
+        for overflows in context.overflows:
+            overflows.collect(lambda place: int(context.buffer.numbers("position")[place]))
+        if context.overflows:
+            self._pipeline.warnings.note_rows(self._pipeline.state.history)
+        return self._pipeline.report()
 
     @property
     def nothing(self) -> MatchBatch:
         """A batch of no match."""
-        return self._pipeline.nothing()
+        return MatchBatch(self._pipeline.shape, self._pipeline.state.history)
 
     def count(self, most: int) -> int:
         """The exact number; `most` bounds only matches that are looked at."""
@@ -107,10 +78,10 @@ class CountedMatches:
     def estimate(self, samples: int, seed: int) -> Estimate:
         """The number of matches, by the share of samples that HAVING accepts."""
         total = self.count(0)
-        if not total or not self._pipeline.filters:
+        if not total or not self._pipeline.top.filters:
             return exactly(total)
-        tried = self.set.sample(samples, seed)
-        return estimated(total, samples, self._pipeline.accepted(self._collected, tried))
+        tried = self._collected.bindings(self.set.sample(samples, seed))
+        return estimated(total, samples, int(self._pipeline.top.accepted(tried).sum()))
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
         """Independent matches."""
@@ -130,28 +101,26 @@ class CountedMatches:
 
     def ends(self, most: int) -> CollapsedForm:
         """The collapsed form."""
-        pieces = list(self.ends_within(None, check_size))
-        return pieces[0] if len(pieces) == 1 else _as_one(pieces, self._collected.levels)
+        whole = _FormBuilder(self._collected)
+        for end, held in self._held_by_end(None):
+            whole.add(end, held)
+            check_size(whole.entries)
+        return whole.ends()
 
-    def ends_within(
-        self, within: range | None, check: Callable[[int], object] = lambda entries: None
-    ) -> Iterator[CollapsedForm]:
-        """The collapsed form of final events `within` positions, in pieces.
-
-        `check` is called with the number of entries so far.
-        """
-        piece, entries = _FormBuilder(self._collected), 0
-        ends = (e for e in self.set.counts_by_end() if within is None or e.position in within)
-        for end, held in zip(ends, self.set.collapsed(within=within), strict=True):
-            before = piece.entries
+    def ends_within(self, within: range) -> Iterator[CollapsedForm]:
+        """The collapsed form of final events `within` positions, in pieces."""
+        piece = _FormBuilder(self._collected)
+        for end, held in self._held_by_end(within):
             piece.add(end, held)
-            entries += piece.entries - before
-            check(entries)
             if piece.entries >= ENTRIES:
                 yield piece.ends()
                 piece = _FormBuilder(self._collected)
         if piece.entries:
             yield piece.ends()
+
+    def _held_by_end(self, within: range | None) -> Iterator[tuple[EndCount, EndLists]]:
+        ends = (e for e in self.set.counts_by_end() if within is None or e.position in within)
+        return zip(ends, self.set.collapsed(within=within), strict=True)
 
     def count_within(self, within: range) -> int:
         """The matches whose final event is at some positions."""
@@ -171,7 +140,8 @@ class CountedMatches:
         return self.set.aggregate(function, level, list(of_each))
 
     def _results_of(self, matches: list[Binding]) -> MatchBatch:
-        return self._pipeline.results_of(self._collected, matches)
+        results = self._pipeline.top.result(self._collected.bindings(matches))
+        return replace(self.nothing, results=(results,))
 
 
 class _FormBuilder:
@@ -195,21 +165,6 @@ class _FormBuilder:
         """The piece."""
         lists = tuple(map(_joined, self._lists))
         return CollapsedForm(np.array(self._positions, np.int64), self._counts, lists)
-
-
-def _as_one(pieces: list[CollapsedForm], levels: int) -> CollapsedForm:
-    none = [np.empty(0, np.int64)]
-    return CollapsedForm(
-        np.concatenate([*none, *(each.positions for each in pieces)]),
-        [count for each in pieces for count in each.counts],
-        tuple(
-            EventLists(
-                np.concatenate([*none, *(each.lists[level].positions for each in pieces)]),
-                np.concatenate([*none, *(each.lists[level].sizes for each in pieces)]),
-            )
-            for level in range(levels)
-        ),
-    )
 
 
 def _joined(places: list[Numbers]) -> EventLists:

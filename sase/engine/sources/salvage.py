@@ -35,7 +35,7 @@ def salvaged(files: Files, time: str) -> list[Row]:
 def _values(row: DecodedRow, kinds: dict[str, pa.DataType], time: str) -> Row:
     """Return the values of a row, those that are not readable with the reason."""
     if row.values is None:
-        return dict.fromkeys(kinds) | {time: Unreadable(row.text, row.why, is_line=True)}
+        return dict.fromkeys(kinds) | {time: Unreadable(row.text, row.why)}
     for name, value in row.values.items():
         if isinstance(value, str) and not is_unicode(value):
             row.values[name] = Unreadable(value, f"this {NO_UNICODE}")

@@ -97,7 +97,7 @@ class TailReader:
             if not judges:
                 odd = next(self._decoded(self._first))
                 where = f"{self.name}, line {self.line_of(0)}"
-                raise DataError(f"{where}: {odd.text.strip()}: {_why(odd)}")
+                raise DataError(f"{where}: {odd.text.strip()}: {odd.why_in_stream or odd.why}")
             more = next(self._chunks, None)
             if more is None:
                 raise DataError(f"{self.name} ended before there was a row")
@@ -214,7 +214,11 @@ class TailReader:
         if odd and self._time is not None:
             for number, row in odd.items():
                 columns[self._time][number] = row.text.strip()
-            misfits[self._time] = (*_by_reason(odd), *misfits[self._time])
+            by_reason: dict[str, list[int]] = {}
+            for number, row in odd.items():
+                by_reason.setdefault(row.why_in_stream or row.why, []).append(number)
+            bad_lines = ((why, np.array(at, np.int64)) for why, at in by_reason.items())
+            misfits[self._time] = (*bad_lines, *misfits[self._time])
         table = pa.table(arrays)
         self._fix_types(table)
         bad = {name: found for name, found in misfits.items() if found}
@@ -252,18 +256,6 @@ def _format(path: str, first: bytes) -> TextFormat:
     if first.startswith(b"{"):
         return JsonLinesFormat()
     return named if isinstance(named, CsvFormat) else CsvFormat()
-
-
-def _why(odd: DecodedRow) -> str:
-    return odd.why_in_stream or odd.why
-
-
-def _by_reason(odd: Mapping[int, DecodedRow]) -> Misfits:
-    """Group the lines that are no rows by the reason."""
-    return tuple(
-        (why, np.array([number for number, row in odd.items() if _why(row) == why], np.int64))
-        for why in dict.fromkeys(map(_why, odd.values()))
-    )
 
 
 def _text(data: bytes) -> str:

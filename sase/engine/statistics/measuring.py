@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -47,17 +47,13 @@ def measured(
         first=int(events.ts[0]),
         last=int(events.ts[-1]),
         types=by_type(population, tests),
-        admissions=tuple(_admissions(population)),
+        admissions=tuple(
+            Admission(component.variable, share)
+            for component in population.components
+            if (share := population.admission(component)) is not None
+        ),
         agreements=tuple(agreements(population, tests, rng)),
         selectivities=tuple(selectivities(population, tests, rng)),
         source="all events" if rows.is_all else "a sample",
         sampled=len(events) if rows.is_all else len(rows.events),
     )
-
-
-def _admissions(population: Population) -> Iterator[Admission]:
-    """Yield the admission of each component of whose types there are events."""
-    for component in population.components:
-        share = population.admission(component)
-        if share is not None:
-            yield Admission(component.variable, share)

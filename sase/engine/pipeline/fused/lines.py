@@ -134,7 +134,8 @@ class FusedLines:
         arrays = numbers_of_keys(events, evaluation.key.tests)
         if arrays is None:
             return NO_NUMBERS
-        if arrays and not self._fit(arrays, len(events)):
+        ranges = np.array([(each.min(), each.max()) for each in arrays], np.int64)
+        if arrays and not (self._codes.is_open and self._codes.fit(ranges, len(events))):
             return NO_CODES
         keys = pipeline.dictionary.size(evaluation.key)
         if keys > MOST_KEYS:
@@ -157,11 +158,6 @@ class FusedLines:
             return False
         known = np.count_nonzero(_by_type(self._states_of(events), types))
         return bool(known >= SHARE * len(types))
-
-    def _fit(self, arrays: list[NDArray[Any]], events: int) -> bool:
-        """Whether codes can be made of all keys themselves."""
-        ranges = np.array([(each.min(), each.max()) for each in arrays], np.int64)
-        return self._codes.is_open and self._codes.fit(ranges, events)
 
     def _block(self, events: Events, begin: int, end: int, position: int) -> Block:
         """All events of a piece, which are asked for their types and attributes alone."""
