@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.pipeline.checkpoint import StateError
+from sase.engine.pipeline.codec import StateError
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
 from sase.errors import DataError

@@ -8,7 +8,8 @@ from struct import Struct
 
 import pyarrow as pa
 
-from sase.engine.pipeline.checkpoint import StateError, restored
+from sase.engine.pipeline.checkpoint import restored
+from sase.engine.pipeline.codec import StateError
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.timers import due
 from sase.engine.plan import EnginePlan

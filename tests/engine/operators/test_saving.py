@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.pipeline.checkpoint import StateError, from_bytes, to_bytes
+from sase.engine.pipeline.codec import StateError, from_bytes, to_bytes
 
 STATE = {
     "rows": np.arange(12).reshape(3, 4),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sase
 from sase.engine.operators import open_operators
 from sase.engine.options import Options
-from sase.engine.pipeline.checkpoint import from_bytes, to_bytes
+from sase.engine.pipeline.codec import from_bytes, to_bytes
 from sase.engine.pipeline.fused.choose import choose
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told

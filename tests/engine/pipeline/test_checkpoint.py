@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import sase
 from sase.engine.options import Options
 from sase.engine.pipeline import checkpoint
-from sase.engine.pipeline.checkpoint import StateError, from_bytes, to_bytes
+from sase.engine.pipeline.codec import StateError, from_bytes, to_bytes
 from sase.errors import SaseError
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
