@@ -21,6 +21,7 @@ _HOMES = {
     "SaseError": "sase.errors",
     "SchemaError": "sase.errors",
     "SparkError": "sase.errors",
+    "TimeLimitError": "sase.errors",
     "CompressedMatches": "sase.engine.set_results.compressed_matches",
     "Comparison": "sase.diagnostics.strategies.comparison",
     "MatchCount": "sase.engine.set_results.counted",

@@ -8,6 +8,7 @@ SaseError                 everything that this package raises on purpose
 ├── PlanError             a plan or a recipe cannot be used
 ├── DataError             events cannot be used; carries `.row`, `.column` and `.value`
 ├── BudgetError           there is more of something than was allowed, or than memory can hold
+│   └── TimeLimitError    a run took longer than it was allowed; a TimeoutError as well
 └── SparkError            Spark cannot run here, or gave up a job
     └── SparkMissingError PySpark is not installed, or too old; an ImportError as well
 
@@ -123,7 +124,11 @@ class DataError(SaseError):
 
 
 class BudgetError(SaseError):
-    """More matches than were allowed, or than memory can hold."""
+    """More matches or memory than were allowed, or than memory can hold."""
+
+
+class TimeLimitError(BudgetError, TimeoutError):
+    """A run took longer than it was allowed."""
 
 
 class SparkError(SaseError):

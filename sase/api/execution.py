@@ -9,6 +9,8 @@ from warnings import warn
 
 from sase.api.checks import check_bounds
 from sase.api.compiled_query import CompiledQuery, statistics_in
+from sase.api.limits import guard_of
+from sase.engine.limits import UNLIMITED, Limits, working
 from sase.engine.resources import available_memory
 from sase.errors import BudgetWarning
 from sase.planning.nodes import Operator
@@ -16,7 +18,9 @@ from sase.planning.preflight import foreseen
 from sase.planning.statistics import Statistics
 
 if TYPE_CHECKING:
+    from sase.engine.plan import EnginePlan
     from sase.engine.results.matches import Matches
+    from sase.engine.sources import Files
 
 # A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
 # many events, and of fewer than the least a sample says little.
@@ -32,6 +36,7 @@ def run(
     stats: object = None,
     threads: int | None = None,
     max_matches: int | None = None,
+    limits: Limits = UNLIMITED,
     watch: Callable[[int], object] = lambda rows: None,
     clock: Callable[[], int] = clocks.perf_counter_ns,
 ) -> Matches:
@@ -41,10 +46,17 @@ def run(
 
     check_bounds(threads, max_matches)
     given = statistics_in(stats)
+    guard = guard_of(limits, clock)
     settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}
 
     def start() -> Matches:
-        rows, statistics = batch.read(known.reading, known.source.events), given
+        with working(guard):
+            rows, plan = planned()
+        return batch.searched(plan, rows, guard=guard, **settings)
+
+    def planned() -> tuple[batch.RowsInMemory | Files, EnginePlan]:
+        most = batch.most_held(limits)
+        rows, statistics = batch.read(known.reading, known.source.events, most), given
         if isinstance(rows, batch.RowsInMemory) and statistics is None:
             sample = sample_that_pays(known, rows.inputs.num_rows)
             if sample:
@@ -52,21 +64,22 @@ def run(
                 statistics = known.measured(events, sample)
         made = known.optimized(statistics)
         if isinstance(rows, batch.RowsInMemory) and statistics is not None:
-            _warn_of_too_many(made.plan, statistics, max_matches, rows.inputs.num_rows)
-        return batch.searched(known.plan(made).engine, rows, **settings)
+            room = available_memory() if limits.memory is None else limits.memory
+            _warn_of_too_many(made.plan, statistics, max_matches, room, rows.inputs.num_rows)
+        return rows, known.plan(made).engine
 
     return timed(start, clock)
 
 
 def _warn_of_too_many(
-    plan: Operator, statistics: Statistics, max_matches: int | None, events: int
+    plan: Operator, statistics: Statistics, max_matches: int | None, room: int, events: int
 ) -> None:
     """Warn the caller of a public function of a run that is expected to find too many matches."""
     # Of a few events little can be foreseen but what is too much by far.
     margin = 1 if events >= MANY else BY_FAR
-    warning = foreseen(plan, statistics, max_matches, available_memory() // 2, margin)
+    warning = foreseen(plan, statistics, max_matches, room // 2, margin)
     if warning is not None:
-        warn(BudgetWarning(warning), stacklevel=7)
+        warn(BudgetWarning(warning), stacklevel=8)
 
 
 def sample_that_pays(known: CompiledQuery, events: int) -> int:

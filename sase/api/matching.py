@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from sase.api.checks import check_bounds, check_is_listed, check_output
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.api.execution import run
+from sase.api.limits import limits_of
 from sase.api.plan import DEFAULT_PLAN, Plan
 from sase.api.set_results import compressed, counted
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
@@ -53,6 +54,8 @@ def match(
     max_matches: int | None = None,
     stats: object = None,
     threads: int | None = None,
+    timeout: object = None,
+    max_memory: object = None,
     **options: Unpack[InputKeywords],
 ) -> Matches | CompressedMatches | MatchCount:
     """The matches of a query in events: compile and run.
@@ -69,6 +72,10 @@ def match(
     `output` is "all", "non_overlap" (of each partition the first match, then the first behind it),
     "compressed" for a set that can be counted and sampled where it cannot be listed, or "count" for
     the number alone; `max_matches` then bounds how many may be looked at one by one.
+
+    `timeout` is how long the run may work: seconds, or a text such as "30s" or "5 min".
+    `max_memory` is by how much the process may grow meanwhile: bytes, or a text such as "2GB". What
+    exceeds them ends in a `TimeLimitError` or a `BudgetError`.
     """
     check_output(output)
     check_bounds(threads, max_matches)
@@ -77,7 +84,10 @@ def match(
     def compiled(text: str) -> CompiledQuery:
         return compile_query(text, source, params=params, plan=plan, limit=limit, output=output)
 
-    settings: dict[str, Any] = {"stats": stats, "threads": threads, "max_matches": max_matches}
+    limits = limits_of(timeout, max_memory)
+    settings: dict[str, Any] = {
+        "stats": stats, "threads": threads, "max_matches": max_matches, "limits": limits
+    }  # fmt: skip
     known = compiled(query)
     if output == "count":
         return counted(known, **settings)

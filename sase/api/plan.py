@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds
+from sase.api.limits import guard_of, limits_of
 from sase.binding import Schema
 from sase.binding.bound import Condition, Constant
 from sase.binding.input_options import check_on_bad_row
@@ -57,6 +58,8 @@ class Plan:
         *,
         threads: int | None = None,
         max_matches: int | None = None,
+        timeout: object = None,
+        max_memory: object = None,
         watch: Callable[[int], object] = lambda rows: None,
         clock: Callable[[], int] = clocks.perf_counter_ns,
     ) -> Matches:
@@ -64,13 +67,21 @@ class Plan:
 
         The events are read at once, and searched when the matches are first asked for. `watch` is
         told how many rows have been searched, every now and then. What `clock` counts in the
-        reading and in the search is in `Matches.report.timings`.
+        reading and in the search is in `Matches.report.timings`. `timeout` and `max_memory` are
+        those of `sase.match`.
         """
         from sase.engine.pipeline.analyze import timed
-        from sase.engine.pipeline.batch import run
+        from sase.engine.pipeline.batch import most_held, run
 
         check_bounds(threads, max_matches)
-        settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}
+        limits = limits_of(timeout, max_memory)
+        settings: dict[str, Any] = {
+            "threads": threads,
+            "most": max_matches,
+            "watch": watch,
+            "held": most_held(limits),
+            "guard": guard_of(limits, clock),
+        }
         return timed(lambda: run(self.engine, events, **settings), clock)
 
     def open(self, *, streaming: bool = True) -> Matcher:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds
 from sase.api.compiled_query import CompiledQuery
 from sase.api.execution import run
+from sase.api.limits import guard_of
+from sase.engine.limits import UNLIMITED, working
 from sase.errors import BudgetError, PlanError
 from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query
@@ -100,11 +103,17 @@ def _source(known: CompiledQuery, settings: Settings, *, for_set: bool) -> Match
             'output="compressed" holds the events, and these files are too large for that:'
             ' output="count" reads them in pieces'
         )
-    whole = held(plan, events) if form.lacks_having or not form.reasons else None
+    guard = guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
+    with working(guard):
+        whole = held(plan, events) if form.lacks_having or not form.reasons else None
     if whole is not None and not form.reasons:
-        return CountedMatches(plan, *whole)
+        return CountedMatches(plan, *whole, guard=guard)
     # That HAVING is asked of too many matches is worth to know where there are few events.
-    among = None if whole is None or len(whole[1]) > MOST_AMONG else CountedMatches(plan, *whole)
+    among = (
+        None
+        if whole is None or len(whole[1]) > MOST_AMONG
+        else CountedMatches(plan, *whole, guard=guard)
+    )
     reasons = form.reasons or ("the events are too many to be held",)
     return _searched(known, settings, reasons, for_set=for_set, among=among)
 

@@ -18,6 +18,10 @@ _LEVEL_3: dict[type[ast.Node], str] = {
 }
 
 
+# Each is a bit of what an event may be; a bit more says that it counts whatever it is.
+MOST_COMPONENTS = 62
+
+
 def bind_pattern(pattern: ast.Pattern, scope: Scope) -> tuple[BoundComponent, ...] | None:
     """The components in order, or None where the pattern uses what is not supported yet."""
     parts: tuple[ast.Node, ...] = pattern.parts if isinstance(pattern, ast.Sequence) else (pattern,)
@@ -27,10 +31,23 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> tuple[BoundComponent, ..
     if not supported:
         return None
     written = [part for part in parts if isinstance(part, ast.Component)]
+    if len(written) > MOST_COMPONENTS:
+        _refuse_too_many(written, scope)
+        return None
     components = tuple(_component(part, place, scope) for place, part in enumerate(written))
     _check_variables(written, components, scope)
     _check_positive(pattern.span, components, scope)
     return components
+
+
+def _refuse_too_many(written: list[ast.Component], scope: Scope) -> None:
+    first, last = written[MOST_COMPONENTS].span, written[-1].span
+    scope.problems.error(
+        "too-many-components",
+        f"a pattern has at most {MOST_COMPONENTS} components, and this has {len(written):,}",
+        Span(first.start, last.end),
+        "bind what repeats as a series, such as  A{70} a[]",
+    )
 
 
 def _is_supported(part: ast.Node, scope: Scope) -> bool:

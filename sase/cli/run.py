@@ -68,6 +68,12 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after so many matches")
     parser.add_argument("--max-matches", metavar="N", type=int, help="fail if there are more")
+    parser.add_argument(
+        "--timeout", metavar="TIME", help="end the run after such a time: 30 (seconds), 5min"
+    )
+    parser.add_argument(
+        "--max-memory", metavar="SIZE", help="end the run if it takes more memory: 500MB, 2GB"
+    )
     parser.add_argument("--threads", metavar="N", type=int, help="default: as many as pay")
     add_on_bad_row(parser, quarantines=True)
 
@@ -97,6 +103,8 @@ def _check_follow(arguments: Namespace) -> None:
         f"--output {arguments.output}": arguments.output in FORMS,
         "--threads": arguments.threads is not None,
         "--max-matches": arguments.max_matches is not None,
+        "--timeout": arguments.timeout is not None,
+        "--max-memory": arguments.max_memory is not None,
         "--quarantine": arguments.quarantine is not None,
     }
     refuse_given(given, "--follow, which has no end")
@@ -128,9 +136,11 @@ def _searched(
 ) -> tuple[Report, str]:
     """Deliver what is found in the form that is asked for; where it is, for the summary."""
     from sase.api.execution import run as run_query
+    from sase.api.limits import limits_of
 
     names = ("stats", "threads", "max_matches")
     settings = {name: getattr(arguments, name) for name in names}
+    settings["limits"] = limits_of(arguments.timeout, arguments.max_memory)
     if arguments.output in FORMS:
         progress.matches, report = deliver_form(known, arguments, settings, ending)
         return report, ""

@@ -49,7 +49,7 @@ ENGINE = [
     "pipeline",
     "set_results",
 ]
-BESIDE = {"__init__", "options", "plan", "report", "resources", "stopwatch"}
+BESIDE = {"__init__", "limits", "options", "plan", "report", "resources", "stopwatch"}
 
 # Third-party package → the only modules, with all below them, that import it.
 HOMES = {

@@ -169,15 +169,23 @@ class ActiveStacks:
         else:
             scan_between(arrivals, self.stacks, self._absences, span)
 
-    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
-        """Write the sequences that end in instances of the last level; return how many."""
-        if self._walk.at[0] == self.stacks.ends[COUNT, -1]:
-            return 0
+    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences, written: int) -> int:
+        """Write the sequences that end in instances of the last level behind those written.
+
+        Return how many are written then; it may have paused before there is no more or no room.
+        """
+        if not self.is_paused:
+            return written
         if tally is None:
             walks = construct if checks is None else construct_checked
         else:
             walks = construct_tallied if checks is None else construct_counted
-        return walks(self.stacks, self._walk, checks, tally, out, 0)
+        return walks(self.stacks, self._walk, checks, tally, out, written)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether there is more to write, or to look for."""
+        return bool(self._walk.at[0] < self.stacks.ends[COUNT, -1])
 
     def evict(self, bound: int) -> None:
         """Mark instances below `bound` as evictable."""

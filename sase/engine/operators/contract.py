@@ -28,6 +28,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Need, ProgramLayout, columns_needed
 from sase.engine.kernels.expressions.program import Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
+from sase.engine.limits import Check, no_check
 from sase.engine.options import Options
 from sase.planning.nodes import NegativeComponent
 
@@ -124,6 +125,8 @@ class Context:
     overflows: list[OverflowCounts] = field(default_factory=list)
     # What depends on the plan alone, shared by all of its runs.
     cache: dict[Hashable, Any] = field(default_factory=dict)
+    # Called between the pieces of what may take long.
+    check: Check = no_check
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Make a value once for all runs of the plan, unless it codes texts, as each run does."""

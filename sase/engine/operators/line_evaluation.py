@@ -238,6 +238,7 @@ class LineEvaluationState(IncrementalEvaluation):
 
     def _made_room(self, why: int) -> Iterator[Bindings]:
         """Make room for twice as much of what there was too little for, or yield results."""
+        self._context.check(0)
         if why == FULL and self._output.sizes[0]:
             yield from self._results()
         elif why == FULL:

@@ -11,7 +11,7 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import merged_runs as of
 from sase.engine.kernels.kleene.merged_enumeration import FRAME, WAY, advance_merged
 from sase.engine.kernels.kleene.run_nodes import BEGIN, MOMENTS
-from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, SPARE, USED, Incoming
+from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, PAUSED, SPARE, USED, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of
@@ -64,7 +64,9 @@ class MergedEvaluationState(RunEvaluationState):
                 machine, self._pattern, self._rules, self._runs, self._merging, incoming,
                 self._written,
             )  # fmt: skip
-            yield from self._flush(why)
+            self._context.check(0)
+            if why != PAUSED:
+                yield from self._flush(why)
             if why == CROWDED and self._merging.state[of.TELLING]:
                 frames, ways = self._merging.frames, self._merging.ways
                 self._merging = self._merging._replace(frames=_twice(frames), ways=_twice(ways))

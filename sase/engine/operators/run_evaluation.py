@@ -65,6 +65,7 @@ class IncrementalEvaluation(RunEvaluationBase):
         raise NotImplementedError
 
     def _check_memory(self, needed: int) -> None:
+        self._context.check(needed)
         if is_too_much(needed):
             is_any = self._strategy == of.ANY
             raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
@@ -116,7 +117,9 @@ class RunEvaluationState(IncrementalEvaluation):
             why = of.advance_runs(
                 machine, self._pattern, self._rules, self._runs, incoming, self._written
             )
-            yield from self._flush(why)
+            self._context.check(0)
+            if why != of.PAUSED:
+                yield from self._flush(why)
             if why == of.CROWDED:
                 # For all that the runs of a partition may become by an event.
                 runs_there = int(self._runs.counts[incoming.keys[state[of.AT]]])

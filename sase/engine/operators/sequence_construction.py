@@ -8,7 +8,7 @@ import numpy as np
 
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Watermark
-from sase.engine.kernels.expressions.checks import Tally
+from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, detach
 from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.sequence_scan import SequenceScanState
@@ -21,7 +21,7 @@ class SequenceConstructionState:
     def __init__(
         self, node: SequenceConstruction, scan: SequenceScanState, context: Context
     ) -> None:
-        self._scan, self._limit = scan, node.limit
+        self._scan, self._limit, self._check = scan, node.limit, context.check
         # Fixed values are checked by the scan.
         tests = [] if context.is_alone else [t for t in node.equivalences if t.value is None]
         self._checking = ResidualFilter(context, tests, _by_level(node, context), context.levels)
@@ -39,7 +39,7 @@ class SequenceConstructionState:
         checks = None if self._checking.is_empty else self._checking.checks()
         while self._limit is None or self._built < self._limit:
             if written is None:
-                written = self._scan.stacks.walk(checks, tally, self.room)
+                written = self._walked(checks, tally)
             is_done = written < self.room.shape[1]
             if self._limit is not None:
                 written = min(written, self._limit - self._built)
@@ -48,6 +48,16 @@ class SequenceConstructionState:
             if is_done:
                 return
             written = None
+
+    def _walked(self, checks: Checks | None, tally: Tally | None) -> int:
+        """Write sequences until there is no more, or no room; how many are written."""
+        stacks, room = self._scan.stacks, self.room.shape[1]
+        written = stacks.walk(checks, tally, self.room, 0)
+        self._check(0)
+        while written < room and stacks.is_paused:
+            written = stacks.walk(checks, tally, self.room, written)
+            self._check(0)
+        return written
 
     def detach(self, written: int) -> Sequences:
         """Split off the sequences written to `room`."""

@@ -64,6 +64,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
                 self._written,
             )  # fmt: skip
             yield from self._flush(why)
+            self._context.check(0)
             if why == CROWDED:
                 self._make_room()
 

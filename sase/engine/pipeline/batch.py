@@ -16,6 +16,7 @@ from sase.binding.types import Kind
 from sase.engine.columns import Events, opened
 from sase.engine.columns.input import Input, Inputs, as_batch
 from sase.engine.columns.resolve import resolve
+from sase.engine.limits import Check, Limits, RunGuard, no_check, working
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
 from sase.engine.pipeline.matcher import Matcher
@@ -47,6 +48,53 @@ SORTED = "the events were not sorted, and were sorted on disk"
 
 
 @dataclass(frozen=True, eq=False)
+class Overseen:
+    """What a run tells of its progress, reads the time from, and is ended by."""
+
+    watch: Watch
+    clock: Ticks | None = None
+    guard: RunGuard | None = None
+
+    @classmethod
+    def by(cls, guard: RunGuard | None, watch: Watch, clock: Ticks | None) -> Overseen:
+        """The same for a run that a guard may end, which is told of the progress, too."""
+        if guard is None:
+            return cls(watch, clock)
+
+        def told(rows: int) -> None:
+            guard.rows = rows
+            watch(rows)
+
+        return cls(told, clock, guard)
+
+    @property
+    def check(self) -> Check:
+        """What is called between the pieces of the run."""
+        return no_check if self.guard is None else self.guard.check
+
+    def limited(self, search: MatchSearch) -> MatchSearch:
+        """A search of which the time counts that it works, after what was spent before."""
+        guard = self.guard
+        if guard is None:
+            return search
+        before = guard.spent
+
+        def found() -> Generator[ResultBatch, None, Report]:
+            guard.spent = before
+            with closing(search()) as parts:
+                while True:
+                    with guard.working():
+                        try:
+                            part = next(parts)
+                        except StopIteration as end:
+                            report: Report = end.value
+                            return report
+                    yield part
+
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class RowsInMemory:
     """Rows in memory. What one plan of a query has `loaded` of them any plan of it can search."""
 
@@ -70,14 +118,22 @@ def run(
     watch: Watch = lambda rows: None,
     held: int = MOST_HELD,
     clock: Ticks | None = None,
+    guard: RunGuard | None = None,
 ) -> Matches:
     """Read events at once, and give the matches, which are searched for when they are asked for.
 
     Files that take more than so many bytes to be `held` are read during the search. `watch` is
-    told, now and then, how many rows have been searched. One thread reads a `clock`.
+    told, now and then, how many rows have been searched. One thread reads a `clock`. A `guard` ends
+    a run that exceeds its limits.
     """
-    rows = read(plan, events, held)
-    return searched(plan, rows, threads=threads, most=most, watch=watch, clock=clock)
+    with working(guard):
+        rows = read(plan, events, held)
+    return searched(plan, rows, threads=threads, most=most, watch=watch, clock=clock, guard=guard)
+
+
+def most_held(limits: Limits) -> int:
+    """The bytes of files that a run with limits holds: a quarter of the memory that it may take."""
+    return MOST_HELD if limits.memory is None else min(MOST_HELD, limits.memory // 4)
 
 
 def read(plan: EnginePlan, events: object, most: int = MOST_HELD) -> RowsInMemory | Files:
@@ -98,13 +154,17 @@ def searched(
     most: int | None = None,
     watch: Watch = lambda rows: None,
     clock: Ticks | None = None,
+    guard: RunGuard | None = None,
 ) -> Matches:
     """The matches in what was read for a plan of the same query."""
     assert clock is None or threads == 1, "what several threads take side by side is no sum"
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
+    overseen = Overseen.by(guard, watch, clock)
     if isinstance(rows, RowsInMemory):
-        return Matches(_in_memory(plan, rows, threads, watch, clock), most=most)
+        with working(guard):
+            in_memory = _in_memory(plan, rows, threads, overseen)
+        return Matches(overseen.limited(in_memory), most=most)
     files, names = rows, _columns(plan, rows)
     # Within the lateness that was stated the matcher itself brings rows into order.
     is_ordered = bool(plan.lateness) or is_sorted(files, plan.schema)
@@ -113,10 +173,10 @@ def searched(
 
     def search() -> Generator[ResultBatch, None, Report]:
         with closing(pieces(files, names, plan)) as read:  # which may have files of its own
-            report = yield from _in_pieces(plan, files, names, watch, clock, read)
+            report = yield from _in_pieces(plan, files, names, overseen, read)
         return replace(report, notes=tuple(note for note, is_so in notes.items() if is_so))
 
-    return Matches(search, most=most, in_pieces=True)
+    return Matches(overseen.limited(search), most=most, in_pieces=True)
 
 
 def _held_tables(plan: EnginePlan, events: object) -> RowsInMemory:
@@ -180,18 +240,20 @@ def _not_read(files: Files, read: int) -> tuple[str, ...]:
 
 
 def _in_memory(
-    plan: EnginePlan, rows: RowsInMemory, threads: int | None, watch: Watch, clock: Ticks | None
+    plan: EnginePlan, rows: RowsInMemory, threads: int | None, overseen: Overseen
 ) -> MatchSearch:
     """The search of rows that are held, which are loaded at once."""
+    watch = overseen.watch
 
     def fresh_one() -> Pipeline:
-        return open_pipeline(plan, watch=watch, clock=clock)
+        return open_pipeline(plan, watch=watch, clock=overseen.clock, check=overseen.check)
 
     fresh, notes = [fresh_one()], rows.notes
     count = threads_that_pay(rows.inputs.num_rows) if threads is None else threads
     inputs, loaded = rows.inputs, rows.loaded
     if loaded is None:
         inputs, loaded = fresh[0].load(inputs, count)
+    overseen.check(0)
     slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
 
     def search() -> Generator[ResultBatch, None, Report]:
@@ -247,12 +309,12 @@ def _in_pieces(
     plan: EnginePlan,
     files: Files,
     names: list[str],
-    watch: Watch,
-    clock: Ticks | None,
+    overseen: Overseen,
     pieces: Iterator[_Numbered],
 ) -> Generator[ResultBatch, None, Report]:
     """The search of files that are read, or sorted on disk, meanwhile."""
-    matcher, aside = Matcher(plan, watch=watch, clock=clock), list[pa.Table]()
+    matcher = Matcher(plan, watch=overseen.watch, clock=overseen.clock, check=overseen.check)
+    aside = list[pa.Table]()
     yield from matcher.push(files.empty(names, plan.named)).parts
     for inputs, rows in pieces:
         matches = matcher.push(inputs) if rows is None else _pushed(matcher, inputs, rows)

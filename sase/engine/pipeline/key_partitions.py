@@ -19,6 +19,7 @@ from sase.engine.blocks.block import Block, EventRange
 from sase.engine.columns import Events
 from sase.engine.columns.input import Inputs
 from sase.engine.kernels.expressions.operations import NULL
+from sase.engine.limits import Check
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline
@@ -51,7 +52,7 @@ def search_by_key(
     yield MatchBatch(whole.shape, history)
     # Events without a key are in no match with others: any partition will do.
     of_part = np.maximum(_codes(whole, events, plan.split.keys[0]), 0) % threads
-    with _searching(unlimited, events, of_part, threads) as parts:
+    with _searching(unlimited, events, of_part, threads, whole.check) as parts:
         for results, last in _merged([_Stream(part, whole.shape) for part in parts]):
             if left is not None:
                 results = results.between(0, left)
@@ -69,25 +70,25 @@ def search_by_key(
 class _PartitionSearch:
     """The events of some keys, and their search."""
 
-    def __init__(self, plan: EnginePlan, events: Events, positions: Numbers) -> None:
-        self.pipeline = open_pipeline(plan)
+    def __init__(self, plan: EnginePlan, events: Events, positions: Numbers, check: Check) -> None:
+        self._search = PrefetchedSearch(self._find, MOST_WAITING)
+        self._is_submitted = False
+        self.pipeline = open_pipeline(plan, check=self._search.stopping(check))
         self.positions = positions
         self._events = events.at(positions)
-        self._search: PrefetchedSearch[Results] | None = None
 
     def submit(self, pool: Pool) -> None:
         """Search ahead in a thread; without it the consumer searches."""
-        self._search = PrefetchedSearch(self._find, MOST_WAITING)
+        self._is_submitted = True
         pool.submit(self._search.run)
 
     def found(self) -> Iterator[Results]:
         """Yield what is found."""
-        return self._find() if self._search is None else self._search.found()
+        return self._search.found() if self._is_submitted else self._find()
 
     def stop(self) -> None:
         """Stop the search."""
-        if self._search is not None:
-            self._search.stop()
+        self._search.stop()
 
     def _find(self) -> Iterator[Results]:
         return self.pipeline.results(self._events)
@@ -95,14 +96,15 @@ class _PartitionSearch:
 
 @contextmanager
 def _searching(
-    plan: EnginePlan, events: Events, of_part: Numbers, threads: int
+    plan: EnginePlan, events: Events, of_part: Numbers, threads: int, check: Check
 ) -> Iterator[list[_PartitionSearch]]:
     """Open a partition for each thread, of which this one is the first; stop them in the end."""
     parts: list[_PartitionSearch] = []
     with Pool(max(threads - 1, 1)) as pool:
         try:
             for number in reversed(range(threads)):
-                parts.insert(0, _PartitionSearch(plan, events, np.flatnonzero(of_part == number)))
+                own = np.flatnonzero(of_part == number)
+                parts.insert(0, _PartitionSearch(plan, events, own, check))
                 if number:
                     parts[0].submit(pool)
             yield parts

@@ -12,6 +12,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.slice import taken
 from sase.engine.columns.timestamps import raw_moment, shown_moment
+from sase.engine.limits import Check, no_check
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.checkpoint import checkpoint
 from sase.engine.pipeline.fused.choose import open_pipeline
@@ -38,8 +39,11 @@ class Matcher:
         streaming: bool = True,
         watch: Callable[[int], object] = lambda rows: None,
         clock: Callable[[], int] | None = None,
+        check: Check = no_check,
     ) -> None:
-        self.pipeline = open_pipeline(plan, streaming=streaming, watch=watch, clock=clock)
+        self.pipeline = open_pipeline(
+            plan, streaming=streaming, watch=watch, clock=clock, check=check
+        )
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> Matcher:

@@ -21,6 +21,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.expressions import Interner
+from sase.engine.limits import Check, no_check
 from sase.engine.operators import open_operators
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.transformation import Results
@@ -86,7 +87,8 @@ class Pipeline:
     """The opened operators of a plan, from the loading of events to results.
 
     Of a time `slice` it reads the events, and yields the results that the slice owns. `watch` is
-    told, block by block, how many rows have been searched; `clock` only runs forward.
+    told, block by block, how many rows have been searched; `clock` only runs forward; `check` is
+    called between the pieces of a run, which it ends by an exception.
     """
 
     def __init__(
@@ -97,8 +99,9 @@ class Pipeline:
         slice: Slice | None = None,
         watch: Callable[[int], object] = lambda rows: None,
         clock: Callable[[], int] | None = None,
+        check: Check = no_check,
     ) -> None:
-        self.plan, self.watch = plan, watch
+        self.plan, self.watch, self.check = plan, watch, check
         components = (*plan.positives, *plan.negatives)
         mentioned = (name for component in components for name in component.types or ())
         self.types = TypeDictionary(plan.schema, mentioned)
@@ -111,6 +114,7 @@ class Pipeline:
             self.dictionary,
             EventBuffer(plan.options.stack),
             cache=plan.cache,
+            check=check,
         )
         self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
@@ -251,6 +255,7 @@ class Pipeline:
             yield from self._through("push", block)
             yield from self._advance(Watermark(int(events.ts[block.range.end - 1]), block.end))
             self.watch(self.at.events)
+            self.check(0)
             if self.is_done():
                 return
 

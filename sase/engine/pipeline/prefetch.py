@@ -9,6 +9,8 @@ from queue import Empty, Queue
 from threading import Event, get_ident
 from typing import Generic, TypeVar
 
+from sase.engine.limits import Check
+
 T = TypeVar("T")
 
 
@@ -26,6 +28,10 @@ class Pool(ThreadPoolExecutor):
         self.shutdown(wait=get_ident() not in self._own, cancel_futures=True)
 
 
+class StoppedError(Exception):
+    """Nobody wants any more of what a search finds."""
+
+
 class PrefetchedSearch(Generic[T]):
     """A producer in a thread, and the bounded queue of what it found."""
 
@@ -34,6 +40,17 @@ class PrefetchedSearch(Generic[T]):
         # None marks the end; an exception is raised again in the consumer.
         self._out: Queue[tuple[T] | BaseException | None] = Queue(room)
         self._stop = Event()
+
+    def stopping(self, check: Check) -> Check:
+        """A check that also ends the search when it is stopped, though it may find nothing."""
+        stop = self._stop
+
+        def checked(more: int = 0) -> None:
+            if stop.is_set():
+                raise StoppedError
+            check(more)
+
+        return checked
 
     def run(self) -> None:
         """Produce everything in this thread, until stopped."""

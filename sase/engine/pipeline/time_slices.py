@@ -15,6 +15,7 @@ from sase.binding.bound import BoundWindow, WindowKind
 from sase.binding.folding import INT64_MAX, INT64_MIN
 from sase.engine.columns import Events
 from sase.engine.columns.input import Inputs
+from sase.engine.limits import Check
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.choose import open_pipeline
@@ -112,7 +113,8 @@ def search_in_threads(
     searched = 0
     history = whole.bind_input(inputs, events)
     yield MatchBatch(whole.shape, history)
-    with _Searches(replace(unlimited, options=options), events, slices, threads) as searches:
+    unlimited = replace(unlimited, options=options)
+    with _Searches(unlimited, events, slices, threads, whole.check) as searches:
         for part in slices:
             for pipeline, results in searches.next():
                 if results is None:
@@ -157,13 +159,14 @@ class _Task:
     What is found ahead of the consumer is queued, up to a bound.
     """
 
-    def __init__(self, plan: EnginePlan, events: Events, part: Slice) -> None:
-        self._pipeline = open_pipeline(plan, slice=part)
+    def __init__(self, plan: EnginePlan, events: Events, part: Slice, check: Check) -> None:
+        self._search = PrefetchedSearch(self._find, MOST_WAITING)
+        check = self._search.stopping(check)
+        self._pipeline = open_pipeline(plan, slice=part, check=check)
         self._events = events.between(part.first, part.last)
         # Prepared here, one after the other: in threads this would be serial, and slower.
         if self._pipeline.loaded_path is not None:
             self._pipeline.loaded_path.prepare(self._events)
-        self._search = PrefetchedSearch(self._find, MOST_WAITING)
         self._future: Future[None] | None = None
         self._own: Iterator[_Delivery] | None = None
         self._waiting: deque[_Delivery] = deque()
@@ -221,8 +224,10 @@ class _Searches:
     The consuming thread searches too: where it slept, two others would share a core.
     """
 
-    def __init__(self, plan: EnginePlan, events: Events, slices: list[Slice], threads: int) -> None:
-        self._plan, self._events, self._threads = plan, events, threads
+    def __init__(
+        self, plan: EnginePlan, events: Events, slices: list[Slice], threads: int, check: Check
+    ) -> None:
+        self._plan, self._events, self._threads, self._check = plan, events, threads, check
         self._left = deque(slices)
         self._tasks: deque[_Task] = deque()
         # The later slice that this thread searches while it waits for the first.
@@ -242,11 +247,11 @@ class _Searches:
         """Yield what is found in the next slice; at last its pipeline alone."""
         own = None if self._tasks else self._left.popleft()
         while self._left and len(self._tasks) < self._threads:
-            task = _Task(self._plan, self._events, self._left.popleft())
+            task = _Task(self._plan, self._events, self._left.popleft(), self._check)
             task.submit(self._pool)
             self._tasks.append(task)
         if own is not None:  # which is begun when the others have something to do
-            self._tasks.appendleft(_Task(self._plan, self._events, own))
+            self._tasks.appendleft(_Task(self._plan, self._events, own, self._check))
         yield from self._tasks[0].found(self._meanwhile)
         self._tasks.popleft()
 

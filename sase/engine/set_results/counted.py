@@ -13,6 +13,7 @@ from sase.digits import digits
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
+from sase.engine.limits import RunGuard, no_check, working
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
 from sase.engine.match_graph.sampling import Estimate, estimated, exactly
@@ -42,14 +43,19 @@ class CountedMatches:
 
     reasons: tuple[str, ...] = ()
 
-    def __init__(self, plan: EnginePlan, inputs: Inputs, events: Events) -> None:
-        self._pipeline = Pipeline(plan)
+    def __init__(
+        self, plan: EnginePlan, inputs: Inputs, events: Events, guard: RunGuard | None = None
+    ) -> None:
+        check = no_check if guard is None else guard.check
+        self._pipeline = Pipeline(plan, check=check)
         self._pipeline.bind_input(inputs, events)
-        for _ in self._pipeline.results(events):
-            raise AssertionError("a collapsed evaluation lists no match")
-        evaluation = self._pipeline.operators[0]
-        assert isinstance(evaluation, MatchSetEvaluationState)
-        self._collected = evaluation.collected()
+        with working(guard):
+            for _ in self._pipeline.results(events):
+                raise AssertionError("a collapsed evaluation lists no match")
+            evaluation = self._pipeline.operators[0]
+            assert isinstance(evaluation, MatchSetEvaluationState)
+            self._collected = evaluation.collected()
+            check(0)
 
     @property
     def set(self) -> MatchSet:

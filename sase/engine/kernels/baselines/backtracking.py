@@ -37,6 +37,8 @@ from sase.engine.kernels.kleene.runs import (
     FULL,
     LIVE,
     MOST_LIVE,
+    PATIENCE,
+    PAUSED,
     SPARE,
     STEPS,
     USED,
@@ -192,6 +194,7 @@ def advance_backtracking(
 ) -> int:
     """Find the matches that the events of a block complete, on from where it was crowded."""
     state, levels = runs.state, pattern.least.shape[0]
+    until = state[STEPS] + PATIENCE
     while search.state[WAITING] > 0 or search.state[AT] < search.order.shape[0]:
         arriving = 0
         if search.state[WAITING] == 0:
@@ -202,6 +205,8 @@ def advance_backtracking(
         is_crowded |= search.state[FOUND] + levels >= search.matches.shape[0]
         if is_crowded:
             return CROWDED
+        if state[STEPS] >= until:
+            return PAUSED
         if search.state[WAITING] > 0:
             pursue(machine, pattern, rules, runs, incoming, search)
         else:

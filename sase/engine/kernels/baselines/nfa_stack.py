@@ -16,6 +16,7 @@ from typing import NamedTuple
 from sase.engine.kernels.expressions.checks import Checks, Tally, satisfied
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
+from sase.engine.kernels.scan.construction import PATIENCE
 from sase.engine.kernels.scan.stacks import Arrivals
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
@@ -88,20 +89,18 @@ def is_taken(checks: Checks | None, tally: Tally | None, row: int, level: int, l
 
 
 def _searched(
-    stack: RuntimeStack,
-    walk: StackSearch,
-    checks: Checks | None,
-    tally: Tally | None,
-    out: OutIntRows,
-) -> int:
-    """Write sequences from the final states on, a row for each level; how many were written.
+    stack: RuntimeStack, walk: StackSearch, checks: Checks | None, tally: Tally | None,
+    out: OutIntRows, written: int,
+) -> int:  # fmt: skip
+    """Write sequences from the final states on, a row for each level, behind those written.
 
+    Given back is how many are written then.
     Each event is checked as soon as it is chosen. `walk.at[0]` reaches the number of cells when all
-    is written. A tally counts by level the events that passed.
+    is written; it may pause before. A tally counts by level the events that passed.
     """
-    last, mask, written = out.shape[0] - 1, stack.active.shape[0] - 1, 0
-    while walk.at[0] < stack.sizes[0] and written < out.shape[1]:
-        final = walk.at[0]
+    last, mask, steps = out.shape[0] - 1, stack.active.shape[0] - 1, 0
+    while walk.at[0] < stack.sizes[0] and written < out.shape[1] and steps < PATIENCE:
+        final, steps = walk.at[0], steps + 1
         if not (stack.entered[final & mask] >> last) & 1:
             walk.at[0] += 1
             continue
@@ -117,8 +116,8 @@ def _searched(
                 walk.at[1] = last - 1
                 walk.choice[last - 1] = final - 1
         bound = window_start(stack.measure[final & mask], walk.bounds[0])
-        while walk.at[1] < last and written < out.shape[1]:
-            level = walk.at[1]
+        while walk.at[1] < last and written < out.shape[1] and steps < PATIENCE:
+            level, steps = walk.at[1], steps + 1
             cell = walk.choice[level]
             place = cell & mask
             if cell < 0 or not (stack.active[place] >> level) & 1:

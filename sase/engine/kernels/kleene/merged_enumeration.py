@@ -42,7 +42,10 @@ from sase.engine.kernels.kleene.runs import (
     DONE,
     FRESH,
     FULL,
+    PATIENCE,
+    PAUSED,
     SPARE,
+    STEPS,
     USED,
     WATCHED,
     Incoming,
@@ -297,7 +300,10 @@ def advance_merged(
 ) -> int:
     """Take in events, on from where it stopped, and write the matches they complete."""
     state = runs.state
+    until = state[STEPS] + PATIENCE
     while state[AT] < incoming.numbers.shape[0]:
+        if state[STEPS] >= until:
+            return PAUSED
         i = state[AT]
         key = incoming.keys[i]
         is_watched = rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0

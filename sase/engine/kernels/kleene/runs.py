@@ -49,7 +49,9 @@ from sase.engine.kernels.window import window_start
 ANY, NEXT_MATCH, STRICT, RANKED, WATCHED = range(5)
 
 # Why the kernel stops: at the end, because the results need more room, or the nodes.
-DONE, FULL, CROWDED = range(3)
+DONE, FULL, CROWDED, PAUSED = range(4)
+# After so many steps of runs a kernel pauses, though nothing is full: an interrupt is heard then.
+PATIENCE = 1 << 20
 
 # Of the state: the event to go on with, how many fresh nodes it has made and which of them is to be
 # looked at next; nodes ever used, the first free one, nodes free; groups; runs ever and live ones;
@@ -335,7 +337,10 @@ def advance_runs(
 ) -> int:
     """Take in events, on from where it stopped, and write the matches they complete."""
     cells, state, levels = runs.cells, runs.state, pattern.least.shape[0]
+    until = state[STEPS] + PATIENCE
     while state[AT] < incoming.numbers.shape[0]:
+        if state[STEPS] >= until:
+            return PAUSED
         i = state[AT]
         key = incoming.keys[i]
         is_watched = rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0

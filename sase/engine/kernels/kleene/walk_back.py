@@ -48,13 +48,10 @@ from sase.engine.kernels.kleene.comparisons import hold_besides, may_bind
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.run_nodes import BEGIN, LEVEL, MOMENTS, ROOT, TAKE, Machine, Pattern
-from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
+from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, PATIENCE, PAUSED, Incoming
 from sase.engine.kernels.kleene.transitions import bind, fits, is_match, may_pass, may_proceed
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
-
-# After so many instances a walk pauses, though nothing is full: an interrupt is heard then.
-PAUSED, PATIENCE = 3, 1 << 20
 
 # ---------------------------------------------------------------- the walk
 

@@ -35,6 +35,8 @@ from sase.engine.kernels.window import window_start
 FRESH = -1
 # What `levels` holds of each level: its choice, and how many instances were looked at.
 CHOICE, VISITED = range(2)
+# After so many choices a walk pauses, though the output is not full: an interrupt is heard then.
+PATIENCE = 1 << 16
 # Which negative components are pushed: none, some that may forbid a start, or those of gaps alone.
 NO_FLOORS, FLOORS, FLOORS_OF_GAPS = range(3)
 
@@ -120,19 +122,20 @@ def _constructed(
     Given back is how many are written then.
 
     Each event is checked as soon as it is chosen. `walk.at[0]` reaches the count of the last level
-    when all is written. A tally counts by level the choices that negative components ended.
+    when all is written. A tally counts by level the choices that negative components ended. Where
+    choices are checked a walk also stops after `PATIENCE` of them, since none may pass for long.
     """
     cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
     last, mask = cells.shape[0] - 1, cells.shape[1] - 1
     span, has_floors, count = walk.bounds[0], walk.bounds[1] != NO_FLOORS, stacks.ends[COUNT, last]
     room, asks_first = out.shape[1], checks is not None or walk.bounds[1] == FLOORS
-    number, level = walk.at[0], walk.at[1]
-    while number < count and written < room:
+    number, level, steps = walk.at[0], walk.at[1], 0
+    while number < count and written < room and steps < PATIENCE:
         final = number & mask
         bound = window_start(cells[last, final, MEASURE], span)
         if level == FRESH:
             level, choice[last] = last, number
-        while level <= last and written < room:
+        while level <= last and written < room and steps < PATIENCE:
             if level == 0 and last > 0 and not asks_first:
                 written = write_all(stacks, walk, bound, tally, out, written)
                 if written < room:
@@ -152,6 +155,7 @@ def _constructed(
                 walk.levels[VISITED, level] += 1
             passes = True
             if checks is not None:
+                steps += 1
                 checks.rows[level] = cell[ROW] & checks.mask
                 passes = satisfied(checks, level, last, tally)
             if has_floors and level == 0:

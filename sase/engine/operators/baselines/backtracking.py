@@ -32,13 +32,14 @@ class BacktrackingState(RunEvaluationState):
         """Yield the matches that events complete, once all runs have met all of them."""
         search = self._search(incoming)
         machine, state = self._program.machine(), search.state
-        while (
-            of.advance_backtracking(
+        why = NOTHING
+        while why != DONE:
+            why = of.advance_backtracking(
                 machine, self._pattern, self._rules, self._runs, incoming, search
             )
-            == CROWDED
-        ):
-            search = self._make_room(incoming, search)
+            self._context.check(0)
+            if why == CROWDED:
+                search = self._make_room(incoming, search)
         self._backtracked += int(state[of.BACKTRACKED])
         of.sort_found(self._runs, search)
         why = NOTHING

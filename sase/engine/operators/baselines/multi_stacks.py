@@ -13,6 +13,9 @@ from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Checkpoint, Context
 from sase.planning.nodes import SequenceConstruction
 
+# Events that are pushed before the limits of the run are checked: each may look at many before it.
+AT_ONCE = 1 << 12
+
 
 class MultiStacks(ActiveStacks):
     """The stacks of the first key, through which construction walks, and those of the others."""
@@ -35,7 +38,12 @@ class MultiStacks(ActiveStacks):
         coding = self._context.dictionary
         others = np.stack([block.codes(key) for key in self._other_keys])
         self._make_room_of_others(max(coding.size(key) for key in self._other_keys))
-        scan_all(arrivals, others, self.stacks, self._others, span)
+        for begin in range(0, len(arrivals.rows), AT_ONCE):
+            some = slice(begin, begin + AT_ONCE)
+            part = Arrivals._make(np.ascontiguousarray(each[some]) for each in arrivals)
+            codes = np.ascontiguousarray(others[:, some])
+            scan_all(part, codes, self.stacks, self._others, span)
+            self._context.check(0)
 
     def _make_room_of_others(self, keys: int) -> None:
         others, room = self._others, self.stacks.cells.shape[1]

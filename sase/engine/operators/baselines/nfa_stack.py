@@ -44,13 +44,21 @@ class NfaStack:
         arrivals = block.arrivals(states, np.zeros(len(block), np.int64), measures)
         advance(arrivals, frozen(block.positions), block.end, self._levels, self.stack)
 
-    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences) -> int:
-        """Write the sequences that end in final states; return how many."""
+    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences, written: int) -> int:
+        """Write the sequences that end in final states behind those written.
+
+        Return how many are written then; it may have paused before there is no more or no room.
+        """
         if tally is None:
             searches = search if checks is None else search_checked
         else:
             searches = search_tallied if checks is None else search_counted
-        return searches(self.stack, self._search, checks, tally, out)
+        return searches(self.stack, self._search, checks, tally, out, written)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether there is more to write, or to look for."""
+        return bool(self._search.at[0] < self.stack.sizes[0])
 
     def evict(self, bound: int) -> None:
         """Evict nothing: only active instance stacks take a window."""

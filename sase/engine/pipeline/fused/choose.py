@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sase.engine.limits import Check, no_check
 from sase.engine.pipeline.fused import push, scan
 from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice
@@ -43,9 +44,12 @@ def open_pipeline(
     slice: Slice | None = None,
     watch: Callable[[int], object] = lambda rows: None,
     clock: Callable[[], int] | None = None,
+    check: Check = no_check,
 ) -> Pipeline:
     """Open a plan, with the fused paths that execute it."""
-    pipeline = Pipeline(plan, streaming=streaming, slice=slice, watch=watch, clock=clock)
+    pipeline = Pipeline(
+        plan, streaming=streaming, slice=slice, watch=watch, clock=clock, check=check
+    )
     choose(pipeline)
     return pipeline
 

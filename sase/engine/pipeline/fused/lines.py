@@ -109,6 +109,7 @@ class FusedLines:
                 at.events = at.numbers = position + begin + end
                 evaluation.advance(Watermark(int(piece.ts[end - 1]), at.events), iter(()))
                 pipeline.watch(at.events)
+                pipeline.check(0)
                 pipeline.evict_when_due()
         yield from self._results(evaluation.rest())
         return len(events)

@@ -101,6 +101,7 @@ class FusedScan:
                 self._note(events, passed, done, admitted)
                 passed, admitted = done, 0
             at.events = position + begin
+            self._pipeline.check(0)
             if found.lacks == CODES:
                 if not self._fit_codes(events, arrays, begin):
                     break

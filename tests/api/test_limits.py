@@ -1,0 +1,179 @@
+"""Runs end in time and within memory, also where they find nothing, by every recipe."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.api.limits import limits_of
+from sase.engine.limits import Limits, RunGuard
+from sase.errors import BudgetError, PlanError, TimeLimitError
+
+SEQUENCES = (
+    "ais", "ais_windows", "basic", "composite_key", "dynamic_filtering", "multi_pais", "pais",
+    "negation_in_construction", "optimized", "predicates_in_construction", "unfused",
+)  # fmt: skip
+RUNS = ("backtrack", "nfab", "nfab_merged", "postponed", "postponed_filters")
+# Of a thousand million ways in which events may come together none is a match.
+NEVER = "EVENT SEQ(A a, B b, C c) WHERE a.v + b.v + c.v < 0 WITHIN 1000000"
+NEVER_IN_SERIES = NEVER.replace("C c)", "C+ c[])").replace("c.v", "c[i].v")
+
+
+def stream(*parts: tuple[str, int]) -> pa.Table:
+    """Events of types one after the other, each counted by `v`."""
+    names = [name for name, count in parts for _ in range(count)]
+    values = [number for _, count in parts for number in range(count)]
+    return pa.table({"ts": range(len(names)), "type": names, "v": values})
+
+
+def ended(script: str) -> str:
+    """What a script prints, in a process of its own that may hang."""
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+
+
+@pytest.mark.parametrize("recipe", [*SEQUENCES, *RUNS])
+def test_a_run_that_finds_nothing_ends_in_time(recipe: str) -> None:
+    script = f"""
+import sase
+from tests.api.test_limits import NEVER, NEVER_IN_SERIES, SEQUENCES, stream
+query = NEVER if {recipe!r} in SEQUENCES else NEVER_IN_SERIES
+events = stream(("A", 1000), ("B", 1000), ("C", 20000))
+try:
+    print(len(sase.match(query, events, plan={recipe!r}, timeout=1, threads=1)))
+except sase.TimeLimitError as problem:
+    print(problem)
+"""
+    assert "the run takes longer than its timeout of 1 s" in ended(script)
+
+
+@pytest.mark.parametrize("recipe", [*SEQUENCES, *RUNS])
+def test_walks_that_pause_find_what_others_find(recipe: str) -> None:
+    """More choices than a kernel looks at without a pause, by a condition that few satisfy."""
+    query = "EVENT SEQ(A a, B b, C c) WHERE a.v + 7 * b.v = 40 * c.v WITHIN 1000000"
+    if recipe in RUNS:
+        query = query.replace("C c)", "C{1} c[])").replace("c.v", "c[i].v")
+    events = stream(("A", 70), ("B", 70), ("C", 70))
+    found = sase.match(query, events, plan=recipe).rows.to_pylist()
+    found = [{**each, "c": each["c"][0] if recipe in RUNS else each["c"]} for each in found]
+    every = itertools.product(range(70), repeat=3)
+    right = {(a, 70 + b, 140 + c) for a, b, c in every if a + 7 * b == 40 * c}
+    assert len(found) == len(right) > 100
+    assert {(each["a"], each["b"], each["c"]) for each in found} == right
+
+
+def test_threads_that_find_nothing_end_in_time() -> None:
+    script = """
+import pyarrow as pa
+import sase
+from tests.api.test_limits import stream
+parts = [stream(("A", 700), ("B", 700), ("C", 700)) for _ in range(6)]
+events = pa.concat_tables(parts)
+events = events.set_column(0, "ts", pa.array(range(len(events))))
+query = "EVENT SEQ(A a, B b, C c) WHERE a.v + b.v + c.v < 0 WITHIN 2100"
+try:
+    print(len(sase.match(query, events, timeout="500 ms", threads=3)))
+except sase.TimeLimitError as problem:
+    print(problem)
+"""
+    assert "its timeout of 0.5 s" in ended(script)
+
+
+def test_a_run_ends_within_memory() -> None:
+    script = """
+import sase
+from tests.api.test_limits import stream
+events = stream(("A", 4000), ("B", 4000), ("C", 10))
+query = "EVENT SEQ(A a, B b, C+ c[]) WITHIN 1000000"
+try:
+    print(len(sase.match(query, events, plan="nfab", max_memory="100 MB")))
+except sase.BudgetError as problem:
+    print(problem)
+"""
+    assert "the run needs more than its max_memory of 100,000,000 bytes" in ended(script)
+
+
+def test_what_ends_in_time_is_as_without_limits() -> None:
+    events = stream(("A", 10), ("B", 10), ("A", 10), ("B", 10))
+    query = "EVENT SEQ(A a, B b) WITHIN 25"
+    plan, right = sase.compile(query, events.schema), sase.match(query, events)
+    limits: dict[str, Any] = {"timeout": "5 min", "max_memory": "2 GiB"}
+    assert sase.match(query, events, **limits).to_arrow() == right.to_arrow()
+    assert plan.run(events, **limits).to_arrow() == right.to_arrow()
+    assert int(sase.match(query, events, output="count", **limits)) == len(right)
+    assert sase.match(query, events, output="compressed", **limits).count() == len(right)
+
+
+def test_time_counts_while_the_run_works_alone() -> None:
+    """Not while its caller looks at what was found; what is found before the end is given."""
+    now, events = [0], stream(*[("A", 1), ("B", 1)] * 200)
+    plan = sase.compile("EVENT SEQ(A a, B b) WITHIN 500", events.schema)
+
+    def clock() -> int:
+        return now[0]
+
+    read = 0
+    for batch in plan.run(events, timeout=5, threads=1, clock=clock).to_batches()[1]:
+        now[0] += 100 * 10**9
+        read += batch.num_rows
+    assert read == 200 * 201 // 2
+
+    def watch(rows: int) -> None:
+        now[0] += 10 * 10**9
+
+    with pytest.raises(TimeLimitError, match=r"timeout of 5 s, with 400 rows searched: narrow"):
+        len(plan.run(events, timeout=5, threads=1, clock=clock, watch=watch))
+
+
+def test_a_guard_counts_the_bytes_that_are_about_to_be_taken() -> None:
+    guard = RunGuard(Limits(memory=1 << 30), lambda: 0)
+    guard.check(1 << 20)
+    with pytest.raises(BudgetError, match="max_memory of 1,073,741,824 bytes, before rows were"):
+        guard.check(1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "memory", "limits"),
+    [
+        (None, None, Limits()),
+        (2, 10, Limits(2 * 10**9, 10)),
+        ("1.5", "7", Limits(1_500_000_000, 7)),
+        ("30s", "2GB", Limits(30 * 10**9, 2 * 10**9)),
+        (" 5 min ", "1.5 kB", Limits(300 * 10**9, 1500)),
+        ("2H", "2 GiB", Limits(7200 * 10**9, 2 << 30)),
+        (0.25, "1KiB", Limits(250_000_000, 1024)),
+    ],
+)
+def test_amounts(timeout: object, memory: object, limits: Limits) -> None:
+    assert limits_of(timeout, memory) == limits
+
+
+@pytest.mark.parametrize("wrong", [0, -1, "x", "5 days", "", True, float("nan"), "1e3", [1], "-2s"])
+def test_what_is_no_amount(wrong: object) -> None:
+    with pytest.raises(PlanError, match=r"timeout=.*give a number of seconds, or a text such as"):
+        limits_of(wrong, None)
+    with pytest.raises(PlanError, match=r"max_memory=.*give a number of bytes, or a text such as"):
+        limits_of(None, wrong)
+
+
+def test_the_command_ends_in_time_and_leaves_no_file(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(stream(("A", 1000), ("B", 1000), ("C", 20000)), tmp_path / "e.parquet")
+    out = tmp_path / "found.parquet"
+    command = [sys.executable, "-m", "sase", "run", "-q", NEVER, "--events"]
+    command += [str(tmp_path / "e.parquet"), "-o", str(out), "--timeout", "1s"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "longer than its timeout of 1 s" in done.stderr
+    assert not out.exists()
+    wrong = [*command[:-1], "soon"]
+    done = subprocess.run(wrong, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, "timeout='soon': give" in done.stderr) == (2, True)
