@@ -16,7 +16,7 @@ from sase.engine.pipeline import analyze
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.matcher import Matcher
 from sase.errors import QueryError
-from sase.planning.nodes import Selection, exchanged, find
+from sase.planning.nodes import Selection, chain, find, rebuilt
 from sase.planning.recipes import recipe_names
 from tests.engine.analyze.account import check_account
 from tests.engine.matching.examples import Example, examples
@@ -144,8 +144,9 @@ def test_each_condition_rejects_what_those_before_let_pass() -> None:
     assert node is not None
 
     def passed(count: int) -> int:
-        operators = exchanged(plan.operators, replace(node, conditions=node.conditions[:count]))
-        report = replace(plan, operators=operators).run(EVENTS, threads=1).report
+        shorter = replace(node, conditions=node.conditions[:count])
+        operators = [shorter if each is node else each for each in chain(plan.operators)]
+        report = replace(plan, operators=rebuilt(operators)).run(EVENTS, threads=1).report
         return int(dict(report.counters)["Selection"]["out"])
 
     out = [passed(count) for count in range(len(node.conditions) + 1)]
