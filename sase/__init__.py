@@ -20,6 +20,7 @@ _HOMES = {
     "QuerySyntaxError": "sase.errors",
     "SaseError": "sase.errors",
     "SchemaError": "sase.errors",
+    "SnapshotError": "sase.errors",
     "SparkError": "sase.errors",
     "TimeLimitError": "sase.errors",
     "CompressedMatches": "sase.engine.set_results.compressed_matches",

@@ -6,6 +6,7 @@ SaseError                 everything that this package raises on purpose
 │   └── BindingError      it parses and does not make sense against the schema
 ├── SchemaError           a schema, or the file that should give one, cannot be used
 ├── PlanError             a plan or a recipe cannot be used
+├── SnapshotError         the snapshot of a matcher cannot be restored
 ├── DataError             events cannot be used; carries `.row`, `.column` and `.value`
 ├── BudgetError           there is more of something than was allowed, or than memory can hold
 │   └── TimeLimitError    a run took longer than it was allowed; a TimeoutError as well
@@ -108,6 +109,10 @@ class SchemaError(SaseError):
 
 class PlanError(SaseError):
     """A plan or a recipe cannot be used."""
+
+
+class SnapshotError(SaseError):
+    """A snapshot cannot be restored: it is of another plan or version, or was changed."""
 
 
 class DataError(SaseError):

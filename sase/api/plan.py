@@ -90,12 +90,16 @@ class Plan:
 
         return Matcher(self.engine, streaming=streaming)
 
-    def restore(self, snapshot: bytes) -> Matcher:
-        """The matcher of which `Matcher.snapshot` made this: it goes on as that one would have."""
+    def restore(self, snapshot: bytes, *, key: bytes | None = None) -> Matcher:
+        """The matcher of which `Matcher.snapshot` made this: it goes on as that one would have.
+
+        With a key the snapshot must be signed with it. What is no snapshot of this plan, or was
+        changed to what none of it can be, is a `SnapshotError`.
+        """
         from sase.engine.pipeline.checkpoint import restored
         from sase.engine.pipeline.matcher import Matcher
 
-        return Matcher.of(restored(self.engine, snapshot))
+        return Matcher.of(restored(self.engine, snapshot, key))
 
     @cached_property
     def engine(self) -> EnginePlan:

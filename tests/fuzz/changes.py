@@ -25,11 +25,11 @@ def changed(document: Any, random: Random) -> Any:
 
 def change(document: Any, random: Random) -> None:
     """Change one place of a document in place; numbers most often."""
-    places = list(_places(document))
-    if not places:
+    every = list(places(document))
+    if not every:
         return
-    numbers = [(at, key) for at, key in places if _is_number(at[key])]
-    at, key = random.choice(numbers if numbers and random.random() < 0.5 else places)
+    numbers = [(at, key) for at, key in every if _is_number(at[key])]
+    at, key = random.choice(numbers if numbers and random.random() < 0.5 else every)
     if _is_number(at[key]) and random.random() < 0.8:
         at[key] = number(at[key], random)
         return
@@ -37,7 +37,7 @@ def change(document: Any, random: Random) -> None:
         case 0:
             at[key] = copy.deepcopy(random.choice(OTHERS))
         case 1:
-            other, there = random.choice(places)
+            other, there = random.choice(every)
             at[key] = copy.deepcopy(other[there])
         case 2:
             del at[key]
@@ -74,9 +74,9 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float)
 
 
-def _places(data: Any) -> Iterator[tuple[Any, Any]]:
+def places(data: Any) -> Iterator[tuple[Any, Any]]:
     """Every entry of every object and list, as what holds it and its name or index."""
     if isinstance(data, dict | list):
         for key in list(data) if isinstance(data, dict) else range(len(data)):
             yield data, key
-            yield from _places(data[key])
+            yield from places(data[key])

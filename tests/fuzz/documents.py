@@ -66,3 +66,16 @@ def _compiled(random: Random) -> tuple[sase.Plan, Any]:
 def base(number: int) -> Base:
     """The base of the document of a number; a hundred documents share one."""
     return _base(number // 100)
+
+
+def written_table(table: Any) -> bytes:
+    """A table as bytes."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def read_table(data: bytes) -> Any:
+    """The table that was written."""
+    return pa.ipc.open_stream(data).read_all()

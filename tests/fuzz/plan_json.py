@@ -8,12 +8,10 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-import pyarrow as pa
-
 import sase
 from sase.planning.serialisation import fingerprint
 from tests.fuzz import changes, driver
-from tests.fuzz.documents import base
+from tests.fuzz.documents import base, read_table, written_table
 
 
 def make(number: int) -> bytes:
@@ -24,14 +22,14 @@ def make(number: int) -> bytes:
     if isinstance(document, dict) and random.random() < 0.98:
         with suppress(sase.SaseError):
             document["fingerprint"] = fingerprint(json.dumps(document))
-    return json.dumps(document).encode() + b"\n" + _as_bytes(known.table)
+    return json.dumps(document).encode() + b"\n" + written_table(known.table)
 
 
 def judge(document: bytes) -> str:
     """Open a plan, run it, and push the events to it."""
     text, _, data = document.partition(b"\n")
     plan = sase.Plan.from_json(text.decode())
-    table = pa.ipc.open_stream(data).read_all()
+    table = read_table(data)
     if not _attempt(lambda: plan.run(table).to_pylist()):
         return "opened, and refused events"
     matcher = plan.open()
@@ -50,13 +48,6 @@ def _attempt(step: Any) -> bool:
     except sase.SaseError:
         return False
     return True
-
-
-def _as_bytes(table: Any) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
 
 
 def warm() -> None:

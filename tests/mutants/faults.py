@@ -222,8 +222,8 @@ FAULTS = [
     Fault(
         "snapshot-without-ranks",
         "sase/engine/blocks/builder.py",
-        'self.at, self._counts = StreamPosition(**saved["at"]), saved["counts"]',
-        'self.at = StreamPosition(**saved["at"])',
+        'self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED)',
+        'self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED) * 0',
     ),
     Fault("swept-range-too-long", SWEEPING, "code > most + 1", "code > most + 2"),
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),

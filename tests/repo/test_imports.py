@@ -49,7 +49,9 @@ ENGINE = [
     "pipeline",
     "set_results",
 ]
-BESIDE = {"__init__", "limits", "options", "plan", "report", "resources", "stopwatch"}
+BESIDE = {
+    "__init__", "limits", "options", "plan", "report", "resources", "saved_state", "stopwatch",
+}  # fmt: skip
 
 # Third-party package → the only modules, with all below them, that import it.
 HOMES = {

@@ -14,10 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.pipeline.codec import StateError
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
-from sase.errors import DataError
+from sase.errors import DataError, SnapshotError
 from sase.spark.row_layout import PART, RowLayout
 from sase.spark.streaming.bucket import UNBOUNDED, Bucket
 from sase.spark.streaming.packing import PACKED, PackRows, UnpackRows, from_bytes, to_bytes
@@ -175,7 +174,9 @@ def test_a_state_of_another_number_of_buckets_is_refused() -> None:
     bucket = bucket_of("a window", numbered(stream()), None, None)
     simulated = Simulated(bucket)
     simulated.batch(numbered(stream()), 0)
-    with pytest.raises(StateError, match="in 3 buckets, and the query was started with 4: start"):
+    with pytest.raises(
+        SnapshotError, match="in 3 buckets, and the query was started with 4: start"
+    ):
         replace(bucket, buckets=4).open(simulated.state, 0)
 
 
@@ -183,7 +184,7 @@ def test_a_state_of_another_query_is_refused() -> None:
     events = numbered(stream())
     simulated = Simulated(bucket_of("a window", events, None, None))
     simulated.batch(events, 0)
-    with pytest.raises(StateError, match="another plan"):
+    with pytest.raises(SnapshotError, match="another plan"):
         bucket_of("an end", events, None, None).open(simulated.state, 0)
 
 

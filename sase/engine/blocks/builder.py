@@ -19,6 +19,7 @@ from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import keep_freed_memory
+from sase.engine.saved_state import MOST_COUNTED, Saved
 from sase.engine.sources import open_tables
 
 # The least room for admitted events.
@@ -91,11 +92,15 @@ class BlockBuilder:
             "ranks": self._rank_coding.checkpoint() if self.ranked else None,
         }
 
-    def restore(self, saved: dict[str, Any]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self.at, self._counts = StreamPosition(**saved["at"]), saved["counts"]
+        part = saved.part("at")
+        events = part.part("events").count()
+        ties = part.part("ties").number(-MOST_COUNTED, MOST_COUNTED)
+        self.at = StreamPosition(events, ties, part.part("numbers").number(0, events))
+        self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED)
         if self.ranked:
-            self._rank_coding.restore(saved["ranks"])
+            self._rank_coding.restore(saved.part("ranks"))
 
     def _block(self, span: EventRange) -> Block:
         events, begin, end = span.events, span.begin, span.end

@@ -21,6 +21,7 @@ from sase.engine.expressions.layout import UNSCALED
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.operations import INTEGER
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.saved_state import Saved
 
 # A dictionary of no more values is taken as a whole.
 FEW = 64
@@ -176,14 +177,23 @@ class PlanDictionary:
             "key_texts": {name: codes.checkpoint() for name, codes in self._key_texts.items()},
         }
 
-    def restore(self, saved: dict[str, Any]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint, with the same keys."""
-        self.texts.restore(saved["texts"])
-        for codes, state in zip(self._key_codes.values(), saved["keys"], strict=True):
+        part = saved.part("texts")
+        texts = part.texts()
+        part.check(self.texts.can_restore(texts), "the texts of this plan have other codes")
+        self.texts.restore(texts)
+        parts = saved.part("keys").parts(len(self._key_codes))
+        for codes, state in zip(self._key_codes.values(), parts, strict=True):
             codes.restore(state)
-        for name, state in saved["key_texts"].items():
+        for name, state in saved.part("key_texts").members():
             self._key_texts[name] = TextDictionary()
             self._key_texts[name].restore(state)
+
+    @property
+    def sizes(self) -> dict[Key, int]:
+        """The bound of the codes under each key."""
+        return {key: self.size(key) for key in self._key_codes}
 
     def _declared(self, block: Block, attribute: str) -> Mask | None:
         by_type = self.type_dictionary.declare(attribute)

@@ -14,10 +14,14 @@ from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block, Key
 from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Columns
 from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.saved_state import Saved
 
 NO_TABLES = np.zeros((0, 0), np.int64)
+_ARRAYS = ("numbers", "codes", "cells", "tags", "types")
 
 
 class EventBuffer:
@@ -130,14 +134,50 @@ class EventBuffer:
             "arrays": {name: array[:, places] for name, array in self._arrays.items()},
         }
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Continue from a checkpoint."""
-        self.first, self.next = saved["first"], saved["next"]
-        self._capacity, self._arrays, self._columns = saved["capacity"], {}, None
-        self.is_dense = saved["dense"]
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint, with room for the live events."""
+        self.next = saved.part("next").count()
+        self.first = saved.part("first").number(0, self.next)
+        self.is_dense = saved.part("dense").flag()
+        is_known = self.is_dense or "position" in self.names
+        saved.check(is_known, "events are not where they are")
+        kept, count = dict(saved.part("arrays").members()), self.next - self.first
+        saved.check(kept.keys() <= set(_ARRAYS), "there is another array")
+        saved.check(not count or len(kept) == len(_ARRAYS), "there is not every array")
+        found = {name: self._restored(name, part, count) for name, part in kept.items()}
+        if len(found) == len(_ARRAYS):
+            self._check(saved, found)
+        self._arrays, self._columns = {}, None
+        while self._capacity < count:
+            self._capacity *= 2
         places = self._places(self.first, self.next)
-        for name, kept in saved["arrays"].items():
-            self._array(name)[:, places] = kept
+        for name, array in found.items():
+            self._array(name)[:, places] = array
+
+    def _restored(self, name: str, saved: Saved, count: int) -> NDArray[Any]:
+        dtype, rows = self._shape(name)
+        return saved.array(rows, count, dtype=np.dtype(dtype).name)
+
+    def _check(self, saved: Saved, found: dict[str, NDArray[Any]]) -> None:
+        """Check positions, codes, types and values of live events."""
+        live, numbers = saved.live, np.arange(self.first, self.next)
+        for name, row in self.names.items():
+            values = found["numbers"][row]
+            if name == "position" and len(values):
+                rises = bool((np.diff(values) > 0).all())
+                is_there = int(values[0]) >= 0 and int(values[-1]) < live.positions
+                saved.check(rises and is_there, "positions are not those of the stream")
+                is_same = not self.is_dense or bool((values == numbers).all())
+                saved.check(is_same, "events are not where they are")
+        types = found["types"][0]
+        is_type = (types >= NOTHING) & (types <= live.unknown_type)
+        saved.check(bool(is_type.all()), "there is no such type")
+        for key, row in self.keys.items():
+            codes = found["codes"][row]
+            is_code = (codes >= UNDECLARED) & (codes < live.sizes[key])
+            saved.check(bool(is_code.all()), "there is no such key")
+        for name, row in self.attributes.items():
+            live.check_values(saved, name, found["tags"][row], found["cells"][row], types)
 
     def _places(self, first: int, end: int) -> slice | Numbers:
         """The slots of a range of numbers: a slice where it does not wrap around."""

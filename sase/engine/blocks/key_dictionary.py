@@ -21,6 +21,7 @@ from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.saved_state import Saved
 
 # The bits of the widest dense codes: always, and where all events are there, by as many more as
 # their number has; the first room of a table.
@@ -139,11 +140,49 @@ class KeyDictionary:
             "most": self._most,
         }
 
-    def restore(self, saved: dict[str, Any]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self._tags, self._digits = saved["tags"], saved["digits"]
-        self.size, self._most = saved["size"], saved["most"]
-        self._table = None if saved["table"] is None else KeyTable(**saved["table"])
+        parts = saved.part("tags").parts(len(self._tags))
+        self._tags = [None if part.is_none else part.number(0, 255) for part in parts]
+        known = [tag for tag in self._tags if tag is not None]
+        saved.check(all(tag == INTEGER or tag >= EXACT for tag in known), "there is no such kind")
+        digits, table = saved.part("digits"), saved.part("table")
+        self._digits = None if digits.is_none else self._restored_digits(digits)
+        self._table = None if table.is_none else self._restored_table(table)
+        self._most = saved.part("most").count()
+        size = 1 if self._digits is None else 1 << int(self._digits[:, BITS].sum())
+        size = size if self._table is None else len(self._table.used)
+        self.size = saved.part("size").number(size, size)
+
+    @property
+    def _rows_of_keys(self) -> int:
+        """The numbers of a key: two of each value that may be of several kinds."""
+        return len(self._tags) + self._tags.count(None)
+
+    def _restored_digits(self, saved: Saved) -> Numbers:
+        """How dense codes are made: the numbers of a key lie behind each other in a code."""
+        digits = saved.array(self._rows_of_keys, 3)
+        bits = digits[:, BITS]
+        most = self._most_bits(0)
+        saved.check(bool(((bits > 0) & (bits <= most)).all()), "there are no so many bits")
+        saved.check(int(bits.sum()) <= most, "there are too many bits")
+        shifts = np.append(np.cumsum(bits[::-1])[::-1][1:], 0)
+        saved.check(bool((digits[:, 2] == shifts).all()), "the numbers of a key meet")
+        return digits
+
+    def _restored_table(self, saved: Saved) -> KeyTable:
+        """A table: each code in use is in one slot, all others below the last are free."""
+        used = saved.part("used").ring(None)
+        room, rows = len(used), self._rows_of_keys
+        slots = saved.part("slots").array(4 * room, low=NOTHING, high=room - 1)
+        keys, free = saved.part("keys").array(rows, room), saved.part("free").array(room)
+        sizes = saved.part("sizes").array(2, low=0, high=room)
+        count, spare = sizes.tolist()
+        saved.check(spare <= count, "there are more free codes than codes")
+        taken = np.append(slots[slots != NOTHING], free[:spare])
+        is_each = len(taken) == count and bool((np.sort(taken) == np.arange(count)).all())
+        saved.check(is_each, "a code is neither taken nor free, or twice")
+        return KeyTable(slots, keys, used, free, sizes)
 
     def _rows(self, place: int, lane: Vector, numbers: Numbers) -> list[Numbers]:
         """The values of a vector as rows of numbers, as those before them."""
@@ -292,14 +331,19 @@ class TextDictionary:
             "most": self._most,
         }
 
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Continue from a checkpoint."""
-        self._codes = dict(zip(saved["texts"], saved["codes"].tolist(), strict=True))
-        self._used, self._free = saved["used"], saved["free"].tolist()
-        self._texts = [""] * (len(self._codes) + len(self._free))
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint: a code is that of one text, or free."""
+        texts = saved.part("texts").texts()
+        codes, free = saved.part("codes").array(len(texts)), saved.part("free").array(None)
+        count = len(codes) + len(free)
+        every = np.sort(np.append(codes, free))
+        saved.check(bool((every == np.arange(count)).all()), "a code is not there, or twice")
+        self._codes = dict(zip(texts, codes.tolist(), strict=True))
+        self._used, self._free = saved.part("used").array(count), free.tolist()
+        self._texts = [""] * count
         for text, code in self._codes.items():
             self._texts[code] = text
-        self._most = saved["most"]
+        self._most = saved.part("most").count()
 
 
 def has_exact_numbers(lane: Vector) -> bool:

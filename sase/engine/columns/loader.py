@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.binding import Schema
-from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
+from sase.binding.types import INTEGER, RESOLUTIONS, UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import BatchDecoder
 from sase.engine.columns.coercion import coerced_to_load
@@ -30,8 +30,11 @@ from sase.engine.columns.type_codes import (
     types_by_column,
     types_by_table,
 )
+from sase.engine.saved_state import Saved
 from sase.errors import SchemaError
 
+# The most digits of decimals.
+MOST_DIGITS = 76
 NO_SEQ = "every event needs one beside its time; fill it in, or leave the row out"
 
 
@@ -100,13 +103,28 @@ class Loader:
             for (type_name, name), each in found
         ]
 
-    def restore(self, saved: list[Any]) -> None:
-        """Restore what was saved."""
-        *found, (_, self.time) = [
-            ((type_name, name), DataType(Kind(kind), resolution, scale))
-            for type_name, name, kind, resolution, scale in saved
-        ]
-        self.known = dict(found)
+    def restore(self, saved: Saved) -> None:
+        """Restore what was saved: the types that columns had, and what time was given as."""
+        found = [self._restored_type(part) for part in saved.parts()]
+        saved.check(bool(found), "the type of time is not there")
+        *columns, (_, self.time) = found
+        self.known = {}
+        try:
+            self._check_types(dict(columns))
+        except SchemaError as problem:
+            raise saved.refuse(str(problem)) from problem
+        self.known = dict(columns)
+
+    @staticmethod
+    def _restored_type(saved: Saved) -> tuple[tuple[str | None, str], DataType]:
+        type_name, name, kind, resolution, scale = saved.parts(5)
+        kinds = {each.value: each for each in Kind}
+        kind.check(kind.text() in kinds, "there is no such kind")
+        unit = None if resolution.is_none else resolution.text()
+        resolution.check(unit is None or unit in RESOLUTIONS, "there is no such resolution")
+        digits = None if scale.is_none else scale.number(-MOST_DIGITS, MOST_DIGITS)
+        known = DataType(kinds[kind.text()], unit, digits)
+        return (None if type_name.is_none else type_name.text(), name.text()), known
 
     def load(self, events: object, threads: int = 1) -> Events:
         """Load the events of an input, by the decoder of its schema if it has one."""

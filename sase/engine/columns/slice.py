@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.gather import indexed
 from sase.engine.columns.input import Input, Inputs
+from sase.engine.saved_state import Saved
+
+# Rows in a byte of a table that was saved: each has a time, however well that is packed.
+MOST_OF_BYTE = 64
 
 
 def taken(inputs: Inputs, rows: Numbers) -> Inputs:
@@ -79,10 +83,20 @@ def to_bytes(table: pa.Table) -> NDArray[np.uint8]:
     return np.frombuffer(sink.getvalue(), np.uint8)
 
 
-def from_bytes(data: NDArray[np.uint8]) -> pa.Table:
-    """Read the table that `to_bytes` wrote."""
-    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
-        return reader.read_all()
+def from_bytes(saved: Saved) -> pa.Table:
+    """Read the table that `to_bytes` wrote; whatever the bytes are, its columns are sound."""
+    data = saved.array(None, dtype="uint8")
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+            table = reader.read_all()
+        rows: int = table.num_rows
+        if rows > MOST_OF_BYTE * len(data):  # of columns without any, each of which took a number
+            raise saved.refuse(f"these are {rows} rows, in {len(data)} bytes")
+        table.validate(full=True)
+        list(table.schema.names)
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as problem:
+        raise saved.refuse(f"this is no table: {problem}") from problem
+    return table
 
 
 def saved(inputs: Inputs) -> dict[str, Any]:
@@ -96,13 +110,17 @@ def saved(inputs: Inputs) -> dict[str, Any]:
     }
 
 
-def restored(state: dict[str, Any]) -> Inputs:
+def restored(saved: Saved) -> Inputs:
     """Restore an input that was saved."""
-    tables = tuple(
-        Input(from_bytes(data), type_name, is_sparse=is_sparse)
-        for type_name, is_sparse, data in state["tables"]
-    )
-    return Inputs(tables, state["typed"])
+    tables = []
+    for part in saved.part("tables").parts():
+        type_name, is_sparse, data = part.parts(3)
+        name = None if type_name.is_none else type_name.text()
+        tables.append(Input(from_bytes(data), name, is_sparse=is_sparse.flag()))
+    typed = saved.part("typed").flag()
+    saved.check(typed or len(tables) == 1, "there is not one table")
+    saved.check(all((each.type_name is not None) == typed for each in tables), "types are missing")
+    return Inputs(tuple(tables), typed)
 
 
 def _table(table: Input) -> pa.Table:

@@ -65,10 +65,13 @@ class Interner:
         """The strings by code."""
         return list(self.texts)
 
+    def can_restore(self, texts: list[str]) -> bool:
+        """Whether the strings that the plan names have their codes among these."""
+        return texts[: len(self)] == self.texts
+
     def restore(self, texts: list[str]) -> None:
         """Restore the codes of strings; those that the plan names have theirs already."""
-        if texts[: len(self)] != self.texts:
-            raise ValueError("the strings of this plan have other codes")
+        assert self.can_restore(texts)
         for text in texts[len(self) :]:
             self.code(text)
 

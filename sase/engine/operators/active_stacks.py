@@ -44,9 +44,12 @@ from sase.engine.kernels.scan.fused_scan import (
     push_batch_counted,
 )
 from sase.engine.kernels.scan.stacks import (
+    BELOW,
     COUNT,
     DROPPED,
+    EARLIER,
     FIELDS,
+    RIP,
     ROW,
     TAIL,
     Absences,
@@ -58,6 +61,7 @@ from sase.engine.kernels.scan.stacks import (
 )
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
+from sase.engine.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
 
@@ -287,13 +291,60 @@ class ActiveStacks:
             "blocks": [list(block) for block in self._blocks],
         }
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self.stacks, self._walk = StackArrays(**saved["stacks"]), Walk(**saved["walk"])
+        self.stacks = self._restored_stacks(saved.part("stacks"))
+        self._walk = self._restored_walk(saved.part("walk"))
         if self._absences is not None:
-            self._absences = self._absences._replace(**saved["absences"])
-        self._bound, self._left = saved["bound"], 0
-        self._blocks = deque((last, first) for last, first in saved["blocks"])
+            part, shape = saved.part("absences"), (len(self._absences.tie), self._keys)
+            self._absences = self._absences._replace(
+                tie=part.part("tie").array(*shape), measure=part.part("measure").array(*shape)
+            )
+        self._bound, self._left = saved.part("bound").number(), 0
+        first, end = saved.live.first, saved.live.end - 1
+        blocks = (block.parts(2) for block in saved.part("blocks").parts())
+        self._blocks = deque((last.number(), row.number(first, end)) for last, row in blocks)
+
+    @property
+    def _keys(self) -> int:
+        return int(self.stacks.heads.shape[1])
+
+    def _restored_stacks(self, saved: Saved) -> StackArrays:
+        """The stacks of a checkpoint: every pointer of a live instance leads to an earlier one."""
+        levels = self._context.levels
+        cells = saved.part("cells").ring(levels, None, FIELDS, axis=1)
+        ends = saved.part("ends").array(3, levels, low=0, high=MOST_COUNTED)
+        heads = saved.part("heads").array(levels, None, low=NOTHING)
+        saved.check(heads.shape[1] > 0, "there is no stack")
+        saved.check((heads < ends[COUNT, :, np.newaxis]).all(), "a head is no instance")
+        for level in range(levels):
+            self._check_level(saved, cells, ends, level)
+        return StackArrays(cells, heads, ends)
+
+    @staticmethod
+    def _check_level(saved: Saved, cells: Numbers, ends: Numbers, level: int) -> None:
+        count, tail, room = ends[COUNT, level], ends[TAIL, level], cells.shape[1]
+        saved.check(tail <= count <= tail + room, "there are more instances than places")
+        numbers = np.arange(tail, count)
+        alive = cells[level, numbers & (room - 1)]
+        saved.check_events(alive[:, ROW])
+        pointers = (alive[:, BELOW] < numbers) & (alive[:, EARLIER] < numbers)
+        if level:
+            pointers &= alive[:, RIP] < ends[COUNT, level - 1]
+        saved.check(pointers.all(), "an instance leads to one that is not before it")
+
+    def _restored_walk(self, saved: Saved) -> Walk:
+        """The walk of a checkpoint: between pushes none is under way, but where LIMIT ended it."""
+        levels = self._context.levels
+        last, count = levels - 1, self.stacks.ends[COUNT, -1]
+        at = saved.part("at").array(2)
+        is_over = at[0] == count and at[1] == FRESH
+        is_left = saved.live.is_done and 0 <= at[0] <= count and FRESH <= at[1] <= last
+        saved.check(is_over or is_left, "a walk is under way")
+        found = saved.part("levels").array(2, levels)
+        visited = found[VISITED]
+        saved.check(((visited >= 0) & (visited <= MOST_COUNTED)).all(), "counters are no counts")
+        return Walk(at, found, self._walk.bounds)
 
 
 def wider(array: NDArray[np.int64], columns: int, empty: int) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene.residual_checks import gather_level, gather_ranges, scatter_level
+from sase.engine.saved_state import Saved
 
 
 class Bindings:
@@ -106,9 +107,15 @@ class Bindings:
         return {"events": self.events, "ends": self.ends, "lengths": self.lengths}
 
     @classmethod
-    def restored(cls, saved: Mapping[str, Numbers]) -> Bindings:
-        """Bindings from a checkpoint."""
-        return cls(*(np.array(saved[name], np.int64) for name in ("events", "ends", "lengths")))
+    def restored(cls, saved: Saved, levels: int) -> Bindings:
+        """Bindings from a checkpoint: every match has events, as many as its lengths say."""
+        events = saved.part("events").events(None)
+        lengths = saved.part("lengths").array(levels, None, low=0, high=len(events))
+        ends = saved.part("ends").array(lengths.shape[1], low=1, high=len(events))
+        saved.check(int(lengths.sum()) == len(events), "lengths are not those of the matches")
+        whole = lengths.sum(axis=0)
+        saved.check(bool((whole > 0).all() and (np.cumsum(whole) == ends).all()), "ends differ")
+        return cls(events, ends, lengths)
 
     def mapped(self, change: Callable[[Numbers], Numbers]) -> Bindings:
         """Map the event numbers."""

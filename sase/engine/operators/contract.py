@@ -30,6 +30,7 @@ from sase.engine.kernels.expressions.program import Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
 from sase.engine.limits import Check, no_check
 from sase.engine.options import Options
+from sase.engine.saved_state import Saved
 from sase.planning.nodes import NegativeComponent
 
 # Event numbers: a row for each level, a column for each sequence. `Bindings` take their place where
@@ -63,8 +64,8 @@ class OperatorState(Protocol):
     def checkpoint(self) -> Checkpoint:
         """The state as arrays and plain values."""
 
-    def restore(self, state: Checkpoint) -> None:
-        """Continue from a checkpoint."""
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint, each value of which is checked as it is taken."""
 
 
 @runtime_checkable
@@ -104,9 +105,15 @@ class OverflowCounts:
         numbers = {operation: number for number, operation in self.arithmetic.items()}
         return [[numbers[operation], *counted] for operation, counted in self.counts.items()]
 
-    def restore(self, state: list[list[int]]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self.counts = {self.arithmetic[number]: counted for number, *counted in state}
+        self.counts = {}
+        for part in saved.parts():
+            part.check(len(part.parts()) == 3, "this is no operation with its count and a place")
+            number = part.part(0).number()
+            part.check(number in self.arithmetic, f"there is no operation {number}")
+            counted = [part.part(1).count(), part.part(2).number(0, saved.live.positions - 1)]
+            self.counts[self.arithmetic[number]] = counted
 
 
 @dataclass

@@ -19,6 +19,7 @@ from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, detach, measures_of
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.series_program import SeriesProgram, pattern_of
+from sase.engine.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 # Room for events in the match buffer, by match.
@@ -108,11 +109,12 @@ class RunEvaluationBase:
         clock = [self._clock.ts, self._clock.position]
         return {"seen": self._seen, "built": self._built, "clock": clock}
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self._seen = saved["seen"]
-        self._built = self._written.sizes[2] = saved["built"]
-        self._clock = Watermark(*saved["clock"])
+        self._seen = saved.part("seen").count()
+        self._built = self._written.sizes[2] = saved.part("built").count()
+        ts, position = saved.part("clock").parts(2)
+        self._clock = Watermark(ts.number(), position.number(0, saved.live.positions))
 
     def _counted(self, bytes_held: int) -> Counters:
         """The counters of ANALYZE."""

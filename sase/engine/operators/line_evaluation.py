@@ -24,6 +24,8 @@ from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.bindings import Bindings, ColumnarBindings, begins_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach, span_of
 from sase.engine.operators.run_evaluation import IncrementalEvaluation
+from sase.engine.operators.saved_lines import check_line_nodes, restored_lines
+from sase.engine.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 # The words of the heap that there is room for at first.
@@ -292,18 +294,19 @@ class LineEvaluationState(IncrementalEvaluation):
             "kind": self._rules.kind,
         }
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
         super().restore(saved)
-        lines, rows = self._lines, max(len(saved["nodes"]), len(self._nodes))
-        self._rules = self._rules._replace(kind=int(saved["kind"]))
-        self._nodes = _refilled(np.empty((rows, self._program.width), np.int64), saved["nodes"])
-        kept = {name: np.array(saved[name], np.int64) for name in ("keys", "free", "counts")}
-        heap = np.empty(max(len(saved["heap"]) + store.SMALLEST, len(lines.heap)), np.int64)
-        cells = np.empty(rows * store.FIELDS, np.int64)
-        self._lines = store.Lines(
-            cells=_refilled(cells, saved["lines"]), heap=_refilled(heap, saved["heap"]), **kept
-        )
+        nodes = saved.part("nodes").array(None, self._program.width)
+        kind = saved.part("kind").number()
+        saved.check(kind in (NULL, INTEGER, FLOAT), "there is no such kind of numbers")
+        check_line_nodes(saved, nodes, self._levels)
+        self._program.check_values(saved, nodes)
+        rows = max(len(nodes), len(self._nodes))
+        self._rules = self._rules._replace(kind=kind)
+        self._nodes = self._program.cells(rows)
+        self._nodes[1 : len(nodes)] = nodes[1:]
+        self._lines = restored_lines(saved, len(nodes), rows, self._series, HEAP)
 
 
 def _new_keys(count: int) -> Numbers:
@@ -312,9 +315,3 @@ def _new_keys(count: int) -> Numbers:
     keys[:, store.HEAD] = NOTHING
     keys[:, [store.BAR, store.UNTIL]] = LATEST
     return keys.ravel()
-
-
-def _refilled(array: Numbers, saved: Any) -> Numbers:
-    """An array that begins with what was saved."""
-    array[: len(saved)] = np.asarray(saved, np.int64).reshape(-1, *array.shape[1:])
-    return array

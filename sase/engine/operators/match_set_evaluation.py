@@ -22,6 +22,8 @@ from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.evaluation import RunEvaluationBase
 from sase.engine.operators.neighbours import Neighbours
+from sase.engine.saved_state import Saved
+from sase.errors import SnapshotError
 from sase.planning.nodes import Evaluation as How
 from sase.planning.nodes import RunEvaluation
 
@@ -35,7 +37,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self._neighbours = Neighbours(context, node.early)
-        self._parts = [np.empty((7, 0), np.int64)]
+        self._parts, self._is_restored = [np.empty((7, 0), np.int64)], False
         # Else all events stay until the set is asked for.
         self._lists = node.evaluation is How.EXPANDED
         # A single event agrees with no other, but must have what negative components share.
@@ -104,10 +106,22 @@ class MatchSetEvaluationState(RunEvaluationBase):
         """The candidates."""
         return {**super().checkpoint(), "events": np.concatenate(self._parts, axis=1)}
 
-    def restore(self, saved: Checkpoint) -> None:
-        """Continue from a checkpoint."""
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint: the candidates are in the order of the stream."""
         super().restore(saved)
-        self._parts = [np.array(saved["events"], np.int64)]
+        events = saved.part("events").array(7, None)
+        saved.check_events(events[NUMBER])
+        rises = (np.diff(events[NUMBER]) > 0) & (np.diff(events[POSITION]) > 0)
+        saved.check(bool(rises.all()), "candidates are not in order")
+        positions = events[POSITION]
+        is_there = (positions >= 0) & (positions < saved.live.positions)
+        saved.check(bool(is_there.all()), "a candidate is no event of the stream")
+        key = self._context.dictionary.size(self._key)
+        saved.check(bool(((events[KEY] >= 0) & (events[KEY] < key)).all()), "there is no such key")
+        levels = events[BEGINS] | events[TAKES]
+        is_level = (levels > 0) & (levels >> self._context.levels == 0)
+        saved.check(bool(is_level.all()), "there is no such level")
+        self._parts, self._is_restored = [events], True
 
     def collected(self, until: int | None = None) -> CollectedMatches:
         """The matches of the events so far, or of those before a position, as a set."""
@@ -135,6 +149,11 @@ class MatchSetEvaluationState(RunEvaluationBase):
         positions, ties, measures, begins, takes = (np.ascontiguousarray(events[r]) for r in rows)
         if self.node.is_alone:  # one event is within any window, and there are no partitions
             measures = np.zeros_like(measures)
+        if self._is_restored and ((np.diff(ties) < 0) | (np.diff(measures) < 0)).any():
+            raise SnapshotError(
+                "the snapshot that this matcher goes on from was changed: candidates of it are"
+                " later than the events that came since"
+            )
         return CandidateEvents(positions, ties, measures, begins, takes, edge)
 
     def _holds(

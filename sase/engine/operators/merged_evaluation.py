@@ -10,12 +10,14 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import merged_runs as of
 from sase.engine.kernels.kleene.merged_enumeration import FRAME, WAY, advance_merged
-from sase.engine.kernels.kleene.run_nodes import BEGIN, MOMENTS
+from sase.engine.kernels.kleene.run_nodes import BEGIN, DEPTH, EVENT, MOMENTS, PREVIOUS, ROOT
 from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, PAUSED, SPARE, USED, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of
 from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.engine.operators.saved_runs import Edges, check_runs, check_starts
+from sase.engine.saved_state import MOST_COUNTED, Saved, lists_of
 from sase.planning.nodes import RunEvaluation
 
 
@@ -136,16 +138,66 @@ class MergedEvaluationState(RunEvaluationState):
             "merging": merging.state,
         }
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
+        kept = saved.part("links").array(None, 2, low=NOTHING)
+        known = saved.part("edges").array(None, 2, low=NOTHING)
+        self._restore_merging(saved, kept, known)
         super().restore(saved)
-        merging, kept, known = self._merging, np.array(saved["links"]), np.array(saved["edges"])
-        links = np.full((len(self._runs.cells), 2), NOTHING, np.int64)
+
+    def _restore_merging(self, saved: Saved, kept: Numbers, known: Numbers) -> None:
+        merging, rows = self._merging, max(len(kept), len(self._runs.cells))
+        links = np.full((rows, 2), NOTHING, np.int64)
         links[: len(kept)] = kept
         edges = np.zeros((max(len(known), len(merging.edges)), 2), np.int64)
         edges[: len(known)] = known
-        seen, state = (np.array(saved[name], np.int64) for name in ("measures", "merging"))
+        seen, state = saved.part("measures").array(None), saved.part("merging").array(of.STATE)
+        saved.check(((state >= NOTHING) & (state <= MOST_COUNTED)).all(), "counts are none")
+        is_still = not (state[of.FRAMES] or state[of.WAYS] or state[of.TELLING])
+        saved.check(is_still, "matches of an event are under way")
+        saved.check(state[of.EDGES] == len(known), "there is not a row for each edge")
         self._merging = merging._replace(links=links, edges=edges, seen=seen, state=state)
+
+    def _check(self, saved: Saved) -> None:
+        """Refuse runs and edges that lead anywhere else than such do."""
+        cells, links = self._runs.cells, self._merging.links
+        rows = int(self._runs.state[USED])
+        saved.check(len(links) >= rows, "there are fewer links than nodes")
+        edges = self._check_edges(saved, cells[:rows], links[:rows])
+        nodes = check_runs(saved, self._runs, self._context.levels, self._built, edges)
+        keys, several = cells[nodes, of.KEY], cells[nodes, DEPTH]
+        saved.check(((keys >= 0) & (keys < len(self._merging.seen))).all(), "there is no such key")
+        before = cells[nodes, PREVIOUS]
+        after = np.where(before == ROOT, 0, cells[before, DEPTH])
+        is_one = links[nodes, of.HEAD_EDGE] == NOTHING
+        # Those that stand for several runs, and those that follow them, are counted below zero.
+        fits = (several == of.SEVERAL) | (is_one & (several == after + 1))
+        saved.check(fits.all(), "a depth is not that of its node")
+        check_starts(saved, cells, nodes, edges)
+
+    def _check_edges(self, saved: Saved, cells: Numbers, links: Numbers) -> Edges:
+        """The nodes with edges and those that they lead to; each edge is of one node, or free."""
+        edges = self._merging.edges[: int(self._merging.state[of.EDGES])]
+        is_used = cells[:, EVENT] != NOTHING
+        is_used[ROOT] = False
+        heads = np.where(is_used, links[:, of.HEAD_EDGE], NOTHING)
+        free = self._merging.state[of.FREE_EDGE : of.FREE_EDGE + 1]
+        owners = lists_of(
+            np.concatenate([heads, free]), edges[:, of.AFTER], np.arange(len(edges)), saved
+        )
+        taken = np.flatnonzero(owners < len(heads))
+        spare = self._merging.state[of.SPARE_EDGES]
+        saved.check(spare == len(edges) - len(taken), "there are more free edges or fewer")
+        above, before = owners[taken], edges[taken, of.TO]
+        saved.check(((before >= ROOT) & (before < len(cells))).all(), "an edge leads nowhere")
+        known = before != ROOT
+        earlier = cells[before[known], EVENT]
+        is_back = (earlier != NOTHING) & (earlier < cells[above[known], EVENT])
+        saved.check(is_back.all(), "an edge leads to a node that is not before its own")
+        ends = np.flatnonzero(edges[taken, of.AFTER] == NOTHING)
+        last = links[above[ends], of.LAST_EDGE]
+        saved.check((last == taken[ends]).all(), "a node has another last edge")
+        return above, before
 
 
 def _twice(array: Numbers) -> Numbers:

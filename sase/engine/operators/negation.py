@@ -36,6 +36,7 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
+from sase.engine.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import Negation, NegativeComponent
 from sase.planning.split import may_end
 
@@ -131,12 +132,13 @@ class NegationBase:
             "postponed": self._postponed.checkpoint(),
         }
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self._seen, self._passed = saved["seen"], saved["passed"]
-        for index, arrays in zip(self._every, saved["indexes"], strict=True):
-            index.arrays = NegativeIndex(**arrays)
-        self._postponed.restore(saved["postponed"])
+        self._seen, self._passed = saved.part("seen").count(), saved.part("passed").count()
+        parts = saved.part("indexes").parts(len(self._every))
+        for index, part in zip(self._every, parts, strict=True):
+            index.restore(part)
+        self._postponed.restore(saved.part("postponed"))
 
 
 class NegationState(NegationBase):
@@ -240,6 +242,30 @@ class IndexedEvents:
         """The oldest event."""
         mask = len(self.arrays.row) - 1
         return int(self.arrays.row[self.arrays.sizes[1] & mask]) if self.alive else None
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint: every pointer of a live event leads to an earlier one."""
+        row = saved.part("row").ring(None)
+        room = len(row)
+        names = NegativeIndex._fields[1:6]
+        tie, measure, below, jump, depth = (saved.part(name).array(room) for name in names)
+        count, tail = saved.part("sizes").array(2, low=0, high=MOST_COUNTED).tolist()
+        heads = saved.part("heads").array(None, low=NOTHING, high=count - 1)
+        saved.check(len(heads) > 0, "there is no list")
+        saved.check(tail <= count <= tail + room, "there are more events than places")
+        numbers = np.arange(tail, count)
+        alive = numbers & (room - 1)
+        saved.check_events(row[alive])
+        pointers = (below[alive] < numbers) & (jump[alive] < numbers)
+        saved.check(bool(pointers.all()), "an event leads to one that is not before it")
+        # What a list leads to that is dead: nothing.
+        is_dead = np.ones(room, np.bool_)
+        is_dead[alive] = False
+        below[is_dead] = jump[is_dead] = NOTHING
+        sizes = np.array([count, tail], np.int64)
+        # For keys that are none, too, which count from the end.
+        heads = np.append(heads, np.full(max(2 - len(heads), 0), NOTHING, np.int64))
+        self.arrays = NegativeIndex(row, tie, measure, below, jump, depth, heads, sizes)
 
     def _make_room(self, events: int, keys: int) -> None:
         arrays = self.arrays

@@ -13,6 +13,7 @@ from sase.engine.kernels.scan.non_overlap import take_apart
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Sequences
+from sase.engine.saved_state import Saved
 
 # Partitions from which on finished ones are dropped.
 MANY = 1 << 12
@@ -113,9 +114,13 @@ class NonOverlapFilter:
             "last": np.array([self._last[place] for place in places], np.int64),
         }
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        keys = [tuple(key) for key in np.asarray(saved["keys"]).tolist()]
+        found = saved.part("keys").array(None, max(len(self._rows), 1))
+        keys = [tuple(key) for key in found.tolist()]
         self._places = {key: place for place, key in enumerate(keys)}
-        self._taken = np.append(saved["taken"], np.full(16, EARLIEST, np.int64)).astype(np.int64)
-        self._last = dict(enumerate(np.asarray(saved["last"]).tolist()))
+        saved.check(len(self._places) == len(keys), "a partition is there twice")
+        taken = saved.part("taken").array(len(keys))
+        self._taken = np.append(taken, np.full(16, EARLIEST, np.int64))
+        last = saved.part("last").array(len(keys), low=0, high=saved.live.end - 1)
+        self._last = dict(enumerate(last.tolist()))

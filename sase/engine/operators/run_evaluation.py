@@ -14,7 +14,9 @@ from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.evaluation import RunEvaluationBase, beginnings
+from sase.engine.operators.saved_runs import check_depths, check_runs
 from sase.engine.resources import is_too_much
+from sase.engine.saved_state import Saved
 from sase.errors import BudgetError
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
@@ -174,16 +176,24 @@ class RunEvaluationState(IncrementalEvaluation):
             "state": runs.state,
         }
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
         super().restore(saved)
-        kept = np.array(saved["cells"], np.int64)
+        kept = saved.part("cells").array(None, self._program.width)
         cells = self._program.cells(max(len(kept), len(self._runs.cells)))
-        cells[: len(kept)] = kept
-        heads, counts, state = (
-            np.array(saved[name], np.int64) for name in ("heads", "counts", "state")
-        )
+        cells[1 : len(kept)] = kept[1:]  # the root is that of the plan
+        self._program.check_values(saved, kept[1:])
+        heads = saved.part("heads").array(None, low=NOTHING)
+        counts = saved.part("counts").array(len(heads))
+        state = saved.part("state").array(of.STATE)
+        saved.check(0 < state[of.USED] == len(kept), "there is not a row for each node")
         self._runs = of.Runs(cells, heads, counts, self._runs.fresh, state)
+        self._check(saved)
+
+    def _check(self, saved: Saved) -> None:
+        """Refuse runs that lead anywhere else than runs do."""
+        nodes = check_runs(saved, self._runs, self._context.levels, self._built)
+        check_depths(saved, self._runs.cells, nodes)
 
 
 def _strategy(node: RunEvaluation) -> int:

@@ -12,6 +12,7 @@ from sase.engine.columns.arrays import Mask
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
 from sase.engine.operators.residual_filter import ResidualFilter
+from sase.engine.saved_state import Saved
 from sase.planning.nodes import Selection, Window
 
 
@@ -57,9 +58,9 @@ class SequenceFilter:
         """The counts."""
         return {"seen": self._seen, "passed": self._passed}
 
-    def restore(self, state: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self._seen, self._passed = state["seen"], state["passed"]
+        self._seen, self._passed = saved.part("seen").count(), saved.part("passed").count()
 
 
 class SelectionState(SequenceFilter):

@@ -12,6 +12,7 @@ from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, detach
 from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction
 
 
@@ -97,9 +98,9 @@ class SequenceConstructionState:
         """The count."""
         return {"built": self._built}
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self._built = saved["built"]
+        self._built = saved.part("built").count()
 
 
 def _by_level(node: SequenceConstruction, context: Context) -> list[list[Condition]]:

@@ -29,6 +29,7 @@ from sase.engine.operators.contract import (
     span_of,
 )
 from sase.engine.operators.scan_filter import ScanFilter
+from sase.engine.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
 # Where instances are pushed, and construction walks.
@@ -106,10 +107,10 @@ class SequenceScanState:
         """The stacks."""
         return {"seen": self._seen, "stacks": self.stacks.checkpoint()}
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self._seen = saved["seen"]
-        self.stacks.restore(saved["stacks"])
+        self._seen = saved.part("seen").count()
+        self.stacks.restore(saved.part("stacks"))
 
 
 def _simple(

@@ -22,6 +22,7 @@ from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.predicates import decide, learn, store_predicates
 from sase.engine.kernels.kleene.run_nodes import (
+    CHANGES,
     CHECKS,
     COUNT,
     EVENT_BEFORE,
@@ -33,6 +34,7 @@ from sase.engine.kernels.kleene.run_nodes import (
     LEAST,
     LEVEL,
     MOMENTS,
+    MOMENTS_AT,
     MOST,
     PLAIN,
     ROOT,
@@ -46,6 +48,7 @@ from sase.engine.kernels.kleene.run_nodes import (
 )
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
+from sase.engine.saved_state import Saved
 
 
 class Machinery:
@@ -230,6 +233,14 @@ class SeriesProgram:
             rows=max([each.size for each in fills], default=1) + 1,
             cursors=1 + max([len(each.loops) for each in fills], default=0),
         )
+
+    def check_values(self, saved: Saved, nodes: Numbers) -> None:
+        """Check the least and greatest values that nodes of a checkpoint know."""
+        names, tables = list(self._context.buffer.attributes), self.code.tables
+        for kind, word, column, *_ in tables[tables[0, CHANGES] : tables[0, MOMENTS_AT]].tolist():
+            if kind in (LEAST, MOST):
+                tags, values = nodes[:, HEAD + word], nodes[:, HEAD + word + 1]
+                saved.live.check_values(saved, names[column], tags, values)
 
     def cells(self, nodes: int) -> Numbers:
         """Nodes, of which the first is the root."""

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from sortedcontainers import SortedKeyList
 
 from sase.engine.blocks.block import Watermark
+from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Sequences
+from sase.engine.saved_state import Saved
 
 # Runs from which on they are joined into one, so that each sequence is moved a few times at most.
 MOST_RUNS = 32
@@ -125,9 +127,14 @@ class TimerQueue:
         waiting, due = self._all()
         return {"sequences": waiting.checkpoint() if self._of_series else waiting, "due": due}
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved."""
         self._runs.clear()
-        if len(saved["due"]):
-            found = saved["sequences"]
-            self.add(Bindings.restored(found) if self._of_series else found, saved["due"])
+        due, part = saved.part("due").array(None), saved.part("sequences")
+        found: Numbers | Bindings
+        if self._of_series:
+            found = Bindings.restored(part, self._levels)
+        else:
+            found = part.events(self._levels, None)
+        part.check(found.shape[1] == len(due), "there is not a timer for each")
+        self.add(found, due)

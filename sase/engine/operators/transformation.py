@@ -20,6 +20,7 @@ from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.selection import SequenceFilter
 from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
+from sase.engine.saved_state import Saved
 from sase.planning.nodes import Transformation
 
 
@@ -222,11 +223,15 @@ class TransformationState:
         saved = None if self._non_overlap is None else self._non_overlap.checkpoint()
         return {"out": self._out, "left": self._left, "apart": saved}
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self._out, self._left = saved["out"], saved["left"]
+        self._out = saved.part("out").count()
+        left = saved.part("left")
+        if self._left is not None:
+            self._left = left.number(0, self._left)
+        left.check(self._left is not None or left.is_none, "the plan has no limit")
         if self._non_overlap is not None:
-            self._non_overlap.restore(saved["apart"])
+            self._non_overlap.restore(saved.part("apart"))
 
 
 class _Value:

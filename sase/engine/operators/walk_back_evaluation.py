@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.runs import CROWDED, DONE
 from sase.engine.kernels.kleene.walk_back import advance_collapsed
@@ -16,6 +17,7 @@ from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.early_filters import EarlyProgram
 from sase.engine.operators.evaluation import RunEvaluationBase, beginnings
+from sase.engine.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
 
@@ -129,17 +131,35 @@ class WalkBackEvaluationState(RunEvaluationBase):
             "state": found.state,
         }
 
-    def restore(self, saved: Checkpoint) -> None:
-        """Continue from a checkpoint."""
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint: every instance leads to earlier ones."""
         super().restore(saved)
-        kept, state = np.array(saved["cells"], np.int64), np.array(saved["state"], np.int64)
+        kept = saved.part("cells").array(None, self._collapsed.cells.shape[1])
+        state = saved.part("state").array(of.STATE, low=0, high=MOST_COUNTED)
+        known = saved.part("known").array(None, of.KNOWN)
         size = len(self._collapsed.cells)
         while size < len(kept):
             size *= 2
+        self._check(saved, kept, known, state)
         cells = np.zeros((size, self._collapsed.cells.shape[1]), np.int64)
         cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
-        known = np.array(saved["known"], np.int64)
         self._collapsed = self._collapsed._replace(cells=cells, known=known, state=state)
+
+    def _check(self, saved: Saved, kept: Numbers, known: Numbers, state: Numbers) -> None:
+        levels, count = self._context.levels, state[of.COUNT]
+        saved.check(count - state[of.TAIL] == len(kept), "there is not a row for each instance")
+        saved.check(not (state[of.DEPTH] or state[of.WAYS]), "a walk is under way")
+        saved.check_events(kept[:, of.ROW])
+        before = kept[:, of.FIELDS : of.FIELDS + levels]
+        numbers = np.arange(state[of.TAIL], count)[:, np.newaxis]
+        saved.check(
+            bool((before < numbers).all()), "an instance leads to one that is not before it"
+        )
+        bits = kept[:, [of.BEGINS, of.TAKES]]
+        saved.check(bool((bits >> levels == 0).all()), "there is no such level")
+        saved.check(len(known) % levels == 0, "keys have no row for each level")
+        tops = known[:, of.TOP]
+        saved.check(bool(((tops >= NOTHING) & (tops < count)).all()), "a key leads to no instance")
 
 
 def _unknown(rows: int) -> np.typing.NDArray[np.int64]:

@@ -9,19 +9,28 @@ from __future__ import annotations
 from typing import Any
 
 from sase.engine.pipeline import codec
-from sase.engine.pipeline.codec import StateError
 from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.live_events import live_events
+from sase.engine.pipeline.migrations import FORMAT, migrated, release
 from sase.engine.pipeline.pipeline import Pipeline, StreamState
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import restored as history_restored
-from sase.errors import SaseError
+from sase.engine.saved_state import Saved
+from sase.errors import DataError, SaseError, SchemaError, SnapshotError
+from sase.signature import signature, verify
 
-# To be changed with every change of what any part saves, or of what it means.
-FORMAT = 8
+# In front of a signature, and of what is signed.
+_SIGNED, _SIGNATURE = b"SASE signed\n", 32
 
 
-def checkpoint(pipeline: Pipeline) -> bytes:
-    """The state of a pipeline between two pushes."""
+def checkpoint(pipeline: Pipeline, key: bytes | None = None) -> bytes:
+    """The state of a pipeline between two pushes; signed with a key."""
+    data = codec.to_bytes(_saved(pipeline))
+    return data if key is None else _SIGNED + signature(data, key, SnapshotError) + data
+
+
+def _saved(pipeline: Pipeline) -> dict[str, Any]:
+    """The state as arrays and plain values."""
     state = pipeline.state
     if state.is_finished:
         raise SaseError("this matcher is finished: there is nothing to go on from")
@@ -34,64 +43,101 @@ def checkpoint(pipeline: Pipeline) -> bytes:
         )
     # Less is left to save then; what comes out is the same.
     pipeline.evict()
-    return codec.to_bytes(
-        {
-            "format": FORMAT,
-            "plan": pipeline.plan.fingerprint,
-            "time": state.watermark,
-            "last": state.last,
-            "forgotten": state.evicted,
-            "oldest": state.oldest,
-            "notes": pipeline.warnings.checkpoint(),
-            "front": pipeline.builder.checkpoint(),
-            "loader": pipeline.loader.checkpoint(),
-            "coding": pipeline.dictionary.checkpoint(),
-            "store": pipeline.context.buffer.checkpoint(),
-            "operators": [operator.checkpoint() for operator in pipeline.operators],
-            "history": state.history.checkpoint(state.oldest),
-            "reorder": pipeline.reorder_buffer.checkpoint(),
-            "bad": 0 if pipeline.quarantine is None else pipeline.quarantine.total,
-        }
-    )
+    return {
+        "format": FORMAT,
+        "version": release(),
+        "plan": pipeline.plan.fingerprint,
+        "time": state.watermark,
+        "last": state.last,
+        "forgotten": state.evicted,
+        "oldest": state.oldest,
+        "notes": pipeline.warnings.checkpoint(),
+        "front": pipeline.builder.checkpoint(),
+        "loader": pipeline.loader.checkpoint(),
+        "coding": pipeline.dictionary.checkpoint(),
+        "store": pipeline.context.buffer.checkpoint(),
+        "operators": [operator.checkpoint() for operator in pipeline.operators],
+        "history": state.history.checkpoint(state.oldest),
+        "reorder": pipeline.reorder_buffer.checkpoint(),
+        "bad": 0 if pipeline.quarantine is None else pipeline.quarantine.total,
+    }
 
 
-def restored(plan: EnginePlan, data: bytes) -> Pipeline:
-    """A pipeline that goes on from a state of one of the same plan."""
+def restored(plan: EnginePlan, data: bytes, key: bytes | None = None) -> Pipeline:
+    """A pipeline that goes on from a state of one of the same plan, signed with a key if given."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise StateError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
-    state = codec.from_bytes(bytes(data))
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise StateError(
-            "this is a state of another version of SASE, which this one cannot read: restore it"
-            " with that version, or push the events again"
-        )
-    if state["plan"] != plan.fingerprint:
-        raise StateError(
+        raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
+    state = migrated(codec.from_bytes(_verified(bytes(data), key)))
+    if state.get("plan") != plan.fingerprint:
+        raise SnapshotError(
             "this is the snapshot of another plan: restore it with the plan of the same query,"
             " compiled with the same schema and options, best kept beside it as  plan.to_json()"
         )
     pipeline = open_pipeline(plan, streaming=True)
-    _fill(pipeline, state)
+    try:
+        _fill(pipeline, Saved(state))
+    except (SchemaError, DataError) as problem:
+        raise SnapshotError(
+            f"this snapshot was changed: the rows that it holds are none of this plan: {problem}"
+        ) from problem
     return pipeline
 
 
-def _fill(pipeline: Pipeline, saved: dict[str, Any]) -> None:
+def _verified(data: bytes, key: bytes | None) -> bytes:
+    """A snapshot without its signature, which must be by a key if one is given."""
+    found, start = None, 0
+    if data.startswith(_SIGNED):
+        start = len(_SIGNED) + _SIGNATURE
+        found = data[len(_SIGNED) : start]
+    if key is not None:
+        verify("snapshot", data[start:], found, key, SnapshotError)
+    return data[start:]
+
+
+def _fill(pipeline: Pipeline, saved: Saved) -> None:
     # Codes first: all other states are in terms of them, and rows are loaded again with them.
-    pipeline.loader.restore(saved["loader"])
+    pipeline.loader.restore(saved.part("loader"))
     pipeline.shape = pipeline.shape.with_types(pipeline.loader.known)
-    pipeline.dictionary.restore(saved["coding"])
-    pipeline.context.buffer.restore(saved["store"])
-    pipeline.builder.restore(saved["front"])
-    for operator, state in zip(pipeline.operators, saved["operators"], strict=True):
+    pipeline.dictionary.restore(saved.part("coding"))
+    pipeline.builder.restore(saved.part("front"))
+    positions = pipeline.at.events
+    oldest = saved.part("oldest").number(0, positions)
+    operators = saved.part("operators").parts(len(pipeline.operators))
+    left = operators[-1].part("left")
+    is_done = not left.is_none and left.number() == 0
+    first, end = oldest, positions
+    if pipeline.keeps_events:
+        store = saved.part("store")
+        end = store.part("next").number(pipeline.at.numbers, pipeline.at.numbers)
+        first = store.part("first").number(0, end)
+    saved = saved.of(live_events(pipeline, first, end, is_done=is_done))
+    pipeline.context.buffer.restore(saved.part("store"))
+    for operator, state in zip(pipeline.operators, saved.part("operators").parts(), strict=True):
         operator.restore(state)
-    pipeline.warnings.restore(saved["notes"])
-    pipeline.reorder_buffer.restore(saved["reorder"])
+    _fill_around(pipeline, saved, oldest)
+
+
+def _fill_around(pipeline: Pipeline, saved: Saved, oldest: int) -> None:
+    """Restore what stands around the operators."""
+    pipeline.warnings.restore(saved.part("notes"))
+    pipeline.reorder_buffer.restore(saved.part("reorder"))
     if pipeline.quarantine is not None:
-        pipeline.quarantine.total = saved["bad"]
+        pipeline.quarantine.total = saved.part("bad").count()
+    last = saved.part("last")
+    if pipeline.keeps_events:
+        _check_positions(pipeline, saved, oldest)
     pipeline.state = StreamState(
-        watermark=saved["time"],
-        last=None if saved["last"] is None else tuple(saved["last"]),
-        oldest=saved["oldest"],
-        evicted=saved["forgotten"],
-        history=history_restored(saved["history"], pipeline.load_again),
+        watermark=saved.part("time").number(),
+        last=None if last.is_none else tuple(part.number() for part in last.parts()),
+        oldest=oldest,
+        evicted=saved.part("forgotten").number(0, saved.live.positions),
+        history=history_restored(saved.part("history"), oldest, pipeline.load_again),
     )
+
+
+def _check_positions(pipeline: Pipeline, saved: Saved, oldest: int) -> None:
+    """Check that the rows of all live events are there."""
+    buffer = pipeline.context.buffer
+    if buffer.first < buffer.next:
+        first = int(buffer.numbers("position")[buffer.first & buffer.mask])
+        saved.part("store").check(first >= oldest, "an event is older than all rows")

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from math import prod
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sase.errors import SaseError
+from sase.errors import SnapshotError
 
 MARK, DIGEST = b"SASE state 1\n", 32
 _DTYPES = ("int64", "int16", "uint8", "bool")
-
-
-class StateError(SaseError):
-    """Bytes that are no state, or not one of this version."""
+# The longest side of an array that has no elements.
+_MOST_OF_NOTHING = 1 << 16
 
 
 def to_bytes(state: Any) -> bytes:
@@ -34,11 +35,14 @@ def from_bytes(data: bytes) -> Any:
     """Decode what `to_bytes` wrote."""
     body = data[len(MARK) + DIGEST :]
     if data[: len(MARK)] != MARK:
-        raise StateError("this is no saved state, or one of another version of SASE")
+        raise SnapshotError("this is no saved state, or one of another version of SASE")
     if data[len(MARK) : len(MARK) + DIGEST] != sha256(body).digest():
-        raise StateError("this saved state is damaged: save it again")
+        raise SnapshotError("this saved state is damaged: save it again")
     size = int.from_bytes(body[:8], "little")
-    return _read(json.loads(body[8 : 8 + size]), memoryview(body)[8 + size :])
+    try:
+        return _Decoder(memoryview(body)[8 + size :]).value(json.loads(body[8 : 8 + size]))
+    except (ValueError, RecursionError) as problem:  # a decode error is a ValueError
+        raise SnapshotError(f"this is no saved state: {problem}") from problem
 
 
 def _described(value: Any, arrays: list[bytes]) -> Any:
@@ -57,15 +61,43 @@ def _described(value: Any, arrays: list[bytes]) -> Any:
     raise TypeError(f"a state has no values of type {type(value).__name__}")
 
 
-def _read(described: dict[str, Any], data: memoryview) -> Any:
-    ((kind, content),) = described.items()
-    match kind:
-        case "array":
-            name, shape, start = content
-            count = int(np.prod(shape, dtype=np.int64))
-            return np.frombuffer(data, name, count, start).reshape(shape).copy()
-        case "dict":
-            return {key: _read(each, data) for key, each in content}
-        case "list":
-            return [_read(each, data) for each in content]
-    return content
+class _Decoder:
+    """Decode a header over the bytes of arrays, each of which is read once.
+
+    So what is decoded is never much larger than the bytes that it is decoded from.
+    """
+
+    def __init__(self, data: memoryview) -> None:
+        self._data, self._at = data, 0
+
+    def value(self, described: Any) -> Any:
+        """Decode a value."""
+        match described:
+            case {"array": [str(name), [*shape], self._at]} if name in _DTYPES:
+                return self._array(name, shape)
+            case {"dict": [*items]}:
+                return {self._name(item): self.value(item[1]) for item in items}
+            case {"list": [*items]}:
+                return [self.value(each) for each in items]
+            case {"value": None | bool() | int() | float() | str() as value}:
+                return value
+        raise ValueError(f"{brief(described)} describes no value")
+
+    def _array(self, name: str, shape: list[Any]) -> NDArray[Any]:
+        most = max(len(self._data), _MOST_OF_NOTHING)
+        if len(shape) > 3 or not all(type(size) is int and 0 <= size <= most for size in shape):
+            raise ValueError(f"{brief(shape)} is no shape")
+        count, start = prod(shape), self._at
+        self._at += count * np.dtype(name).itemsize
+        if self._at > len(self._data):
+            raise ValueError(f"an array of {brief(shape)} is longer than what there is")
+        found = np.frombuffer(self._data, name, count, start).reshape(shape).copy()
+        if name == "bool" and found.view(np.uint8).max(initial=0) > 1:
+            raise ValueError("a truth value is neither 0 nor 1")
+        return found
+
+    @staticmethod
+    def _name(item: Any) -> str:
+        if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
+            raise ValueError(f"{brief(item)} is no member")
+        return item[0]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sase.engine.columns import Inputs
 from sase.engine.columns.gather import alike
 from sase.engine.columns.slice import from_bytes, taken, tidied, to_bytes
+from sase.engine.saved_state import Saved
 
 ROW, TYPE = "#row", "#type"
 # With more parts than these, small ones are made one.
@@ -82,12 +83,15 @@ class LateRows:
         parts = [[to_bytes(part.table), part.type_name, part.rows] for part in self._parts]
         return {"count": self.count, "parts": parts}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved."""
-        self.count = state["count"]
-        self._parts = [
-            _LateBatch(from_bytes(data), name, rows) for data, name, rows in state["parts"]
-        ]
+        self.count, self._parts = saved.part("count").count(), []
+        for part in saved.part("parts").parts():
+            data, name, rows = part.parts(3)
+            table = from_bytes(data)
+            numbers = rows.array(table.num_rows, low=0)
+            type_name = None if name.is_none else name.text()
+            self._parts.append(_LateBatch(table, type_name, numbers))
 
 
 def _free(name: str, taken_names: list[str]) -> str:

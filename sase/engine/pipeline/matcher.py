@@ -124,9 +124,12 @@ class Matcher:
         self.pipeline.check_open()
         return read_through(self.pipeline, reader, self.push, self.finish)
 
-    def snapshot(self) -> bytes:
-        """The state, from which `Plan.restore` makes a matcher that goes on here, anywhere."""
-        return checkpoint(self.pipeline)
+    def snapshot(self, *, key: bytes | None = None) -> bytes:
+        """The state, from which `Plan.restore` makes a matcher that goes on here, anywhere.
+
+        With a key it is signed, so that `restore` with that key takes no other.
+        """
+        return checkpoint(self.pipeline, key)
 
     @property
     def rows(self) -> int:

@@ -24,6 +24,7 @@ import numpy as np
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.slice import joined, restored, saved, taken
 from sase.engine.pipeline.late_rows import LateRows
+from sase.engine.saved_state import Saved
 
 Numbers = np.typing.NDArray[np.int64]
 LEAST = -(2**63)
@@ -185,14 +186,20 @@ class ReorderBuffer:
             "late": self.late.checkpoint(),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Restore a checkpoint."""
-        self.arrived, self.floor = state["arrived"], state["floor"]
-        self._greatest = tuple(state["greatest"])
-        for each in state["waiting"]:
-            inputs = restored(each["inputs"])
-            self._wait(inputs, self._load(inputs), each["rows"])
-        self.late.restore(state["late"])
+        self.arrived, self.floor = saved.part("arrived").count(), saved.part("floor").number()
+        time, seq = saved.part("greatest").parts(2)
+        self._greatest = time.number(), seq.number()
+        waiting = saved.part("waiting").parts()
+        saved.check(self._holds or not waiting, "rows wait, and the plan has none wait")
+        for part in waiting:
+            inputs = restored(part.part("inputs"))
+            events = self._load(inputs)
+            rows = part.part("rows").array(len(events), low=0)
+            part.check(inputs.num_rows == len(events) > 0, "there is not an event for each row")
+            self._wait(inputs, events, rows)
+        self.late.restore(saved.part("late"))
 
 
 @dataclass(eq=False)

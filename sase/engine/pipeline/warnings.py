@@ -12,6 +12,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.contract import OverflowCounts
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import RowHistory
+from sase.engine.saved_state import Saved
 from sase.nearest import did_you_mean
 
 # So many events are looked at first.
@@ -79,9 +80,13 @@ class RunWarnings:
             "overflows": [each.checkpoint() for each in self._overflows],
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved."""
-        self.unseen, self._known_names = set(state["unseen"]), tuple(state["known_names"])
-        self._rows = {position: row for position, row in state["rows"]}
-        for overflows, counted in zip(self._overflows, state["overflows"], strict=True):
-            overflows.restore(counted)
+        self.unseen = set(saved.part("unseen").texts())
+        self._known_names = tuple(saved.part("known_names").texts())
+        pairs = (part.parts(2) for part in saved.part("rows").parts())
+        self._rows = {position.count(): row.count() for position, row in pairs}
+        parts = saved.part("overflows").parts(len(self._overflows))
+        for overflows, part in zip(self._overflows, parts, strict=True):
+            overflows.restore(part)
+        saved.check(set(self._examples) <= self._rows.keys(), "an example has no row")

@@ -19,6 +19,7 @@ from sase.engine.columns.gather import alike, gathered, takeable
 from sase.engine.columns.slice import restored as inputs_restored
 from sase.engine.columns.slice import saved as inputs_saved
 from sase.engine.columns.slice import taken, united
+from sase.engine.saved_state import Saved
 
 # Segments from which on runs of some are merged, of at most so many rows.
 MANY, RUN, MOST = 64, 16, 1 << 20
@@ -229,12 +230,23 @@ def _numbers(piece: HistorySegment, given: Numbers | None, first: int) -> Number
     return np.arange(first, first + len(piece)) if given is None else given
 
 
-def restored(saved: list[dict[str, Any]], load: Callable[[Inputs], Events]) -> RowHistory:
-    """A history from a checkpoint; `load` makes events of good inputs."""
-    pieces = []
-    for state in saved:
-        inputs = inputs_restored(state["inputs"])
-        pieces.append(HistorySegment.of(state["begin"], inputs, load(inputs), state["rows"]))
+def restored(saved: Saved, oldest: int, load: Callable[[Inputs], Events]) -> RowHistory:
+    """A history from a checkpoint, from the oldest event on; `load` makes events of good inputs."""
+    pieces: list[HistorySegment] = []
+    end = saved.live.positions
+    for part in saved.parts():
+        inputs = inputs_restored(part.part("inputs"))
+        events, rows = load(inputs), part.part("rows")
+        part.check(inputs.num_rows == len(events), "there is not an event for each row")
+        numbers = None if rows.is_none else rows.array(len(events), low=0)
+        begin = part.part("begin").number(0, end)
+        is_next = not pieces or saved.live.is_done or begin == pieces[-1].end
+        part.check(is_next, "rows are missing before these")
+        pieces.append(HistorySegment.of(begin, inputs, events, numbers))
+    if not saved.live.is_done:  # then nothing is shown any more
+        last = pieces[-1].end if pieces else oldest
+        saved.check(last == end, "rows are missing at the end")
+        saved.check(not pieces or pieces[0].begin <= oldest, "rows are missing at the beginning")
     return RowHistory(tuple(pieces))
 
 

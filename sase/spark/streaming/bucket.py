@@ -9,12 +9,12 @@ from struct import Struct
 import pyarrow as pa
 
 from sase.engine.pipeline.checkpoint import restored
-from sase.engine.pipeline.codec import StateError
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.timers import due
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
+from sase.errors import SnapshotError
 from sase.spark.row_layout import RowLayout
 from sase.spark.streaming.packing import from_bytes, to_bytes
 from sase.spark.streaming.timing import Ticks
@@ -50,7 +50,7 @@ class Bucket:
             return OpenedBucket(self, Matcher(self.plan), watermark, 0)
         buckets, timer, size = _HEAD.unpack_from(state)
         if buckets != self.buckets:
-            raise StateError(
+            raise SnapshotError(
                 f"the state of this stream is in {buckets} buckets, and the query was started with"
                 f" {self.buckets}: start it with  buckets={buckets}  , or without its checkpoint"
             )

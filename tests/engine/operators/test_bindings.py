@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.operators.bindings import Bindings, ColumnarBindings
+from sase.engine.saved_state import LiveEvents, Saved
 
 Matches = list[tuple[list[int], ...]]
 
@@ -66,4 +67,4 @@ def test_both_say_the_same(data: st.DataObject, is_single: tuple[bool, ...]) -> 
     are_equal(Bindings.joined([parts[0], by_match(more, levels)], levels), whole)
     keep = np.array([data.draw(st.booleans()) for _ in matches])
     are_equal(one[:, keep], other[:, keep])
-    are_equal(Bindings.restored(one.checkpoint()), other)
+    are_equal(Bindings.restored(Saved(one.checkpoint(), live=LiveEvents(0, 10**6)), levels), other)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sase.engine.blocks.block import Watermark
 from sase.engine.operators.timer_queue import MOST_RUNS, TimerQueue
+from sase.engine.saved_state import LiveEvents, Saved
 
 LATEST = 2**63 - 1
 # What is added, each sequence with the time at which it is due; how far time then comes; or whether
@@ -45,7 +46,7 @@ def test_released_when_due(steps: list[Any], inclusive: bool) -> None:
         if is_saved:
             saved = pickle.loads(pickle.dumps(waiting.checkpoint()))
             waiting = TimerQueue(2)
-            waiting.restore(saved)
+            waiting.restore(Saved(saved, live=LiveEvents(0, number + 1)))
         assert len(waiting) == len(model)
         oldest = waiting.oldest()
         assert (oldest is None) == (not model)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.pipeline.codec import StateError, from_bytes, to_bytes
+from sase.engine.pipeline.codec import from_bytes, to_bytes
+from sase.errors import SnapshotError
 
 STATE = {
     "rows": np.arange(12).reshape(3, 4),
@@ -34,9 +35,9 @@ def test_damage_is_seen(data: st.DataObject) -> None:
     written = bytearray(to_bytes(STATE))
     place = data.draw(st.integers(0, len(written) - 1))
     written[place] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(StateError):
+    with pytest.raises(SnapshotError):
         from_bytes(bytes(written))
-    with pytest.raises(StateError):
+    with pytest.raises(SnapshotError):
         from_bytes(bytes(to_bytes(STATE)[:place]))
 
 

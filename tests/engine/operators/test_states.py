@@ -17,6 +17,8 @@ from sase.engine.operators import open_operators
 from sase.engine.options import Options
 from sase.engine.pipeline.codec import from_bytes, to_bytes
 from sase.engine.pipeline.fused.choose import choose
+from sase.engine.pipeline.live_events import live_events
+from sase.engine.saved_state import Saved
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 
@@ -41,8 +43,11 @@ def replaced(matcher: Any) -> None:
     """Open the operators of a matcher once more, with the state that those so far have saved."""
     pipeline = matcher.pipeline
     fresh = open_operators(pipeline.plan.operators, pipeline.context)
+    at = pipeline.at
+    end = at.numbers if pipeline.keeps_events else at.events
+    live = live_events(pipeline, 0, end, is_done=pipeline.is_done())
     for new, old in zip(fresh, pipeline.operators, strict=True):
-        new.restore(from_bytes(to_bytes(old.checkpoint())))
+        new.restore(Saved(from_bytes(to_bytes(old.checkpoint())), live=live))
         assert is_plain(old.checkpoint()), old
         assert repr(new.counters()) == repr(old.counters())
         assert needed_from(new) >= needed_from(old)

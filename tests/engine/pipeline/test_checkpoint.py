@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import subprocess
 import sys
@@ -17,9 +18,9 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.options import Options
-from sase.engine.pipeline import checkpoint
-from sase.engine.pipeline.codec import StateError, from_bytes, to_bytes
-from sase.errors import SaseError
+from sase.engine.pipeline import migrations
+from sase.engine.pipeline.codec import from_bytes, to_bytes
+from sase.errors import SaseError, SnapshotError
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 
@@ -159,7 +160,9 @@ def saved(query: str = "a window") -> tuple[sase.Plan, bytes]:
 )
 def test_another_plan_is_refused(change: Any) -> None:
     plan, state = saved()
-    with pytest.raises(StateError, match="this is the snapshot of another plan: restore it with"):
+    with pytest.raises(
+        SnapshotError, match="this is the snapshot of another plan: restore it with"
+    ):
         change(plan).restore(state)
 
 
@@ -171,12 +174,16 @@ def test_the_same_query_compiled_again_is_not_another_plan() -> None:
 
 def test_another_version_is_refused() -> None:
     plan, state = saved()
-    other = {**from_bytes(state), "format": checkpoint.FORMAT + 1}
-    with pytest.raises(StateError, match="a state of another version of SASE"):
+    other = {**from_bytes(state), "format": migrations.FORMAT + 1}
+    written = "has form 9, written by SASE .*; this version reads form 8: restore it with"
+    with pytest.raises(SnapshotError, match=written):
         plan.restore(to_bytes(other))
-    with pytest.raises(StateError, match="another version of SASE"):
+    del other["version"]
+    with pytest.raises(SnapshotError, match="this snapshot has form 9; this version reads form 8"):
+        plan.restore(to_bytes(other))
+    with pytest.raises(SnapshotError, match="another version of SASE"):
         plan.restore(state.replace(b"SASE state 1", b"SASE state 9", 1))
-    with pytest.raises(StateError, match="another version of SASE"):
+    with pytest.raises(SnapshotError, match="it does not say which form it has"):
         plan.restore(to_bytes([1, 2]))
 
 
@@ -187,7 +194,7 @@ def test_damage_is_refused(data: st.DataObject) -> None:
     changed = bytearray(state)
     changed[place] ^= data.draw(st.integers(1, 255))
     for damaged in (bytes(changed), state[:place], state + b"\0"):
-        with pytest.raises(StateError):
+        with pytest.raises(SnapshotError):
             plan.restore(damaged)
 
 
@@ -197,9 +204,9 @@ DAMAGED = saved()
 def test_what_is_no_snapshot_is_refused() -> None:
     plan, _ = saved()
     for other in (b"", b"something else", pickle.dumps({})):
-        with pytest.raises(StateError, match="this is no saved state"):
+        with pytest.raises(SnapshotError, match="this is no saved state"):
             plan.restore(other)
-    with pytest.raises(StateError, match="a snapshot is bytes, and this is of type str"):
+    with pytest.raises(SnapshotError, match="a snapshot is bytes, and this is of type str"):
         plan.restore("text")  # type: ignore[arg-type]
 
 
@@ -284,3 +291,56 @@ def test_what_no_event_to_come_can_need_is_not_saved() -> None:
     full = kept()
     matcher.advance(10**6)
     assert kept() < full / 2
+
+
+# ---------------------------------------------------------------- signatures, and other forms
+
+KEY = b"0123456789abcdef"
+
+
+def test_a_signed_snapshot_is_read_by_its_key_alone() -> None:
+    plan, state = saved()
+    matcher = plan.restore(state)
+    signed = matcher.snapshot(key=KEY)
+    assert on(plan.restore(signed, key=KEY), EVENTS, 20) == on(plan.restore(signed), EVENTS, 20)
+    for other, message in (
+        (state, "this snapshot is not signed, and a key was given"),
+        (plan.restore(state).snapshot(key=KEY[::-1]), "the signature of this snapshot does not"),
+        (signed[:-1] + b"x", "the signature of this snapshot does not fit the key"),
+        (signed[:20], "the signature of this snapshot does not fit the key"),
+    ):
+        with pytest.raises(SnapshotError, match=message):
+            plan.restore(other, key=KEY)
+    with pytest.raises(SnapshotError, match="a key is at least 16 bytes"):
+        plan.restore(signed, key=b"short")
+
+
+def test_an_earlier_form_is_migrated_step_by_step() -> None:
+    steps = {
+        1: lambda state: {**state, "format": 2, "a": state["old"]},
+        2: lambda state: {**state, "format": 3, "b": 2 * state["a"]},
+    }
+    found = migrations.migrated({"format": 1, "old": 4}, steps, 3)
+    assert found == {"format": 3, "old": 4, "a": 4, "b": 8}
+    with pytest.raises(
+        SnapshotError, match="has form 4, written by SASE '9.9'; this version reads"
+    ):
+        migrations.migrated({"format": 4, "version": "9.9"}, steps, 3)
+
+
+def test_every_value_is_checked_by_who_restores_it() -> None:
+    """Whoever saves a state takes it as `Saved`, of which nobody else sees the values."""
+    found = 0
+    for path in sorted((ROOT / "sase" / "engine").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                methods = {
+                    each.name: each for each in node.body if isinstance(each, ast.FunctionDef)
+                }
+                if "restore" in methods and "checkpoint" in methods and node.name != "Interner":
+                    hint = methods["restore"].args.args[1].annotation
+                    assert isinstance(hint, ast.Name), (path, node.name)
+                    assert hint.id == "Saved", (path, node.name)
+                    found += 1
+    assert found > 20

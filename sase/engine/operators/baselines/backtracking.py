@@ -13,6 +13,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.engine.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 
@@ -83,10 +84,10 @@ class BacktrackingState(RunEvaluationState):
         """The runs; between pushes none is suspended."""
         return {**super().checkpoint(), "backtracked": self._backtracked}
 
-    def restore(self, saved: dict[str, Any]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
         super().restore(saved)
-        self._backtracked = saved["backtracked"]
+        self._backtracked = saved.part("backtracked").count()
 
 
 def _longer(array: np.typing.NDArray[np.int64], needed: int) -> np.typing.NDArray[np.int64]:

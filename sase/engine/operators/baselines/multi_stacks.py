@@ -11,6 +11,7 @@ from sase.engine.kernels.scan.stacks import COUNT, TAIL, Arrivals
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Checkpoint, Context
+from sase.engine.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction
 
 # Events that are pushed before the limits of the run are checked: each may look at many before it.
@@ -75,7 +76,16 @@ class MultiStacks(ActiveStacks):
         """The stacks of all keys."""
         return {**super().checkpoint(), "others": self._others._asdict()}
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
         super().restore(saved)
-        self._others = OtherStacks(**saved["others"])
+        part, ends = saved.part("others"), self.stacks.ends
+        shape = len(self._other_keys), self._context.levels, None
+        heads = part.part("heads").array(*shape, low=NOTHING)
+        below, key = part.part("below").ring(*shape, axis=2), part.part("key").array(*shape)
+        room = below.shape[2]
+        part.check(room == key.shape[2] <= self.stacks.cells.shape[1], "places differ")
+        part.check((ends[COUNT] - ends[TAIL] <= room).all(), "there are more instances than places")
+        part.check(heads.shape[2] > 0, "there is no stack")
+        part.check((heads < ends[COUNT][:, np.newaxis]).all(), "a head is no instance")
+        self._others = OtherStacks(heads, below, key)

@@ -19,6 +19,7 @@ from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
+from sase.engine.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
 
@@ -98,6 +99,23 @@ class NfaStack:
         """The arrays."""
         return {"stack": self.stack._asdict(), "search": self._search._asdict()}
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        self.stack, self._search = RuntimeStack(**saved["stack"]), StackSearch(**saved["search"])
+        part, cells = saved.part("stack"), saved.live.positions
+        active = part.part("active").ring(None)
+        names = RuntimeStack._fields[1:5]
+        arrays = [part.part(name).array(len(active)) for name in names]
+        sizes = part.part("sizes").array(1)
+        part.check(sizes[0] == cells <= len(active), "there is not a cell for each event")
+        self.stack = RuntimeStack._make([active, *arrays, sizes])
+        part.check_events(self.stack.row[:cells][self.stack.entered[:cells] != 0])
+        self._search = self._restored_search(saved.part("search"), cells)
+
+    def _restored_search(self, saved: Saved, cells: int) -> StackSearch:
+        """The search of a checkpoint: none is under way, but where LIMIT ended it."""
+        at, levels = saved.part("at").array(2), self._levels
+        is_left = saved.live.is_done and 0 <= at[0] <= cells and NOTHING <= at[1] < levels
+        saved.check(is_left or (at[0] == cells and at[1] == NOTHING), "a search is under way")
+        visited = saved.part("visited").array(levels, low=0, high=MOST_COUNTED)
+        choice = saved.part("choice").array(levels)
+        return StackSearch(at, choice, self._search.bounds, visited)

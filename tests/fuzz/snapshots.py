@@ -1,0 +1,114 @@
+"""Snapshots changed anywhere, with a checksum that fits: they are gone on with, or refused."""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import sase
+from sase.engine.pipeline.codec import from_bytes, to_bytes
+from tests.fuzz import changes, driver
+from tests.fuzz.documents import base, read_table, written_table
+
+# What a document begins with: the lengths of the plan, of the snapshot, and of the events.
+_HEAD = np.dtype("<i8")
+
+
+@lru_cache(maxsize=8)
+def _snapshot(number: int) -> tuple[str, bytes, Any]:
+    """A plan as text, a snapshot of it after some pushes, and the events to come."""
+    random, known = Random(number), base(100 * number)
+    plan, table = known.plan, known.table
+    matcher, at = plan.open(), random.randrange(len(table) + 1)
+    start = 0
+    while start < at:
+        size = random.randrange(1, 6)
+        matcher.push(table.slice(start, min(size, at - start)))
+        start += size
+    return plan.to_json(), matcher.snapshot(), table.slice(at)
+
+
+def make(number: int) -> bytes:
+    """A plan, a changed snapshot of it, and events to go on with."""
+    random = Random(number)
+    plan, snapshot, rest = _snapshot(number // 100)
+    state = from_bytes(snapshot)
+    if number % 100:
+        for _ in range(random.choice((1, 1, 1, 2, 3))):
+            _change(state, random)
+    try:
+        changed = to_bytes(state)
+    except (AssertionError, TypeError, OverflowError):  # what no header describes
+        changed = snapshot[: random.randrange(len(snapshot))]
+    parts = [plan.encode(), changed, written_table(rest)]
+    return np.array(list(map(len, parts)), _HEAD).tobytes() + b"".join(parts)
+
+
+def _change(state: Any, random: Random) -> None:
+    """Change an array, most often one number of it, or the values around."""
+    holders = [(at, key) for at, key in changes.places(state) if isinstance(at[key], np.ndarray)]
+    if not holders or random.random() < 0.35:
+        changes.change(state, random)
+        return
+    at, key = random.choice(holders)
+    at[key] = _changed_array(at[key], random)
+
+
+def _changed_array(array: np.ndarray[Any, Any], random: Random) -> Any:
+    found = array.copy()
+    match random.randrange(10):
+        case 0:
+            return found[: random.randrange(len(found) + 1)] if found.ndim else found
+        case 1:
+            return np.concatenate([found, found])
+        case 2:
+            return found.astype(random.choice(("int64", "int16", "uint8", "bool")))
+        case 3:
+            return found.reshape(-1)
+        case 4:
+            return np.zeros((0, *found.shape[1:]), found.dtype)
+        case _ if found.size:
+            flat, place = found.reshape(-1), random.randrange(found.size)
+            other = flat[random.randrange(found.size)]
+            value = other if random.random() < 0.3 else changes.number(int(flat[place]), random)
+            limits = np.iinfo(found.dtype) if found.dtype != np.bool_ else None
+            if limits is not None:
+                value = min(max(int(value), limits.min), limits.max)
+            flat[place] = value
+    return found
+
+
+def judge(document: bytes) -> str:
+    """Restore a matcher, push the rest of the events, take a snapshot, and finish."""
+    head = 3 * _HEAD.itemsize
+    plan, snapshot, rest = np.frombuffer(document[:head], _HEAD).tolist()
+    compiled = sase.Plan.from_json(document[head : head + plan].decode())
+    table = read_table(document[head + plan + snapshot : head + plan + snapshot + rest])
+    matcher = compiled.restore(document[head + plan : head + plan + snapshot])
+    matcher.snapshot()
+    try:
+        for begin in range(0, len(table), 7):
+            matcher.push(table.slice(begin, 7)).to_pylist()
+        compiled.restore(matcher.snapshot())
+        repr(matcher.late), repr(matcher)
+        found = matcher.finish()
+        found.to_pylist(), found.rows.to_pylist(), repr(found.report)
+    except sase.SaseError:
+        return "opened, and refused events"
+    return "opened"
+
+
+def warm() -> None:
+    """Load what the first document would load."""
+    for number in range(0, 500, 100):
+        judge(make(number))
+
+
+TARGET = driver.Target(make, judge, ".snapshot", warm)
+
+if __name__ == "__main__":
+    sys.exit(driver.run(["tests.fuzz.snapshots"]))
