@@ -155,7 +155,7 @@ class _Strategies:
 
     def _differences(self, show: int, ended: set[str]) -> tuple[Difference, ...]:
         """The differences between neighbours; notes say which have too many matches."""
-        from sase.diagnostics.strategies.difference import Differences, runs_of
+        from sase.diagnostics.strategies.comparison import Differences, runs_of
 
         strictest = self.queries[StrategyName.STRICT_CONTIGUITY]
         known = Differences(strictest.bound, strictest.unoptimized, self.source.events, show)

@@ -86,6 +86,11 @@ class Schema:
         """The attributes of a type with those that every event has; None where any is allowed."""
         return self._declared.get(type_name, self._wide)
 
+    def declares(self, type_name: str | None, attribute: str) -> bool:
+        """Whether events of a type have an attribute; of a type that is not known, any."""
+        declared = self.attributes(type_name or "")
+        return declared is None or attribute in declared
+
     def _common(self) -> Iterator[tuple[str, DataType]]:
         """The time, type and sequence columns: attributes of every event."""
         # Seconds as floats are counted in whole microseconds (docs/semantics.md, Time).

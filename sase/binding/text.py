@@ -45,7 +45,7 @@ def value_text(value: bound.Expression, names: Names) -> str:
         case bound.Constant(value=bool(truth)):
             return str(truth).upper()
         case bound.Constant(value=str(text)):
-            return "'" + text.replace("'", "''") + "'"
+            return quoted(text)
         case bound.Constant(value=int(nanoseconds), type=DataType(kind=Kind.INTERVAL)):
             return _interval(nanoseconds)
         case bound.Constant(value=int(nanoseconds), type=DataType(kind=Kind.TIMESTAMP)):
@@ -99,11 +99,20 @@ def window_text(window: bound.BoundWindow, form: str = ".12g", unit: str = "") -
     return f"{number} {unit}".strip() + (" INCLUSIVE" if window.inclusive else "")
 
 
+def quoted(text: str) -> str:
+    """A text as a query writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _interval(nanoseconds: int) -> str:
     """A length of time in the greatest unit of which it is a whole number."""
     sizes = reversed(NANOSECONDS.items()) if nanoseconds else [("seconds", 1)]
     unit, size = next((unit, size) for unit, size in sizes if nanoseconds % size == 0)
-    count = nanoseconds // size
+    return in_units(nanoseconds // size, unit)
+
+
+def in_units(count: int, unit: str) -> str:
+    """A number of units, of one in the singular."""
     return f"{count} {unit.removesuffix('s') if abs(count) == 1 else unit}"
 
 

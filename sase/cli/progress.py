@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from sase.spark.session import SparkSession
-    from sase.spark.stages import StageNow
+    from sase.spark.session import SparkSession, StageNow
 
 PATIENCE, INTERVAL, WIDTH = 2.0, 0.2, 24
 
@@ -72,7 +71,7 @@ class SparkProgress(Progress):
 
     def __init__(self, spark: SparkSession, total: int | None) -> None:
         super().__init__(total)
-        from sase.spark.stages import stages_of
+        from sase.spark.session import stages_of
 
         self._stages = stages_of(spark)
 

@@ -159,7 +159,7 @@ def _deliver_form(replay: Replay, arguments: Namespace, ending: Ending) -> int:
 
 def _deliver(replay: Replay, arguments: Namespace, progress: SparkProgress, ending: Ending) -> int:
     """All matches to a file or to standard output; how many there are."""
-    from sase.spark.collect import in_order
+    from sase.spark.result_schema import in_order
 
     found = replay.matches.persist()  # what is found is counted, and then read
     progress.matches = count = found.count()
@@ -173,20 +173,20 @@ def _deliver(replay: Replay, arguments: Namespace, progress: SparkProgress, endi
 
 
 def _write_file(rows: DataFrame, path: str, ending: Ending) -> None:
-    from sase.spark.collect import batches_of, schema_of
+    from sase.spark.result_schema import batches_of, schema_of
 
     write_file(schema_of(rows), batches_of(rows), path, ending)
 
 
 def _print_all(found: DataFrame, format: str) -> None:
-    from sase.spark.collect import batches_of, in_order, schema_of
+    from sase.spark.result_schema import batches_of, in_order, schema_of
 
     print_rows(format, schema_of(found), batches_of(in_order(found)))
 
 
 def _print_table(found: DataFrame, count: int, type_column: str | None) -> None:
     from sase.engine.results.repr import table_of
-    from sase.spark.collect import in_order
+    from sase.spark.result_schema import in_order
 
     first = in_order(found).limit(SHOWN).toArrow()
     print("\n".join(table_of(first, type_column)))

@@ -140,7 +140,7 @@ def print_number(replay: Replay, format: str | None) -> int:
 
 def print_set(replay: Replay, write: Callable[[DataFrame], object]) -> int:
     """Print a summary of all matches as a set, and write their collapsed form; their number."""
-    from sase.spark.collect import batches_of
+    from sase.spark.result_schema import batches_of
 
     found = replay.compressed.persist()  # it is summed up, and then written
     rows, total, most = 0, 0, None

@@ -102,7 +102,7 @@ class ReplayRequest:
         )
         self.options |= query_options(self.arguments) | vars(source.names)
         if output == "compressed":
-            from sase.spark.set_plan import check_set
+            from sase.spark.replay import check_set
 
             check_set(self.known)
         self._check_order(self.known.unoptimized.ordering)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -37,12 +38,12 @@ class Attributes:
     def __init__(self, events: Events, schema: Schema, components: Sequence[BoundComponent]):
         mentioned = (name for each in components for name in each.types or ())
         self.events, self.schema = events, schema
-        self._known = TypeDictionary(schema, mentioned)
-        self._coding = PlanDictionary(self._known, Interner(), streaming=False)
+        self._types = TypeDictionary(schema, mentioned)
+        self._coding = PlanDictionary(self._types, Interner(), streaming=False)
 
     def truth(self, condition: Condition, component: BoundComponent, places: Numbers) -> Mask:
         """Evaluate a condition on one event of a component for the events at some places."""
-        known = self._known
+        known = self._types
         lacking = frozenset(
             need
             for need in columns_needed([condition])
@@ -109,6 +110,10 @@ class Attributes:
         """The key codes of all events under tests, negative where they have none."""
         block = self._block(np.arange(len(self.events)))
         return block.codes(self._coding.key(tuple(tests)))
+
+    def codes_of(self, test: EquivalenceTest) -> Numbers:
+        """The key codes of all events under a test, whatever value it fixes."""
+        return self.codes([replace(test, value=None)])
 
     def measures(self, window: BoundWindow, tests: Sequence[EquivalenceTest]) -> Numbers:
         """What a window measures of every event: time, position, or rank in its partition."""

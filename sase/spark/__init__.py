@@ -1,26 +1,23 @@
 """Patterns over DataFrames of Spark: the same plan and the same answer as on one machine."""
 
+# ruff: noqa: E402 - PySpark is looked for before anything imports it.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
-from sase.spark.requirements import check_pyspark
+from sase.spark.session import check_pyspark
 
 check_pyspark()  # before anything below imports what may not be there
 
-from sase.binding.input_options import (  # noqa: E402
-    InputKeywords,
-    check_choice,
-    takes_input_options,
-)
-from sase.errors import PlanError  # noqa: E402
-from sase.spark.explain import explain  # noqa: E402
-from sase.spark.explanation import SparkExplanation  # noqa: E402
-from sase.spark.replay import FRAMES, Replay, check_form, replay  # noqa: E402
-from sase.spark.source import FrameSource  # noqa: E402
-from sase.spark.streaming import Stream, stream  # noqa: E402
-from sase.spark.table_function import register  # noqa: E402
+from sase.binding.input_options import InputKeywords, check_choice, takes_input_options
+from sase.errors import PlanError
+from sase.spark.explain import SparkExplanation, explain
+from sase.spark.replay import FRAMES, Replay, check_form, replay
+from sase.spark.source import FrameSource
+from sase.spark.streaming import Stream, stream
+from sase.spark.table_function import register
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

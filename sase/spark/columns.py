@@ -1,7 +1,6 @@
 """Columns of DataFrames as expressions of Spark SQL: raw times, keys, and what makes a row bad.
 
-Each says of a row what the engine says of it, so that rows can be placed, and left out, before the
-engine sees them.
+Each agrees with the engine, so that rows can be placed and filtered before it sees them.
 """
 
 from __future__ import annotations
@@ -48,10 +47,7 @@ def all_of(conditions: Iterable[Column]) -> Column:
 
 
 def raw_time(time: Column, kind: st.DataType, unit: str | None) -> Column:
-    """The time in raw units (docs/semantics.md, Time); NULL where the row is bad for it.
-
-    `unit` is "d" where days are counted, which only dates can be.
-    """
+    """The time in raw units (docs/semantics.md, Time), days if `unit` is "d"; NULL if it is bad."""
     if isinstance(kind, FLOATS):
         return sf.when(_has_time(time), sf.rint(_product(time)).cast("bigint"))
     if isinstance(kind, st.DateType) and unit == "d":
@@ -110,10 +106,7 @@ def key_hash(keys: Sequence[tuple[Column, st.DataType, bool]]) -> Column:
 
 
 def _normal(value: Column, kind: st.DataType, *, mixed: bool) -> Column:
-    """A key as a value that equal ones have in common, of whatever types they are.
-
-    As float64 numbers that are equal are equal, and those that differ meet at worst.
-    """
+    """A key such that equal ones of whatever types are equal; numbers that differ may collide."""
     if isinstance(kind, FLOATS) or (mixed and isinstance(kind, _NUMBERS)):
         real = value.cast("double")
         return sf.when(real == sf.lit(0.0), sf.lit(0.0)).otherwise(real)
@@ -137,10 +130,7 @@ def has_key(value: Column, kind: st.DataType) -> Column:
 
 
 def rank(value: Column, bounds: Sequence[int]) -> Column:
-    """Count the ascending bounds that are at most the value, by binary search.
-
-    A chain of WHEN would look at half of all bounds.
-    """
+    """Count the ascending bounds that are at most the value, by binary search."""
     return _rank(value, bounds, 0, len(bounds))
 
 

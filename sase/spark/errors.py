@@ -42,16 +42,13 @@ def _is_foreign(problem: Exception) -> bool:
 
 @contextmanager
 def without_traceback() -> Iterator[None]:
-    """An error of ours leaves a worker of Spark without a traceback: its message says all.
-
-    Spark asks the environment of the worker, which ends with the error. Others keep theirs.
-    """
+    """Have Spark show an error of ours without the traceback of its worker."""
     try:
         yield
     except SaseError:
         spec = getattr(sys.modules["__main__"], "__spec__", None)
         if spec is not None and spec.name.startswith("pyspark."):
-            os.environ[HIDES] = "1"
+            os.environ[HIDES] = "1"  # of this worker, which ends with the error
         raise
 
 
@@ -64,24 +61,19 @@ def translated(problem: Exception) -> SaseError:
     """The error that a task raised, if it was one of ours, else what Spark says in short."""
     text = str(problem)
     if raised := list(_RAISED.finditer(text)):
-        said = text[raised[-1].end() :]
-        return _made(raised[-1][1], _BEHIND.split(said, maxsplit=1)[0].rstrip())
+        message = text[raised[-1].end() :]
+        return _error_of(raised[-1][1], _BEHIND.split(message, maxsplit=1)[0].rstrip())
     if (cause := getattr(problem, "java_exception", None)) is not None:
         text = str(cause)
     return SparkError(f"Spark gave up: {short_message(text)}")
 
 
-def _made(name: str, message: str) -> SaseError:
+def _error_of(name: str, message: str) -> SaseError:
     """An error of some class, if a message is all that it needs."""
     kind = getattr(errors, name, SaseError)
-    if kind is DataError or (
-        isinstance(kind, type)
-        and issubclass(kind, SaseError)
-        and not issubclass(kind, errors.QueryError)
-    ):
-        made: SaseError = kind(message)
-        return made
-    return SaseError(message)
+    is_ours = isinstance(kind, type) and issubclass(kind, SaseError)
+    needs_more = is_ours and issubclass(kind, errors.QueryError) and kind is not DataError
+    return kind(message) if is_ours and not needs_more else SaseError(message)
 
 
 def short_message(text: str) -> str:

@@ -1,11 +1,12 @@
-"""EXPLAIN on Spark: what is planned, and with `analyze` what the tasks count."""
+"""EXPLAIN on Spark: both plans, what runs where, the cut, and with `analyze` what tasks count."""
 
 from __future__ import annotations
 
 import dataclasses
-import io
+import json
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
+from textwrap import wrap
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -13,13 +14,17 @@ from pyspark.sql import functions as sf
 
 from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
-from sase.planning.explain import described
+from sase.planning.explain import Explanation, described
 from sase.planning.explain.describe import split_text
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
+from sase.planning.explain.text import form_lines, tree
+from sase.planning.quantities import counted, duration, percentage
 from sase.planning.replay import EARLIEST, SlicePlan
-from sase.spark.explanation import Halo, Placement, SparkExplanation, TaskCounter
-from sase.spark.replay import FLOWING, Replay, replay
+from sase.spark.replay import STREAMED, Replay, replay
 from sase.spark.row_layout import PART
+from sase.spark.source import plan_text
+
+VERSION = 1
 
 
 def explain(
@@ -31,22 +36,22 @@ def explain(
 ) -> SparkExplanation:
     """Explain a query on Spark; the options are those of `match`.
 
-    Nothing is run but the jobs that look for the bounds of slices. With `analyze` the query is run
-    for what its tasks count; its results are not kept.
+    Only jobs that look for the bounds of slices run; with `analyze` the query, for its counters.
     """
     return explained(replay(query, df, **options), analyze=analyze)
 
 
 def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
     """The explanation of a replay."""
-    known, cut, made, statistics = replay.known, replay.cut, replay.made, replay.statistics
-    output = "all" if replay.output in FLOWING else replay.output
-    form = explained_form(output, known.basic, made.plan, statistics)
+    compiled, optimized, cut = replay.compiled, replay.optimized, replay.cut
+    statistics = replay.statistics
+    output = "all" if replay.output in STREAMED else replay.output
+    form = explained_form(output, compiled.basic, optimized.plan, statistics)
     if output in SETS:
-        if analyze and not replay.one_by_one(output):
+        if analyze and not replay.listing_reasons(output):
             raise PlanError(analyze_lists(output))
-        form = dataclasses.replace(form, reasons=replay.one_by_one(output))
-    plan = described(known.query, known.recipe, made, statistics, form=form)
+        form = dataclasses.replace(form, reasons=replay.listing_reasons(output))
+    plan = described(compiled.query, compiled.recipe, optimized, statistics, form=form)
     return SparkExplanation(
         # The search alone is cut, and may be cut in more ways than all with a second step.
         dataclasses.replace(plan, split=split_text(replay.plan.split)),
@@ -60,7 +65,7 @@ def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
         cut.notes,
         _halo(replay, analyze=analyze),
         tuple(_places(replay)),
-        spark_plan(replay.searched),
+        plan_text(replay.searched),
         counters(replay) if analyze else (),
     )
 
@@ -90,23 +95,11 @@ def estimated(slices: SlicePlan) -> Halo | None:
 def measured(replay: Replay) -> Halo | None:
     """The halo as it is: a job counts the parts that each row goes to; None if there is no row."""
     parts = sf.size(sf.col(f"`{PART}`"))
-    found = (
-        replay.rows_with_parts()
-        .select(
-            sf.count(sf.lit(1)), sf.sum(parts), sf.sum(sf.when(parts > 1, 1).otherwise(0))
-        )
-        .first()
-    )  # fmt: skip
+    several = sf.sum(sf.when(parts > 1, 1).otherwise(0))
+    found = replay.rows_with_parts().select(sf.count(sf.lit(1)), sf.sum(parts), several).first()
     assert found is not None
-    rows, total, several = found
-    return Halo(total / rows - 1, several / rows) if rows else None
-
-
-def spark_plan(df: DataFrame) -> str:
-    """Spark's physical plan: what `df.explain()` prints, which Connect has as well."""
-    with redirect_stdout(io.StringIO()) as shown:
-        df.explain()
-    return shown.getvalue().strip()
+    rows, total, shared = found
+    return Halo(total / rows - 1, shared / rows) if rows else None
 
 
 def counters(replay: Replay) -> tuple[TaskCounter, ...]:
@@ -133,14 +126,12 @@ def _places(replay: Replay) -> Iterator[Placement]:
     yield from _preparing(replay)
     names = ", ".join(type(each).__name__ for each in replay.operators)
     matcher = f"one matcher for each of {cut.parts:,} parts: {names}"
-    if replay.output in SETS and not replay.one_by_one(replay.output):
+    if replay.output in SETS and not replay.listing_reasons(replay.output):
         matcher = f"a graph of events for each of {cut.parts:,} parts, in which paths are counted"
     yield Placement("Python tasks", matcher)
-    if replay.non_overlapping is not None:
-        where, take = (
-            ("Python tasks", "take") if replay.non_overlapping else ("one Python task", "takes")
-        )
-        names = ", ".join(test.attribute for test in replay.non_overlapping)
+    if (tests := replay.non_overlapping) is not None:
+        where, take = ("Python tasks", "take") if tests else ("one Python task", "takes")
+        names = ", ".join(test.attribute for test in tests)
         of = f"of all matches of the same {names}" if names else "of all matches"
         yield Placement(where, f"{take} {of} the first, and then the first behind it (non_overlap)")
     _, limit = without_limit(plan)
@@ -150,29 +141,22 @@ def _places(replay: Replay) -> Iterator[Placement]:
 
 def _preparing(replay: Replay) -> Iterator[Placement]:
     """The steps that bring rows to the matchers."""
-    columns = ", ".join(_columns(replay))
+    plan = replay.plan
+    columns = "all columns" if plan.scan.columns is None else ", ".join(sorted(plan.named))
     if replay.cut.files is not None:
         yield Placement(
             "Python tasks", f"read {columns} of the row groups of a slice and its halo: no shuffle"
         )
         return
-    schema = replay.plan.schema
-    order = ", ".join(filter(None, [schema.time, schema.seq]))
+    order = ", ".join(filter(None, [plan.schema.time, plan.schema.seq]))
     yield Placement("Spark SQL", f"reads {columns}")
     yield Placement("Spark SQL", f"keeps {_kept(replay)}")
     yield Placement("Spark SQL", f"{_placing(replay)}, and sorts each part by {order}")
 
 
-def _columns(replay: Replay) -> Iterator[str]:
-    if replay.plan.scan.columns is None:
-        yield "all columns"
-    else:
-        yield from sorted(replay.plan.named)
-
-
 def _kept(replay: Replay) -> str:
-    wanted = replay.plan.types_wanted
-    types = "rows of any type" if wanted is None else f"rows of type {' or '.join(sorted(wanted))}"
+    names = replay.plan.types_wanted
+    types = "rows of any type" if names is None else f"rows of type {' or '.join(sorted(names))}"
     keys = f" that have {', '.join(test.attribute for test in replay.cut.keys)}"
     bad = "puts bad rows aside" if replay.on_bad_row == "quarantine" else "and any bad row"
     return f"{types}{keys if replay.cut.keys else ''}, {bad}"
@@ -185,3 +169,136 @@ def _placing(replay: Replay) -> str:
     if not cut.keys:
         return "puts each row into every slice of time that needs it"
     return "puts each row into the part of its key, those of hot keys into slices of time"
+
+
+# ---------------------------------------------------------------- the explanation as a value
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A step and where it runs: on the driver, by Spark SQL, or in Python tasks."""
+
+    where: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Halo:
+    """The share of rows that slices read in addition, and of those `shared`, where counted."""
+
+    overhead: float
+    shared: float | None = None
+
+    def __str__(self) -> str:
+        if self.shared is None:
+            return f"about {percentage(self.overhead)} more rows, by the bounds and the window"
+        return (
+            f"{percentage(self.shared)} of the rows are in more than one slice, and tasks get"
+            f" {percentage(self.overhead)} more rows for it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCounter:
+    """A counter of an operator: the sum over all tasks, and the part where it is largest."""
+
+    operator: str
+    counter: str
+    total: int
+    most: int
+    part: int
+
+    def __str__(self) -> str:
+        show = duration if self.counter.endswith("_ns") else counted
+        name = self.counter.removesuffix("_ns").replace("_", " ")
+        return f"{name}: {show(self.total)} (most {show(self.most)}, in part {self.part})"
+
+
+@dataclass(frozen=True)
+class SparkExplanation:
+    """A query over DataFrames: our plan and Spark's, the cut, and the counters of ANALYZE.
+
+    `whole` parts hold histories of keys, and `slices` a slice of time each.
+    """
+
+    plan: Explanation
+    strategy: str
+    reason: str
+    declined: tuple[tuple[str, str], ...]
+    keys: tuple[str, ...]
+    whole: int
+    slices: int
+    hot_keys: int
+    notes: tuple[str, ...]
+    halo: Halo | None
+    places: tuple[Placement, ...]
+    spark_plan: str
+    counters: tuple[TaskCounter, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data of JSON; docs/spark-replay.md describes it."""
+        halo = None if self.halo is None else asdict(self.halo)
+        return {
+            "version": VERSION,
+            "plan": self.plan.to_dict(),
+            "cut": {
+                "strategy": self.strategy,
+                "reason": self.reason,
+                "declined": [{"strategy": name, "reason": why} for name, why in self.declined],
+                "keys": list(self.keys),
+                "parts": self.whole,
+                "slices": self.slices,
+                "hot_keys": self.hot_keys,
+                "told": list(self.notes),
+                "halo": halo,
+            },
+            "places": [asdict(each) for each in self.places],
+            "spark_plan": self.spark_plan,
+            "counters": [asdict(each) for each in self.counters],
+        }
+
+    def to_json(self) -> str:
+        """As JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        lines = [f"plan {self.plan.recipe}: {self.plan.summary}", *form_lines(self.plan)]
+        lines += ["", *tree(self.plan), ""]
+        lines += [*self._cut(), "", *self._where()]
+        if self.counters:
+            lines += ["", *self._counted()]
+        return "\n".join([*lines, "", "the plan of Spark:", self.spark_plan])
+
+    def _cut(self) -> Iterator[str]:
+        yield f"may be cut {self.plan.split}"
+        yield f"cut by {self.strategy}: {self.reason}"
+        yield f"  parts: {', '.join(self._parts())}"
+        if self.halo is not None:
+            yield f"  halo: {self.halo}"
+        yield from (f"  {each}" for each in self.notes)
+        yield from (f"  not by {name}: {why}" for name, why in self.declined)
+
+    def _parts(self) -> Iterator[str]:
+        if self.keys:
+            yield f"{self.whole:,} by the hash of {', '.join(self.keys)}"
+        elif self.whole:
+            yield f"{self.whole:,}"
+        if self.slices:
+            of = f" of the histories of {self.hot_keys:,} hot keys" if self.keys else ""
+            yield f"{self.slices:,} slices of time{of}"
+
+    def _where(self) -> Iterator[str]:
+        yield "what runs where:"
+        for place in self.places:
+            first, *rest = wrap(f"{place.where}: {place.what}", 98)
+            yield f"  {first}"
+            yield from (f"    {line}" for line in rest)
+
+    def _counted(self) -> Iterator[str]:
+        yield "counted in the tasks, as a sum, and where most:"
+        symbols = {each.name: each.symbol for each in self.plan.operators}
+        for operator in dict.fromkeys(each.operator for each in self.counters):
+            yield f"  {symbols.get(operator, operator)}"
+            for each in self.counters:
+                if each.operator == operator and each.total:
+                    yield f"    {each}"

@@ -1,8 +1,7 @@
 """Files of events as DataFrames, with the columns and the values that `sase run` finds in them.
 
-Spark reads Parquet. What it would read otherwise than Arrow does (CSV and JSON lines, whose types
-are guessed, Arrow's own files, and Parquet with nanoseconds or unsigned numbers of 64 bits) is read
-in tasks by the reader of `sase run`, a file in each.
+Spark reads Parquet; what it reads unlike Arrow (other formats, Parquet with nanoseconds or unsigned
+numbers of 64 bits) tasks read with the reader of `sase run`, a file in each.
 """
 
 from __future__ import annotations

@@ -12,23 +12,20 @@ from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError
 from sase.spark.errors import without_traceback
-from sase.spark.result_order import HEAD, ORDER, Numbers, heads_of, results_of, sequence
+from sase.spark.result_order import HEAD, ORDER, heads_of, results_of, sequence
 
 
 @dataclass
 class TiedResults:
-    """The results that are equal to the last one seen in what they are ordered by first.
-
-    Results are given by that and, behind it, by what says which event their last one is.
-    """
+    """The results that tie with the last one seen: rows of leading sort keys and last event."""
 
     last: Numbers | None = None
     has_several: bool = False
@@ -51,12 +48,12 @@ class TiedResults:
         is_same = (results == np.concatenate([before, results[:-1]])).all(axis=1)
         return np.asarray(is_same, np.int64)
 
-    def goes_on(self, results: Numbers) -> NDArray[np.bool_]:
+    def ties(self, results: Numbers) -> Mask:
         """Mask the results that are tied with the last one."""
         assert self.last is not None
         return np.logical_and.accumulate((results[:, :HEAD] == self.last[:HEAD]).all(axis=1))
 
-    def decides(self, results: Numbers) -> NDArray[np.bool_]:
+    def forbids_cut(self, results: Numbers) -> Mask:
         """Mask the tied results in front of which LIMIT cannot cut."""
         assert self.last is not None
         return np.asarray(self.has_several | (results[:, HEAD:] != self.last[HEAD:]).any(axis=1))
@@ -71,10 +68,7 @@ def _equal(one: Numbers, other: Numbers, count: int | None = None) -> bool:
 
 @dataclass(frozen=True)
 class Leading:
-    """Results among the first of a part, and their sort keys.
-
-    One that `is_beyond` is not among them: the part cannot say whether it comes before others.
-    """
+    """The first results of a part with their sort keys, or one beyond that could be among them."""
 
     found: MatchBatch
     heads: Numbers
@@ -84,13 +78,10 @@ class Leading:
 
 @dataclass
 class PartitionHead:
-    """Takes the first results of a part, as they come in order.
-
-    Behind them it `looks_on` while one could still come that could as well be among them.
-    """
+    """Takes the first results of a part, and `expects_ties` with them while some may come."""
 
     left: int
-    looks_on: bool = False
+    expects_ties: bool = False
     _group: TiedResults = field(default_factory=TiedResults)
     _last: MatchBatch | None = None
 
@@ -107,16 +98,16 @@ class PartitionHead:
             yield Leading(taken, heads, follows)
             found = found.between(len(taken), len(found))
             if not self.left:
-                self.looks_on = self._group.has_several or self._is_tied()
-        if not self.left and self.looks_on and len(found):
-            yield from self._beyond(found)
+                self.expects_ties = self._group.has_several or self._is_tied()
+        if not self.left and self.expects_ties and len(found):
+            yield from self._next_tie(found)
 
-    def _beyond(self, found: MatchBatch) -> Iterator[Leading]:
+    def _next_tie(self, found: MatchBatch) -> Iterator[Leading]:
         """The first result behind those that are taken that could as well be before them."""
         heads = heads_of(found)
-        of_group = self._group.goes_on(heads)
-        shows = np.flatnonzero(of_group & self._group.decides(heads))
-        self.looks_on = bool(of_group.all()) and not len(shows)
+        of_group = self._group.ties(heads)
+        shows = np.flatnonzero(of_group & self._group.forbids_cut(heads))
+        self.expects_ties = bool(of_group.all()) and not len(shows)
         for place in shows[:1].tolist():
             one, head = found.between(place, place + 1), heads[place : place + 1]
             yield Leading(one, head, self._group.follows(head), is_beyond=True)
@@ -132,10 +123,10 @@ class PartitionHead:
         orders = sequence(self._last, numbers)
         return bool(((times[1:] == times[0]) & (orders[1:] == orders[0])).any())
 
-    def refuse(self, beyond: MatchBatch) -> NoReturn:
+    def refuse(self, tied: MatchBatch) -> NoReturn:
         """Raise the error that the order of the first results is not decided."""
         assert self._last is not None
-        raise DataError(_undecided(self._last.table(), beyond.table()))
+        raise DataError(_undecided(self._last.table(), tied.table()))
 
 
 # ---------------------------------------------------------------- of all parts
@@ -151,11 +142,7 @@ def limited(results: DataFrame, count: int, schema: st.StructType) -> DataFrame:
 
 @dataclass(frozen=True)
 class First:
-    """Takes the first rows, unless the next one could as well be among them.
-
-    Where rows that are equal in what they are ordered by first end at several events, the first two
-    of them do: of each event one is in front.
-    """
+    """Takes the first rows, unless the next one could as well be among them."""
 
     count: int
 
@@ -176,8 +163,9 @@ class First:
                 yield taken
                 last = taken.slice(taken.num_rows - 1)
             if taken.num_rows < batch.num_rows:
+                # Of rows that tie the first two end at other events, if any do.
                 following = results[taken.num_rows :][:1]
-                if (group.goes_on(following) & group.decides(following)).all():
+                if (group.ties(following) & group.forbids_cut(following)).all():
                     raise DataError(_undecided(last, shown.slice(taken.num_rows, 1)))
                 return
 

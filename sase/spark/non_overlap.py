@@ -1,7 +1,6 @@
 """Output `non_overlap` over the matches of all parts: a second step.
 
-Which match of a partition is the first is known where all of them are. So tasks say of each what it
-is ordered by, between which events it lies, and which partition it is of.
+Tasks give each match its sort keys, its first and last event, and its partition.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.kernels.scan.non_overlap import take_apart
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.plan import EnginePlan
@@ -25,11 +24,12 @@ from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, require
 from sase.spark.errors import without_traceback
 from sase.spark.partitioning import Cut
-from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, Numbers, results_of
+from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, results_of
+from sase.spark.result_schema import with_order
 from sase.spark.task import COUNT
 
 
-def without_non_overlap(plan: EnginePlan) -> EnginePlan:
+def with_overlaps(plan: EnginePlan) -> EnginePlan:
     """The plan of all matches."""
     top = replace(require(plan.operators, Transformation), non_overlapping=None)
     return replace(plan, operators=exchanged(plan.operators, top))
@@ -46,14 +46,7 @@ def has_whole_partitions(cut: Cut, plan: EnginePlan) -> bool:
 def with_places(schema: st.StructType) -> st.StructType:
     """The columns of results, and what the second step goes by."""
     numbers = st.ArrayType(st.LongType())
-    return st.StructType(
-        [
-            *schema.fields,
-            st.StructField(ORDER, numbers),
-            st.StructField(SPAN, numbers),
-            st.StructField(PARTITION, st.StringType()),
-        ]
-    )
+    return with_order(schema).add(SPAN, numbers).add(PARTITION, st.StringType())
 
 
 def non_overlapping(
@@ -79,11 +72,11 @@ class NonOverlap:
             yield from self._taken(batches)
 
     def _taken(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        taking, count = _Taking(), 0
+        selection, count = _Selection(), 0
         for batch in batches:
             if not batch.num_rows:
                 continue
-            keep = taking.of(batch)
+            keep = selection.of(batch)
             taken = int(keep.sum())
             count += taken
             if taken and self.gives == "results":
@@ -93,27 +86,27 @@ class NonOverlap:
 
 
 @dataclass
-class _Taking:
+class _Selection:
     """Goes through the matches partition by partition, in order."""
 
     # The last row of all, and the last event of the match taken last.
     last: pa.RecordBatch | None = None
     end: Numbers = field(default_factory=lambda: np.zeros(2, np.int64))
 
-    def of(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
+    def of(self, batch: pa.RecordBatch) -> Mask:
         """Mask the matches of a batch that are taken."""
         partitions = _with_last(self.last, batch, PARTITION)
         differs = pc.not_equal(partitions.slice(1), partitions.slice(0, len(partitions) - 1))
         is_new = differs.to_numpy(zero_copy_only=False)
         self._check(batch, is_new)
         # Without one before it the first match of all begins a partition.
-        goes_on = self.last is not None and not is_new[0]
+        continues = self.last is not None and not is_new[0]
         groups = np.cumsum(is_new[len(is_new) - batch.num_rows + 1 :], dtype=np.int64)
         groups = np.append(np.zeros(1, np.int64), groups)
-        spans = _numbers(batch.column(SPAN)).reshape(batch.num_rows, -1)
+        spans = batch.column(SPAN).flatten().to_numpy().reshape(batch.num_rows, -1)
         begins, ends, ended = _ranks(spans[:, :2], spans[:, 2:], self.end)
         taken = np.full(int(groups[-1]) + 1, EARLIEST, np.int64)
-        if goes_on:
+        if continues:
             taken[0] = ended
         keep = np.empty(batch.num_rows, np.bool_)
         take_apart(groups, begins, ends, taken, keep)
@@ -122,33 +115,21 @@ class _Taking:
         self.last = batch.slice(batch.num_rows - 1)
         return keep
 
-    def _check(self, batch: pa.RecordBatch, is_new: NDArray[np.bool_]) -> None:
-        """Refuse matches of several tasks whose last events are equal in time and `seq`.
-
-        Of one task, which has seen both events, there are none.
-        """
+    def _check(self, batch: pa.RecordBatch, is_new: Mask) -> None:
+        """Refuse matches whose last events tie: of several tasks, since one refuses the events."""
         results = results_of(_with_last(self.last, batch, ORDER))
         heads, parts = results[:, :HEAD], results[:, HEAD]
         is_equal = (heads[1:] == heads[:-1]).all(axis=1) & (parts[1:] != parts[:-1])
         undecided = np.flatnonzero(is_equal & ~is_new)
         if len(undecided):
-            rows = batch if self.last is None else _joined(self.last, batch)
+            rows = pa.Table.from_batches([batch] if self.last is None else [self.last, batch])
             raise DataError(_undecided(rows.slice(int(undecided[0]), 2)))
-
-
-def _joined(*batches: pa.RecordBatch) -> pa.RecordBatch:
-    (joined,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return joined
 
 
 def _with_last(last: pa.RecordBatch | None, batch: pa.RecordBatch, name: str) -> Any:
     """A column, behind the value that the row before has in it."""
     column = batch.column(name)
     return column if last is None else pa.concat_arrays([last.column(name), column])
-
-
-def _numbers(lists: Any) -> Numbers:
-    return np.asarray(lists.flatten().to_numpy())
 
 
 def _ranks(begins: Numbers, ends: Numbers, end: Numbers) -> tuple[Numbers, Numbers, int]:
@@ -160,7 +141,7 @@ def _ranks(begins: Numbers, ends: Numbers, end: Numbers) -> tuple[Numbers, Numbe
     return ranks[:count], ranks[count : 2 * count], int(ranks[-1])
 
 
-def _undecided(rows: pa.RecordBatch) -> str:
+def _undecided(rows: pa.Table) -> str:
     shown = rows.drop_columns([ORDER, SPAN, PARTITION]).to_pylist()
     return (
         "non_overlap takes the first of matches that overlap, and which of these is first is not"

@@ -1,11 +1,12 @@
 """Parquet files in the order of time: tasks read their slice of them, and nothing is shuffled.
 
-The driver reads the footers alone. From the first and the last time of each row group it knows
-which groups a slice and its halo need; groups whose times overlap are read and sorted together.
+By the footers the driver knows the row groups of a slice and its halo; those that overlap in time
+are read and sorted together.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,15 +28,20 @@ from sase.engine.plan import EnginePlan
 from sase.engine.statistics.footers import groups_of, raw_span
 from sase.errors import DataError
 from sase.spark.slice_bounds import TimeMarks
-from sase.spark.source import FrameSource
+from sase.spark.source import FrameSource, plan_text
 from sase.spark.task import Task
 
 # Rows of a slice, about, and the most that are sorted together since their times overlap.
 SLICE_ROWS, MOST_SORTED = 1 << 22, 1 << 23
 # Footers are read side by side, and of more files than these the driver reads none.
 READERS, MOST_FILES = 16, 20_000
-# Of the plan that a DataFrame was analyzed to PySpark has no public name.
-JAVA_FRAME = "_jdf"
+# How Spark prints a plan that is one relation, of any name; its text is no contract, so that
+# tests/spark/test_parquet.py holds it.
+_PARQUET = re.compile(
+    r"^== Analyzed Logical Plan ==\n.*\n(?:[ +-]*SubqueryAlias .*\n)*"
+    r"[ +-]*Relation .*\] parquet\n\n== Optimized",
+    re.MULTILINE,
+)
 _TIMES = (st.DateType, st.TimestampType, st.TimestampNTZType, st.IntegerType, st.LongType)
 
 
@@ -93,13 +99,6 @@ class Parquet:
         """The number of rows."""
         return sum(group.rows for group in self.groups)
 
-    @cached_property
-    def span(self) -> int:
-        """The time from the first to the last event."""
-        if not self.groups:
-            return 0
-        return max(each.last for each in self.groups) - min(each.first for each in self.groups)
-
     def times(self, cells: int) -> TimeMarks:
         """Marks between equal parts, as if the times of each row group were spread evenly."""
         if not self.groups:
@@ -114,17 +113,14 @@ class Parquet:
             inside = np.array(edges[low : high + 1], np.float64) - group.first
             known[low : high + 1] += group.rows * inside / (group.last - group.first)
             known[high + 1 :] += group.rows
-        wanted = np.arange(1, max(cells, 2)) * self.rows / cells
+        ranks = np.arange(1, max(cells, 2)) * self.rows / cells
         first = edges[0]
-        away = np.interp(wanted, known, np.array([each - first for each in edges], np.float64))
+        away = np.interp(ranks, known, np.array([each - first for each in edges], np.float64))
         marks = tuple(first + int(each) for each in away)
         return TimeMarks(self.rows, first, edges[-1], marks)
 
     def bounds(self, parts: int) -> tuple[int, ...]:
-        """Bounds of so many slices of about equal size, at most: each slice has whole runs.
-
-        A slice reads whole row groups, so a bound inside of one would have it read twice.
-        """
+        """Bounds of so many slices of about equal size, at most: no row group is read twice."""
         found, seen, size = list[int](), 0, self.rows / parts
         for run in self.runs:
             if seen >= size * (len(found) + 1) and run.first > (found or [self.runs[0].first])[-1]:
@@ -158,19 +154,7 @@ def parquet_of(source: FrameSource, plan: EnginePlan) -> Parquet | str:
 
 def is_parquet(df: DataFrame) -> bool:
     """Whether a DataFrame is Parquet files as they are, without a filter or anything else."""
-    if not hasattr(df, JAVA_FRAME):  # of Spark Connect
-        read = getattr(df, "_plan", None)
-        is_read = type(read).__name__ == "DataSource" and not getattr(read, "_schema", None)
-        return is_read and str(getattr(read, "_format", "")).lower() == "parquet"
-    read = getattr(df, JAVA_FRAME).queryExecution().analyzed()
-    while read.getClass().getSimpleName() == "SubqueryAlias":
-        read = read.child()
-    if read.getClass().getSimpleName() != "LogicalRelation":
-        return False
-    relation = read.relation()
-    if relation.getClass().getSimpleName() != "HadoopFsRelation":
-        return False
-    return bool(relation.fileFormat().toString() == "Parquet")
+    return _PARQUET.search(plan_text(df, "extended")) is not None
 
 
 def _found(
@@ -189,10 +173,10 @@ def _found(
             if name in shown.names and not _is_alike(own.field(name).type, shown.field(name).type):
                 return f"`{name}` has not the type in {uri} that it has in the DataFrame"
         for group in groups_of(footer, [schema.time]):
-            said = group.columns.get(schema.time)
+            measured = group.columns.get(schema.time)
             span = None
-            if said is not None and said.has_min_max and said.null_count == 0:
-                span = raw_span(said, schema)
+            if measured is not None and measured.has_min_max and measured.null_count == 0:
+                span = raw_span(measured, schema)
             if span is None:
                 return f"the footer of {uri} does not say that every row has a time, and which"
             groups.append(RowGroup(number, group.number, group.rows, *span))
@@ -241,85 +225,12 @@ def _runs(groups: Iterable[RowGroup]) -> Iterator[RowGroupRun]:
 
 
 @dataclass(frozen=True)
-class ParquetReader:
-    """Reads row groups in a task: columns with their types, and those that folders give."""
-
-    uris: tuple[str, ...]
-    schema: pa.Schema
-    folders: pa.Schema
-    time: str
-    order: tuple[str, ...]
-    dictionaries: tuple[str, ...] = ()
-
-    def rows(self, run: RowGroupRun, first: pa.Scalar | None, last: pa.Scalar | None) -> pa.Table:
-        """The rows of a run from a first time to a last one, in order."""
-        within = None
-        if first is not None:
-            within = dataset.field(self.time) >= first
-        if last is not None:
-            until = dataset.field(self.time) <= last
-            within = until if within is None else within & until
-        of_file: dict[int, list[int]] = {}
-        for group in run.groups:
-            of_file.setdefault(group.file, []).append(group.number)
-        read = [self._read(file, numbers, within) for file, numbers in of_file.items()]
-        return self._sorted(pa.concat_tables(read))
-
-    def _read(self, file: int, groups: list[int], within: Any) -> pa.Table:
-        system, path = opened(self.uris[file])
-        options = dataset.ParquetReadOptions(dictionary_columns=set(self.dictionaries))
-        form = dataset.ParquetFileFormat(read_options=options)
-        by_folder = dataset.partitioning(self.folders, flavor="hive")
-        given = by_folder.parse(path) if self.folders.names else None
-        fragment = form.make_fragment(path, system, given, row_groups=groups)
-        known = fragment.physical_schema
-        for column in self.folders:
-            known = known.append(column)
-        try:
-            table = fragment.to_table(schema=known, columns=self.schema.names, filter=within)
-            return table.cast(self._as_read)
-        except (OSError, pa.ArrowException) as problem:
-            raise DataError(f"{self.uris[file]} cannot be read: {problem}") from problem
-
-    @property
-    def _as_read(self) -> pa.Schema:
-        """The types of the columns, strings that the query names as dictionaries."""
-        fields = [
-            each.with_type(pa.dictionary(pa.int32(), each.type))
-            if each.name in self.dictionaries
-            else each
-            for each in self.schema
-        ]
-        return pa.schema(fields)
-
-    def _sorted(self, rows: pa.Table) -> pa.Table:
-        """The rows in the order of events."""
-        keys = [rows.column(name).combine_chunks() for name in self.order]
-        if rows.num_rows < 2 or _ascends(keys):
-            return rows
-        order = pc.sort_indices(
-            rows.select(self.order), [(name, "ascending") for name in self.order]
-        )
-        return rows.take(order)
-
-
-def _ascends(keys: Sequence[pa.Array]) -> bool:
-    """Whether rows are in the order of their keys, as far as that is quick to see."""
-    first = keys[0]
-    steps = pc.less_equal(first.slice(0, len(first) - 1), first.slice(1))
-    if len(keys) > 1:
-        steps = pc.less(first.slice(0, len(first) - 1), first.slice(1))
-    return bool(pc.all(steps, min_count=0).as_py())
-
-
-@dataclass(frozen=True)
 class FilesTask:
-    """The search of slices, of which each batch brings numbers, in files."""
+    """The search of slices in files; `schema` has the columns to read as the DataFrame does."""
 
     task: Task
-    reading: ParquetReader
-    runs: tuple[RowGroupRun, ...]
-    scalar: pa.DataType
+    files: Parquet
+    schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The results of each slice, or what was counted."""
@@ -329,46 +240,82 @@ class FilesTask:
 
     def _blocks(self, number: int) -> Iterator[pa.Table]:
         """The rows of a slice and its halo, run by run."""
-        slices = self.task.slices
+        slices, runs = self.task.slices, self.files.runs
         assert slices is not None
         low, high = slices.seen(number)
-        begin = bisect_left(self.runs, low, key=lambda run: run.last)
-        end = bisect_right(self.runs, high, key=lambda run: run.first)
-        for run in self.runs[begin:end]:
-            first = None if run.first >= low else self._scalar(low)
-            last = None if run.last <= high else self._scalar(high)
-            rows = self.reading.rows(run, first, last)
+        begin = bisect_left(runs, low, key=lambda run: run.last)
+        end = bisect_right(runs, high, key=lambda run: run.first)
+        for run in runs[begin:end]:
+            rows = self._rows(run, low, high)
             if rows.num_rows:
                 yield rows
 
+    def _rows(self, run: RowGroupRun, low: int, high: int) -> pa.Table:
+        """The rows of a run from a first time to a last one, in order."""
+        time, within = dataset.field(self.task.plan.schema.time), None
+        if run.first < low:
+            within = time >= self._scalar(low)
+        if run.last > high:
+            until = time <= self._scalar(high)
+            within = until if within is None else within & until
+        of_file: dict[int, list[int]] = {}
+        for group in run.groups:
+            of_file.setdefault(group.file, []).append(group.number)
+        read = [self._read(file, numbers, within) for file, numbers in of_file.items()]
+        return self._sorted(pa.concat_tables(read))
+
     def _scalar(self, time: int) -> pa.Scalar:
         """A raw time as the column of times has it."""
-        width = pa.int32() if pa.types.is_date32(self.scalar) else pa.int64()
-        return pa.scalar(time, width).cast(self.scalar)
+        kind = self.schema.field(self.task.plan.schema.time).type
+        width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+        return pa.scalar(time, width).cast(kind)
+
+    def _read(self, file: int, groups: list[int], within: Any) -> pa.Table:
+        uri, folders = self.files.uris[file], self.files.folders
+        system, path = opened(uri)
+        options = dataset.ParquetReadOptions(dictionary_columns=self._dictionaries)
+        form = dataset.ParquetFileFormat(read_options=options)
+        given = dataset.partitioning(folders, flavor="hive").parse(path) if folders.names else None
+        fragment = form.make_fragment(path, system, given, row_groups=groups)
+        known = fragment.physical_schema
+        for column in folders:
+            known = known.append(column)
+        try:
+            table = fragment.to_table(schema=known, columns=self.schema.names, filter=within)
+            return table.cast(self._as_read)
+        except (OSError, pa.ArrowException) as problem:
+            raise DataError(f"{uri} cannot be read: {problem}") from problem
+
+    @cached_property
+    def _dictionaries(self) -> set[str]:
+        """The columns of strings that the query names, which are read as dictionaries."""
+        names = self.task.plan.named - set(self.files.folders.names)
+        return {
+            each.name
+            for each in self.schema
+            if each.name in names and pa.types.is_string(each.type)
+        }
+
+    @property
+    def _as_read(self) -> pa.Schema:
+        """The types of the columns."""
+        texts = self._dictionaries
+        fields = [
+            each.with_type(pa.dictionary(pa.int32(), each.type)) if each.name in texts else each
+            for each in self.schema
+        ]
+        return pa.schema(fields)
+
+    def _sorted(self, rows: pa.Table) -> pa.Table:
+        """The rows in the order of events."""
+        names = self.task.shape.order(self.task.plan.schema)
+        if rows.num_rows < 2 or _ascends([rows.column(name).combine_chunks() for name in names]):
+            return rows
+        return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in names]))
 
 
-def files_task(
-    task: Task, source: FrameSource, files: Parquet, columns: Sequence[str]
-) -> FilesTask:
-    """The task for files, which needs some columns."""
-    (frame,) = source.frames
-    whole = source.arrow_schema(frame)
-    schema = pa.schema([whole.field(name) for name in columns])
-    plan = task.plan
-    order = [plan.schema.time, *([plan.schema.seq] if plan.schema.seq else [])]
-    strings = [
-        name
-        for name in columns
-        if name in plan.named
-        and pa.types.is_string(schema.field(name).type)
-        and name not in files.folders.names
-    ]
-    reading = ParquetReader(
-        files.uris, schema, files.folders, plan.schema.time, tuple(order), tuple(strings)
-    )
-    return FilesTask(
-        task,
-        reading,
-        files.runs,
-        schema.field(plan.schema.time).type,
-    )
+def _ascends(keys: Sequence[pa.Array]) -> bool:
+    """Whether rows are in the order of their keys, as far as that is quick to see."""
+    compare = pc.less if len(keys) > 1 else pc.less_equal
+    steps = compare(keys[0].slice(0, len(keys[0]) - 1), keys[0].slice(1))
+    return bool(pc.all(steps, min_count=0).as_py())

@@ -24,6 +24,7 @@ from sase.planning.replay import (
 from sase.planning.statistics import AttributeStatistics, Statistics
 from sase.spark.parquet import SLICE_ROWS, Parquet, parquet_of
 from sase.spark.row_layout import TIME
+from sase.spark.session import is_connect
 from sase.spark.slice_bounds import (
     CELLS,
     SAMPLE,
@@ -45,7 +46,7 @@ UNEVEN = 2.0
 # A slice has at least so many row groups, since it reads one before it for its halo, too.
 LEAST_RUNS, MOST_READ, LEAST_ROWS = 2, 2, 1 << 20
 FOOTERS = "the footers of the files gave the bounds: no job ran"
-LOOKED = "two jobs looked at the times of {:,} rows for the bounds"
+SAMPLED = "two jobs looked at the times of {:,} rows for the bounds"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,17 +79,17 @@ def cut_of(
     split = rows.plan.split
     keys = rows.keys
     declined = possible(split, keys)
-    asked = slices if isinstance(slices, int) else None
-    parts = asked or shuffle_partitions(rows.source.spark)
+    requested = slices if isinstance(slices, int) else None
+    parts = requested or shuffle_partitions(rows.source.spark)
     bounds = given_bounds(rows, slices)
-    cutter = _Cutter(rows, bounds, parts, asked)
-    looks = (
+    cutter = _Cutter(rows, bounds, parts, requested)
+    reads_footers = (
         forced not in (ReplayStrategy.KEY, ReplayStrategy.ONE_TASK)
         and not declined[ReplayStrategy.SLICE]
     )
     if forced is ReplayStrategy.SLICE and bounds is not None:
-        looks = False  # footers would only say where to cut
-    files = parquet_of(rows.source, rows.plan) if looks else "no footers were read"
+        reads_footers = False  # footers would only say where to cut
+    files = parquet_of(rows.source, rows.plan) if reads_footers else "no footers were read"
     if not declined[ReplayStrategy.FILES]:
         has_other = not declined[ReplayStrategy.KEY] and forced is None
         declined[ReplayStrategy.FILES] = cutter.declined(files, has_other=has_other)
@@ -111,32 +112,27 @@ def cut_of(
 
 
 def is_skewed(statistics: Statistics | None, keys: Sequence[EquivalenceTest], parts: int) -> bool:
-    """Whether statistics say that some key holds more than a fair share of so many parts.
-
-    A key holds at most the root of the agreement, and no less than that if some key holds most.
-    """
+    """Whether statistics say that some key holds more than a fair share of so many parts."""
     if statistics is None or not keys:
         return False
-    for test in keys:
-        names = set(dict(test.by_type).values()) or {test.attribute}
-        known = [each for name in names for each in statistics.attributes(name)]
-        if not any(_may_be_hot(each, parts) for each in known):
-            return False
-    return True
+    names = [set(dict(test.by_type).values()) or {test.attribute} for test in keys]
+    known = [[each for name in own for each in statistics.attributes(name)] for own in names]
+    return all(any(_may_be_hot(each, parts) for each in of_test) for of_test in known)
 
 
 def _may_be_hot(known: AttributeStatistics, parts: int) -> bool:
     if known.agreement is None:
         return False
+    # A key holds at most the root of the agreement, and no less than that if it holds most.
     is_uneven = known.distinct is not None and known.agreement * known.distinct > UNEVEN
     return is_uneven and known.agreement**0.5 > HOT / parts
 
 
 def parallelism(spark: SparkSession) -> int:
     """The number of tasks that run at a time; Spark Connect does not tell, so a guess."""
-    if hasattr(spark, "_jsparkSession"):
-        return int(spark.sparkContext.defaultParallelism)
-    return min(shuffle_partitions(spark), 8)
+    if is_connect(spark):
+        return min(shuffle_partitions(spark), 8)
+    return int(spark.sparkContext.defaultParallelism)
 
 
 def shuffle_partitions(spark: SparkSession) -> int:
@@ -146,12 +142,12 @@ def shuffle_partitions(spark: SparkSession) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Cutter:
-    """Finds slices; `asked` is the number of parts where a caller wants so many."""
+    """Finds slices; `requested` is the number of parts where a caller wants so many."""
 
     rows: SourceScan
     bounds: tuple[int, ...] | None
     parts: int
-    asked: int | None
+    requested: int | None
 
     def declined(self, files: Parquet | str, *, has_other: bool) -> str:
         """The reason why tasks do not read slices of files; empty if they do."""
@@ -167,13 +163,13 @@ class _Cutter:
         """Slices of whole row groups, as many as are asked for or as pay."""
         split, bounds = self.rows.plan.split, self.bounds
         if bounds is None:
-            parts, whole = self.asked, len(files.runs) // LEAST_RUNS
+            parts, whole = self.requested, len(files.runs) // LEAST_RUNS
             if parts is None:
                 cores = parallelism(self.rows.source.spark)
-                wanted = max(-(-files.rows // SLICE_ROWS), cores)
+                target = max(-(-files.rows // SLICE_ROWS), cores)
                 # Rather than to leave a core idle, a row group is read by two tasks.
                 few = min(cores, MOST_READ * len(files.runs), files.rows // LEAST_ROWS)
-                parts = slices_worth(min(wanted, max(whole, few)), split, files.span)
+                parts = slices_worth(min(target, max(whole, few)), split, files.times(1).span)
             is_coarse = parts <= whole
             bounds = files.bounds(parts) if is_coarse else files.times(parts).bounds(parts)
         return time_slices(bounds, split, self.rows.slack)
@@ -192,8 +188,8 @@ class _Cutter:
                 notes.append(FOOTERS)
             else:
                 known = known_times(events, cells)
-                notes.append(LOOKED.format(known.rows))
-            if self.asked is None and not split.needs_positions:
+                notes.append(SAMPLED.format(known.rows))
+            if self.requested is None and not split.needs_positions:
                 parts = slices_worth(parts, split, known.span)
             bounds, marks = known.bounds(parts), known.marks
         if not split.needs_positions:
@@ -210,15 +206,15 @@ class _Cutter:
             return Cut(choice, keys, self.parts, notes=notes)
         events = self._keyed(keys).filter(sf.col(f"`{KEY}`").isin(*hot))
         # All about as large as the parts of all keys would be.
-        parts = self.asked or max(round(share * self.parts), 2)
-        whole = self.asked or max(round((1 - share) * self.parts), 1)
+        parts = self.requested or max(round(share * self.parts), 2)
+        whole = self.requested or max(round((1 - share) * self.parts), 1)
         slices, more = replace(self, parts=parts).slices(events, files)
         return Cut(choice, keys, whole, slices, hot, (*notes, *more))
 
     def _keyed(self, keys: tuple[EquivalenceTest, ...], share: float = 1.0) -> DataFrame:
         """The keys and the raw times of the events that may be in a match, or of a share of all."""
         keyed = []
-        for frame in filter(self.rows.is_wanted, self.rows.source.frames):
+        for frame in filter(self.rows.may_match, self.rows.source.frames):
             needed = self.rows.is_needed(frame, keys)
             rows = frame.df if share >= 1.0 else frame.df.sample(fraction=share, seed=0)
             rows = rows if needed is None else rows.filter(needed)
@@ -229,14 +225,10 @@ class _Cutter:
     def _hot_keys(
         self, keys: tuple[EquivalenceTest, ...], rows: int | None
     ) -> tuple[tuple[int, ...], float, tuple[str, ...]]:
-        """The keys of which each holds more than a fair share of the parts, in a sample.
-
-        Beside them the share that they hold together. A job counts the rows where it is not known
-        how many there are.
-        """
+        """The keys that each hold more than a part should, in a sample; and their share of all."""
         jobs = "a job" if rows is not None else "two jobs"
         if rows is None:
-            frames = filter(self.rows.is_wanted, self.rows.source.frames)
+            frames = filter(self.rows.may_match, self.rows.source.frames)
             rows = sum(frame.df.count() for frame in frames)
         sample = min(max(FEWEST, EACH * self.parts), SAMPLE)
         seen = self._keyed(keys, sample / max(rows, 1)).select(KEY).toArrow()

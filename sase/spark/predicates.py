@@ -1,7 +1,6 @@
-"""Conditions on single events as expressions of Spark SQL: rows are left out before they move.
+"""Conditions on single events as expressions of Spark SQL, to filter rows before they move.
 
-What Spark says of a row may be laxer than what the engine says, never stricter: the engine looks
-again. A condition that Spark might decide otherwise is left to the engine.
+Spark may be laxer than the engine, never stricter: what it might decide otherwise is not pushed.
 """
 
 from __future__ import annotations
@@ -13,20 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from sase.binding.bound import (
-    All,
-    Any,
-    Between,
-    Comparison,
-    Condition,
-    Conjunct,
-    Constant,
-    Expression,
-    Membership,
-    NullTest,
-    Reference,
-    When,
-)
+from sase.binding import bound
 from sase.binding.folding import INT64_MAX, INT64_MIN
 from sase.binding.types import Kind
 from sase.lang.ast import TURNED
@@ -42,41 +28,40 @@ _COMPARED: dict[str, Callable[[Column, Column], Column]] = {
 _MOST_EXACT = 2**53
 
 
-def conditions_on(plan: Operator, component: int) -> Iterator[Condition]:
+def conditions_on(plan: Operator, component: int) -> Iterator[bound.Condition]:
     """The conditions that only look at the event of a component, wherever they are decided."""
     for each in within(plan):
-        if not isinstance(each, Conjunct) or each.when is not When.EVENT:
+        if not isinstance(each, bound.Conjunct) or each.when is not bound.When.EVENT:
             continue
         if each.references == (component,) == (each.component,):
             yield each.condition
 
 
-def as_column(condition: Condition, frame: Frame) -> Column | None:
+def as_column(condition: bound.Condition, frame: Frame) -> Column | None:
     """A condition as Spark decides it; None if it is left to the engine."""
     match condition:
-        case All(operands):
+        case bound.All(operands):
             known = [each for each in (as_column(o, frame) for o in operands) if each is not None]
             return all_of(known) if known else None
-        case Any(operands):
-            each_known = [as_column(operand, frame) for operand in operands]
-            sure = [each for each in each_known if each is not None]
-            return any_of(sure) if len(sure) == len(operands) else None
-        case Comparison(operator, Constant() as left, right):
+        case bound.Any(operands):
+            return _any_pushed([as_column(operand, frame) for operand in operands])
+        case bound.Comparison(operator, bound.Constant() as left, right):
             return _compared(TURNED[operator], right, left, frame)
-        case Comparison(operator, left, Constant() as right):
+        case bound.Comparison(operator, left, bound.Constant() as right):
             return _compared(operator, left, right, frame)
-        case Between(operand, Constant() as low, Constant() as high, negated=False):
+        case bound.Between(
+            operand, bound.Constant() as low, bound.Constant() as high, negated=False
+        ):
             above = _compared(">=", operand, low, frame)
             below = _compared("<=", operand, high, frame)
             return None if above is None or below is None else above & below
-        case Membership(operand, values, negated=False):
+        case bound.Membership(operand, values, negated=False):
             each_known = [
-                _compared("=", operand, value, frame) if isinstance(value, Constant) else None
+                _compared("=", operand, value, frame) if isinstance(value, bound.Constant) else None
                 for value in values
             ]
-            sure = [each for each in each_known if each is not None]
-            return any_of(sure) if len(sure) == len(values) else None
-        case NullTest(Reference() as operand, negated):
+            return _any_pushed(each_known)
+        case bound.NullTest(bound.Reference() as operand, negated):
             value = _attribute(operand, frame)
             if value is None or isinstance(frame.kind(operand.attribute), FLOATS):
                 return None  # NaN is NULL to the engine
@@ -84,8 +69,16 @@ def as_column(condition: Condition, frame: Frame) -> Column | None:
     return None
 
 
-def _compared(operator: str, left: Expression, right: Constant, frame: Frame) -> Column | None:
-    if not isinstance(left, Reference):
+def _any_pushed(columns: list[Column | None]) -> Column | None:
+    """Whether one of several holds, if Spark decides all."""
+    known = [each for each in columns if each is not None]
+    return any_of(known) if len(known) == len(columns) else None
+
+
+def _compared(
+    operator: str, left: bound.Expression, right: bound.Constant, frame: Frame
+) -> Column | None:
+    if not isinstance(left, bound.Reference):
         return None
     value, other = _attribute(left, frame), right.value
     if value is None or not _is_exact(frame.kind(left.attribute), other):
@@ -93,7 +86,7 @@ def _compared(operator: str, left: Expression, right: Constant, frame: Frame) ->
     return _COMPARED[operator](value, sf.lit(other))
 
 
-def _attribute(reference: Reference, frame: Frame) -> Column | None:
+def _attribute(reference: bound.Reference, frame: Frame) -> Column | None:
     """An attribute that every type declares: else a condition on it may be true without it."""
     if reference.undeclared_by != frozenset() or reference.attribute not in frame.fields:
         return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Unpack
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
@@ -25,24 +26,19 @@ from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
-from sase.planning.nodes import Operator, chain
+from sase.planning.collapse import collapsible
+from sase.planning.nodes import Operator, Transformation, chain, exchanged, require
 from sase.planning.optimizer import Optimized
-from sase.planning.replay import strategy_named
+from sase.planning.replay import set_declined, strategy_named
 from sase.planning.statistics import Statistics
 from sase.spark.columns import column
 from sase.spark.errors import translated_errors
 from sase.spark.limit import limited
-from sase.spark.non_overlap import (
-    has_whole_partitions,
-    non_overlapping,
-    with_places,
-    without_non_overlap,
-)
-from sase.spark.parquet import files_task
+from sase.spark.non_overlap import has_whole_partitions, non_overlapping, with_overlaps, with_places
+from sase.spark.parquet import FilesTask
 from sase.spark.partitioning import Cut, cut_of, shuffle_partitions
-from sase.spark.result_schema import arrow_schema, spark_schema, with_order
+from sase.spark.result_schema import arrow_schema, set_schema, spark_schema, with_order
 from sase.spark.row_layout import PART
-from sase.spark.set_plan import check_set, form_of, set_schema
 from sase.spark.set_search import SetPlan
 from sase.spark.slice_bounds import slice_parts
 from sase.spark.source import Frame, FrameSource
@@ -50,8 +46,8 @@ from sase.spark.source_scan import SourceScan
 from sase.spark.task import COUNT, METRICS, Task
 
 # The forms that streams have as well, those that list matches, those that are DataFrames, and all.
-FLOWING = ("structs", "flat")
-LISTS = (*FLOWING, "non_overlap")
+STREAMED = ("structs", "flat")
+LISTS = (*STREAMED, "non_overlap")
 FRAMES = (*LISTS, "compressed")
 OUTPUTS = (*FRAMES, "count")
 
@@ -60,14 +56,13 @@ OUTPUTS = (*FRAMES, "count")
 class Replay:
     """A query over DataFrames: nothing of it runs before an action does, except to find bounds.
 
-    `matches` is the DataFrame of the results and `bad_rows` that of the rows that are left out.
-    `count()` is a search that gives the number of results, and `metrics()` one that gives what it
-    counted.
+    `matches` and `bad_rows` are DataFrames; `count()` searches for the number of results alone, and
+    `metrics()` for the counters of tasks.
     """
 
-    known: CompiledQuery
+    compiled: CompiledQuery
     source: FrameSource
-    made: Optimized
+    optimized: Optimized
     statistics: Statistics | None
     plan: EnginePlan
     cut: Cut
@@ -79,7 +74,7 @@ class Replay:
     @property
     def on_bad_row(self) -> str:
         """The policy for bad rows."""
-        return self.known.source.names.on_bad_row
+        return self.compiled.source.names.on_bad_row
 
     # ------------------------------------------------------------ DataFrames
 
@@ -92,11 +87,11 @@ class Replay:
         if limit == 0:
             nothing = self.source.spark.createDataFrame([], schema)
             return in_form(nothing, self.plan, flat=self.flat)
-        made = schema if limit is None else with_order(schema)
+        columns = schema if limit is None else with_order(schema)
         if self.non_overlapping is None:
-            found = self._run(self._task(plan, made, limit), made)
+            found = self._run(self._task(plan, columns, limit), columns)
         else:
-            found = non_overlapping(self._all(schema), self._steps, made, "results")
+            found = non_overlapping(self._all(schema), self._steps, columns, "results")
         if limit is not None:
             found = limited(found, limit, schema)
         return in_form(found, self.plan, flat=self.flat)
@@ -114,7 +109,7 @@ class Replay:
     @cached_property
     def compressed(self) -> DataFrame:
         """The collapsed form of all matches: a row for each event that some end at."""
-        check_set(self.known)
+        check_set(self.compiled)
         columns = tuple(map(self._of_sets.columns, self.source.frames))
         schema = set_schema(self.form, self.source, columns)
         task = replace(self._task(self.plan, schema, None), gives="compressed", form=self.form)
@@ -123,8 +118,7 @@ class Replay:
     @cached_property
     def bad_rows(self) -> DataFrame:
         """The bad rows as they were given, with the column and the reason: with a quarantine."""
-        check_quarantine(self.on_bad_row)
-        return self._rows.bad_rows()
+        return self._rows.bad_rows(self.on_bad_row)
 
     def metrics(self) -> DataFrame:
         """The counters of all tasks, a row for each: searches all events once more."""
@@ -147,15 +141,15 @@ class Replay:
             found = self._all(st.StructType([]))
             return non_overlapping(found, self._steps, COUNT_SCHEMA, "count")
         plan, limit = without_limit(self.plan)
-        paths = None if self.one_by_one("count") else self.form
+        paths = None if self.listing_reasons("count") else self.form
         task = replace(self._task(plan, COUNT_SCHEMA, limit), gives="count", form=paths)
         return self._run(task, COUNT_SCHEMA)
 
-    def one_by_one(self, output: str) -> tuple[str, ...]:
+    def listing_reasons(self, output: str) -> tuple[str, ...]:
         """Why tasks look at single matches; empty if they count paths through a graph of events."""
         if output == "count" and without_limit(self.plan)[1] is not None:
             return ("LIMIT is soon reached",)
-        if output == "count" and not self.known.may_explode:
+        if output == "count" and not self.compiled.may_explode:
             return ("events that agree on a key are few, so that this is faster",)
         return self.form.reasons
 
@@ -167,7 +161,7 @@ class Replay:
     @cached_property
     def form(self) -> SetPlan:
         """The plan of the set of all matches."""
-        return form_of(self.known, self.plan)
+        return form_of(self.compiled, self.plan)
 
     @property
     def schema(self) -> st.StructType:
@@ -196,6 +190,9 @@ class Replay:
         return replace(self._rows, also=self.form.plan.named)
 
     def _task(self, plan: EnginePlan, schema: st.StructType, limit: int | None) -> Task:
+        within = self.non_overlapping
+        if within is None:
+            within = self.plan.returned.non_overlapping
         return Task(
             plan,
             self.source.shape,
@@ -204,9 +201,7 @@ class Replay:
             self.cut.slices,
             limit,
             self._rows.slack,
-            non_overlapping=self.plan.returned.non_overlapping
-            if self.non_overlapping is None
-            else self.non_overlapping,
+            non_overlapping=within,
         )
 
     def _run(self, task: Task, schema: st.StructType) -> DataFrame:
@@ -214,8 +209,9 @@ class Replay:
         of_events = replace(rows_of, shows=task.gives != "count")
         if self.cut.files is not None:
             (frame,) = self.source.frames
+            columns = map(self.source.arrow_schema(frame).field, of_events.columns(frame))
             task = task.with_bad_rows(self.on_bad_row)
-            reads = files_task(task, self.source, self.cut.files, of_events.columns(frame))
+            reads = FilesTask(task, self.cut.files, pa.schema(list(columns)))
             numbers = self.source.spark.range(0, self.cut.parts, 1, self.cut.parts)
             return numbers.mapInArrow(reads, schema)
         skips = self.on_bad_row == "quarantine"
@@ -295,7 +291,7 @@ def replay(
             "  sase.spark.match(…)  , and what surrounds them  sase.spark.stream(…)"
         )
     names, is_flat = InputOptions(**options), flat or output == "flat"
-    known = compile_query(
+    compiled = compile_query(
         query,
         Discovered.of(source.empty, names),
         params=params,
@@ -305,17 +301,35 @@ def replay(
         output="non_overlap" if output == "non_overlap" else "all",
     )
     statistics = statistics_in(stats)
-    made = known.optimized(statistics)
-    engine = task_plan(known, made, source)
+    optimized = compiled.optimized(statistics)
+    engine = task_plan(compiled, optimized, source)
     if output == "compressed":
-        check_set(known)
+        check_set(compiled)
     # What is cut are the searches; their matches are then parted by what is written.
-    every, within = without_non_overlap(engine), engine.returned.non_overlapping
+    every, within = with_overlaps(engine), engine.returned.non_overlapping
     forced, written = strategy_named(strategy), engine.split.keys
     cut = cut_of(SourceScan(source, every), slices, forced, statistics, written)
     if within is None or has_whole_partitions(cut, engine):
         every, within = engine, None
-    return Replay(known, source, made, statistics, every, cut, output, is_flat, within)
+    return Replay(compiled, source, optimized, statistics, every, cut, output, is_flat, within)
+
+
+def form_of(compiled: CompiledQuery, plan: EnginePlan) -> SetPlan:
+    """Plan the set of all matches: by a graph of events, or else by the plan itself."""
+    basic = exchanged(compiled.basic, replace(require(compiled.basic, Transformation), limit=None))
+    collapsed = collapsible(basic)
+    keys = tuple(dict.fromkeys(test.attribute for test in compiled.bound.equivalences))
+    if collapsed.reasons:
+        return SetPlan(plan, keys, collapsed.reasons)
+    engine = compiled.plan(Optimized.of(collapsed.plan)).engine
+    return SetPlan(replace(engine, on_bad_row=plan.on_bad_row), keys)
+
+
+def check_set(compiled: CompiledQuery) -> None:
+    """Refuse the collapsed form where tasks cannot give their share of it."""
+    why = set_declined(compiled.basic)
+    if why:
+        raise PlanError(f'output="compressed" cannot be taken on Spark: {why}')
 
 
 def check_form(output: str, *, flat: bool) -> None:
@@ -327,19 +341,9 @@ def check_form(output: str, *, flat: bool) -> None:
         )
 
 
-def check_quarantine(on_bad_row: str) -> None:
-    """Refuse to give bad rows that nobody puts aside."""
-    if on_bad_row != "quarantine":
-        raise PlanError('bad rows are an error here: say  on_bad_row="quarantine"  to have them')
-
-
-def task_plan(known: CompiledQuery, made: Optimized, source: FrameSource) -> EnginePlan:
-    """The plan for tasks, to which no bad row comes.
-
-    Refuse what depends on the order of simultaneous events where nothing says it, and columns of
-    results that Spark cannot hand over.
-    """
-    plan = replace(known.plan(made).engine, on_bad_row="error")
+def task_plan(compiled: CompiledQuery, optimized: Optimized, source: FrameSource) -> EnginePlan:
+    """Make the plan for tasks; refuse orders that nothing gives, and types that Arrow has not."""
+    plan = replace(compiled.plan(optimized).engine, on_bad_row="error")
     if plan.schema.seq is None and plan.ordering:
         raise PlanError(
             f"{plan.ordering}, and the rows of a DataFrame have no order: name the column of"

@@ -1,18 +1,28 @@
-"""The schema of the DataFrame of results."""
+"""The DataFrame of results: its schema, and its rows on the driver.
+
+Batches of Arrow travel as bytes in rows, in a cluster as over Connect, those of a task at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
+from sase.engine.columns.input import Inputs
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
 from sase.engine.plan import EnginePlan
 from sase.spark.result_order import ORDER
+from sase.spark.row_layout import from_bytes, to_bytes
+from sase.spark.set_search import SetPlan, shown_schema
 from sase.spark.source import FrameSource
+
+BATCH = "batch"
 
 
 def spark_schema(plan: EnginePlan, source: FrameSource) -> st.StructType:
@@ -57,3 +67,56 @@ def with_order(schema: st.StructType) -> st.StructType:
 def arrow_schema(schema: st.StructType, zone: str) -> pa.Schema:
     """The Arrow schema of a Spark schema."""
     return to_arrow_schema(schema, timezone=zone)
+
+
+def set_schema(form: SetPlan, source: FrameSource, columns: tuple[list[str], ...]) -> st.StructType:
+    """The columns of the collapsed form, of events that have some columns by their DataFrame."""
+    tables = tuple(
+        replace(table, source=table.source.select(names))
+        for table, names in zip(source.empty.tables, columns, strict=True)
+    )
+    shown = shown_schema(form, Inputs(tables, typed=source.is_typed))
+    return st.StructType([_field(each, form, source) for each in shown])
+
+
+def _field(shown: pa.Field, form: SetPlan, source: FrameSource) -> st.StructField:
+    match shown.name:
+        case "key":
+            kind: st.DataType = struct_of(shown.type, None, source)
+        case "events":
+            lists = [
+                st.StructField(each.name, _events(each.type, component.types, source))
+                for each, component in zip(shown.type, form.plan.positives, strict=True)
+            ]
+            kind = st.StructType(lists)
+        case _:
+            kind = from_arrow_type(shown.type, prefer_timestamp_ntz=True)
+    return st.StructField(shown.name, kind)
+
+
+# ---------------------------------------------------------------- the rows
+
+
+def in_order(found: DataFrame) -> DataFrame:
+    """Results by when they were detected; which of those of the same moment is first, is open."""
+    return found.orderBy("detected_at", "ts_end", "ts_start")
+
+
+def schema_of(found: DataFrame) -> pa.Schema:
+    """The columns as Arrow has them."""
+    zone = found.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    return arrow_schema(found.schema, zone)
+
+
+def batches_of(found: DataFrame) -> Iterator[pa.RecordBatch]:
+    """The rows in batches, in their order."""
+    schema = schema_of(found)
+    for row in found.mapInArrow(packed, f"{BATCH} binary").toLocalIterator():
+        yield from from_bytes(row[0]).cast(schema).to_batches()
+
+
+def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches as bytes, each in a row."""
+    for batch in batches:
+        if batch.num_rows:
+            yield pa.record_batch([[to_bytes(batch)]], names=[BATCH])

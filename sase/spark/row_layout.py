@@ -1,24 +1,27 @@
-"""The layout of rows that travel to tasks: plain, or a struct of columns for each event type.
+"""The layout of rows that travel to tasks, and the blocks in which tasks search them.
 
-Columns of the same name may have other types in the DataFrames of other event types, so they cannot
-be one column; their rows have the time, and `seq`, once more beside the structs to be sorted by.
+Rows are plain, or have a struct of columns for each event type, as a column may differ in type by
+event type; time and `seq` then stand beside the structs to sort by.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sase.binding import Schema
-from sase.errors import DataError
+from sase.errors import DataError, SaseError
 
 # The names of what is added to the columns of events.
 PART, TIME, SEQ = "#part", "#time", "#seq"
+# Rows of a block: enough that what a push costs by itself does not count.
+BLOCK = 1 << 17
 
 
 def packed(number: int) -> str:
@@ -80,3 +83,68 @@ class RowLayout:
                 return f"{name}{table.slice(number, 1).to_pylist()[0]}"
             number -= table.num_rows
         raise IndexError(number)
+
+
+# ---------------------------------------------------------------- blocks
+
+
+def gathered(batches: Iterable[pa.RecordBatch], enough: int | None = None) -> Iterator[pa.Table]:
+    """Gather batches into tables of enough rows, by default those of a block."""
+    enough = BLOCK if enough is None else enough
+    pending: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        if batch.num_rows:
+            pending.append(batch)
+            count += batch.num_rows
+        if count >= enough:
+            yield pa.Table.from_batches(pending)
+            pending, count = [], 0
+    if pending:
+        yield pa.Table.from_batches(pending)
+
+
+def whole_moments(tables: Iterable[pa.Table], time: str, slack: int) -> Iterator[pa.Table]:
+    """Cut rows, which are in the order of time, between times that differ by more than `slack`."""
+    pending: pa.Table | None = None
+    for rows in tables:
+        if pending is not None:
+            rows = pa.concat_tables([pending, rows])
+        times = _times(rows.column(time))
+        carried = 0 if pending is None else pending.num_rows
+        if 0 < carried < len(times) and times[carried:].min() < times[:carried].max():
+            raise SaseError(
+                f"the rows of a task are not in the order of `{time}`: something between the"
+                " events and  sase.spark  has moved them"
+            )
+        # NaN is not waited with: the row is bad, and is said to be so when it is pushed.
+        tolerance = 2 * slack / 1e6 if times.dtype.kind == "f" else 0
+        ready = np.flatnonzero(~(times >= times.max() - tolerance))
+        end = int(ready[-1]) + 1 if len(ready) else 0
+        if end:
+            yield rows.slice(0, end)
+        pending = rows.slice(end)
+    if pending is not None and pending.num_rows:
+        yield pending
+
+
+def _times(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    """Times as numbers; what has none is the least."""
+    if pa.types.is_floating(column.type):
+        return np.asarray(column.cast(pa.float64()).fill_null(-np.inf).to_numpy())
+    if pa.types.is_date32(column.type):
+        column = column.cast(pa.int32())
+    return np.asarray(column.cast(pa.int64()).fill_null(-(2**63)).to_numpy())
+
+
+def to_bytes(table: pa.Table | pa.RecordBatch) -> bytes:
+    """Rows as bytes, in which they travel in one value."""
+    sink, options = pa.BufferOutputStream(), pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write(table)
+    return bytes(sink.getvalue())
+
+
+def from_bytes(data: bytes) -> pa.Table:
+    """The table that `to_bytes` wrote."""
+    return pa.ipc.open_stream(data).read_all()

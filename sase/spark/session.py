@@ -1,15 +1,17 @@
-"""A local session that works on any machine, and what to say where Spark cannot run."""
+"""What Spark needs, a session that works on any machine, and the stages that run in it."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sase.errors import SparkError
-from sase.spark.requirements import check_java
+from sase.errors import SparkError, SparkMissingError
 
 if TYPE_CHECKING:
     # The command line, which does not know PySpark, has its types from here.
@@ -30,6 +32,13 @@ LOCAL = {
     ),
 }
 CONNECT = "sc://"
+# The first versions with all that is used.
+PYSPARK, JAVA = (4, 1), 17
+INSTALL = "pip install 'sase[spark]'"
+ADVICE = (
+    "install one, such as a JRE from adoptium.net or a package like openjdk-17-jre-headless, and"
+    " put it on PATH or set JAVA_HOME to its folder"
+)
 
 
 def local_session(
@@ -61,7 +70,8 @@ def local_session(
             return builder.getOrCreate()
     except PySparkException as problem:
         more = f"; its log is {log}" if log is not None else ""
-        raise SparkError(f"Spark did not start at {master}: {_first_line(problem)}{more}") from None
+        reason = str(problem).strip().split("\n", 1)[0]
+        raise SparkError(f"Spark did not start at {master}: {reason}{more}") from None
 
 
 def active_session() -> SparkSession | None:
@@ -71,15 +81,16 @@ def active_session() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
+def is_connect(spark: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect, which has classes of its own."""
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
 def settings_for(master: str) -> dict[str, str]:
     """The settings that suit a master: those of this machine only where tasks run on it."""
     if not master.startswith("local"):
         return {"spark.log.level": "ERROR", "spark.sql.session.timeZone": "UTC"}
     return LOCAL | {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
-
-
-def _first_line(problem: Exception) -> str:
-    return str(problem).strip().split("\n", 1)[0]
 
 
 @contextmanager
@@ -98,3 +109,99 @@ def _errors_to(path: str | None) -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(before, 2)
         os.close(before)
+
+
+# ---------------------------------------------------------------- what Spark needs
+
+
+def check_pyspark() -> None:
+    """Refuse to run without PySpark, or with one that is too old."""
+    try:
+        import pyspark
+    except ModuleNotFoundError as problem:
+        raise SparkMissingError(
+            f"{problem.name} is not installed, which is needed for Spark: {INSTALL}"
+        ) from problem
+    found = tuple(map(int, re.findall(r"\d+", pyspark.__version__)[:2]))
+    if found < PYSPARK:
+        needed = ".".join(map(str, PYSPARK))
+        raise SparkMissingError(
+            f"PySpark {needed} or later is needed, and {pyspark.__version__} is installed:"
+            f" {INSTALL}"
+        )
+
+
+def check_java() -> None:
+    """Refuse to start Spark without Java, or with one that is too old."""
+    program = _java()
+    try:
+        done = subprocess.run([program, "-version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as problem:
+        raise SparkError(f"{program} does not run, and Spark needs it: {problem}") from problem
+    version = java_version(done.stderr + done.stdout)
+    if version is not None and version < JAVA:
+        raise SparkError(
+            f"Spark needs Java {JAVA} or later, and {program} is Java {version}: {ADVICE}"
+        )
+
+
+def _java() -> str:
+    """The program that Spark starts: that of JAVA_HOME, else the one on the path."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        program = os.path.join(home, "bin", "java")
+        if shutil.which(program) is None:
+            raise SparkError(
+                f"Spark needs Java {JAVA} or later, and JAVA_HOME is {home}, where there is no"
+                f" bin/java: {ADVICE}"
+            )
+        return program
+    found = shutil.which("java")
+    if found is None:
+        raise SparkError(f"Spark needs Java {JAVA} or later, and there is none: {ADVICE}")
+    return found
+
+
+def java_version(text: str) -> int | None:
+    """The version in what `java -version` says, such as 17 in "17.0.2", or 8 in "1.8.0"."""
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
+    if found is None:
+        return None
+    first, second = int(found[1]), int(found[2] or 0)
+    return second if first == 1 else first
+
+
+class StageNow(NamedTuple):
+    """A stage that runs."""
+
+    number: int
+    tasks: int
+    done: int
+
+
+def stages_of(spark: SparkSession) -> Callable[[], list[StageNow]]:
+    """Return a function that polls the running stages of a session."""
+    if is_connect(spark):
+        return _of_connect(spark)
+    tracker = spark.sparkContext.statusTracker()
+
+    def now() -> list[StageNow]:
+        known = ((n, tracker.getStageInfo(n)) for n in sorted(tracker.getActiveStageIds()))
+        return [StageNow(n, i.numTasks, i.numCompletedTasks) for n, i in known if i is not None]
+
+    return now
+
+
+def _of_connect(spark: Any) -> Callable[[], list[StageNow]]:
+    """The server tells of its stages while it works."""
+    latest: list[StageNow] = []
+
+    def update(stages: Any, inflight_tasks: int, operation_id: Any, done: bool) -> None:
+        latest[:] = [
+            StageNow(each.stage_id, each.num_tasks, each.num_completed_tasks)
+            for each in stages or ()
+            if not done and each.num_completed_tasks < each.num_tasks
+        ]
+
+    spark.registerProgressHandler(update)
+    return lambda: list(latest)

@@ -1,20 +1,20 @@
 """The search of a part for its matches as a set: how many end at which event, and who takes part.
 
-A set is made of events that are held. So the rows of a part come in stretches: the matches whose
-last event lies in a stretch are known from its rows and those of one window around it, and the
-rows before these are let go. Without a window in time all rows of the part are one stretch.
+The rows of a part are searched in stretches, each with one window around it, and older rows are
+dropped; without a window in time the part is one stretch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from sase.binding.bound import WindowKind
-from sase.engine.columns import Events
+from sase.engine.columns.arrays import Mask
+from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
@@ -34,10 +34,7 @@ STRETCH = 1 << 19
 
 @dataclass(frozen=True)
 class SetPlan:
-    """The `plan` of the set of all matches, and the keys by which it is shown.
-
-    `reasons` say why matches are looked at one by one; without any they are counted as paths.
-    """
+    """The `plan` of the set of all matches, its keys, and `reasons` why they are listed, if any."""
 
     plan: EnginePlan
     keys: tuple[str, ...] = ()
@@ -64,11 +61,7 @@ class _Block:
 
 
 class SetSearch:
-    """The search of one part; the matches count whose last event it owns.
-
-    `results` is how many of them there are so far. It gives their collapsed form, unless it only
-    `counts`.
-    """
+    """The search of one part for the matches that end in it, collapsed unless it only `counts`."""
 
     is_done = False
 
@@ -86,7 +79,7 @@ class SetSearch:
         self._loader = Pipeline(form.plan)
         self._ties = Ties(form.plan, shape) if form.plan.counts_events else None
         self._blocks: list[_Block] = []
-        self._fresh = self._looked_at = self.results = 0
+        self._fresh = self._listed_matches = self.results = 0
         split = form.plan.split
         self._before = self._after = None
         if split.before is not None and split.before.kind is WindowKind.TIME:
@@ -95,29 +88,25 @@ class SetSearch:
 
     def push(self, rows: pa.Table) -> Iterator[pa.Table]:
         """Push more rows, and give the final events that they complete."""
-        events = self._loaded(rows)
+        with self._shape.showing(rows):
+            _, events = self._loader.load(self._shape.events(rows))
         if self._ties is not None:
             self._ties.check(rows, self._loader.report().quarantined)
         if len(events):
             self._blocks.append(_Block(rows, int(events.ts[0]), int(events.ts[-1])))
             self._fresh += rows.num_rows
-        held = sum(block.rows.num_rows for block in self._blocks)
-        if self._after is not None and self._fresh >= max(STRETCH, held - self._fresh):
+        buffered = sum(block.rows.num_rows for block in self._blocks)
+        if self._after is not None and self._fresh >= max(STRETCH, buffered - self._fresh):
             # Events of the last time may still come.
-            yield from self._known(self._blocks[-1].last - 1 - self._after)
+            yield from self._search_until(self._blocks[-1].last - 1 - self._after)
 
     def finish(self) -> Iterator[pa.Table]:
         """Finish, and give the final events that had to wait."""
-        yield from self._known(LATEST)
-
-    def _loaded(self, rows: pa.Table) -> Events:
-        with self._shape.showing(rows):
-            _, events = self._loader.load(self._shape.events(rows))
-        return events
+        yield from self._search_until(LATEST)
 
     # ------------------------------------------------------------ a stretch
 
-    def _known(self, until: int) -> Iterator[pa.Table]:
+    def _search_until(self, until: int) -> Iterator[pa.Table]:
         """The matches that end up to a time, and not before those that were known."""
         low, high = self._low, min(until, self._high)
         if low <= high and self._blocks:
@@ -154,25 +143,19 @@ class SetSearch:
         """The collapsed form of matches that are looked at one by one."""
         nothing = next(parts)
         assert isinstance(nothing, MatchBatch), "of events that are held nothing else is found"
+
+        def is_within(results: Results) -> Mask:
+            return (results.last >= within.start) & (results.last < within.stop)
+
         gathered = CollapsedBuilder(len(nothing.shape.components))
         for part in parts:
             assert isinstance(part, MatchBatch)
-            self._looked_at += len(part)
-            if self._looked_at > BUDGET:
+            self._listed_matches += len(part)
+            if self._listed_matches > BUDGET:
                 raise BudgetError(
                     f"a task would have to look at more than {BUDGET:,} matches one by one, since"
                     f" not all of the query can be counted with: {self._form.reasons[0]}; narrow"
                     " the query, or cut the events into more parts"
                 )
-            gathered.add(_ending(part, within))
+            gathered.add(part.where(is_within))
         return nothing, iter([gathered.ends()])
-
-
-def _ending(part: MatchBatch, within: range) -> MatchBatch:
-    """The matches whose last event has one of some positions."""
-    kept = []
-    for results in part.results:
-        last = results.last
-        is_own = (last >= within.start) & (last < within.stop)
-        kept.append(results if is_own.all() else results.at(is_own))
-    return replace(part, results=tuple(kept))

@@ -49,10 +49,7 @@ def times(rows: SourceScan) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class TimeMarks:
-    """The distribution of the times of rows: the first, the last, and quantiles between them.
-
-    As many rows lie between two marks as between the next two, about.
-    """
+    """The distribution of the times of rows: the first, the last, and quantiles as `marks`."""
 
     rows: int
     first: int = 0
@@ -115,9 +112,6 @@ def slices_by_events(
 
 
 def slice_parts(time: Column, slices: SlicePlan, first: int) -> tuple[Column, Column]:
-    """The first and the last of the slices that need a row of some raw time, by their numbers.
-
-    The first slice of all has the number `first`.
-    """
+    """The first and last number, counted from `first`, of the slices that need a row of a time."""
     whole = sf.lit(first)
     return rank(time, slices.ends) + whole, rank(time, slices.begins) + whole

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -121,6 +123,13 @@ class FrameSource:
         """The columns whose types in the DataFrames Spark does not bring to one."""
         names = {name for frame in self.frames for name in frame.fields}
         return frozenset(name for name in names if len(set(map(_family, self.kinds(name)))) > 1)
+
+
+def plan_text(df: DataFrame, mode: str = "simple") -> str:
+    """What `df.explain(mode)` prints to standard output: a public way to plans, in Connect too."""
+    with redirect_stdout(io.StringIO()) as shown:
+        df.explain(mode=mode)
+    return shown.getvalue().strip()
 
 
 def _family(kind: st.DataType) -> object:

@@ -1,7 +1,7 @@
-"""From events to the rows that tasks get: what counts, in the columns needed, each in its part.
+"""The scan of DataFrames for tasks: filters, projection, and the part of each row.
 
-Filters and columns are pushed down here, since Spark's optimizer cannot see through `mapInArrow`.
-A row that is bad always passes: the engine says what is wrong with it.
+They are pushed down here, since Spark's optimizer cannot see through `mapInArrow`; a bad row always
+passes, for the engine to say what is wrong with it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sase.engine.columns.numbers import TOO_LONG
 from sase.engine.columns.time_column import NO_TIME
 from sase.engine.columns.type_codes import NO_TYPE
 from sase.engine.plan import EnginePlan
+from sase.errors import PlanError
 from sase.spark.columns import (
     FLOATS,
     all_of,
@@ -118,13 +119,13 @@ class SourceScan:
         return all(
             names.get(frame.type_name, names.get(None)) in frame.fields
             for frame in self.source.frames
-            if self.is_wanted(frame)
+            if self.may_match(frame)
         )
 
-    def is_wanted(self, frame: Frame) -> bool:
+    def may_match(self, frame: Frame) -> bool:
         """Whether events of a DataFrame of one type may be in a match."""
-        wanted = self.plan.types_wanted
-        return frame.type_name is None or wanted is None or frame.type_name in wanted
+        admitted = self.plan.types_wanted
+        return frame.type_name is None or admitted is None or frame.type_name in admitted
 
     # ------------------------------------------------------------ bad rows
 
@@ -149,11 +150,12 @@ class SourceScan:
         """Whether a row is bad."""
         return any_of(fault.is_so for fault in self.faults(frame))
 
-    def bad_rows(self) -> DataFrame:
-        """The bad rows as they were given, each with its type, the column and the reason.
-
-        Columns that are of several types in the DataFrames are shown as strings.
-        """
+    def bad_rows(self, on_bad_row: str) -> DataFrame:
+        """The bad rows as they were given, each with its type, the column and the reason."""
+        if on_bad_row != "quarantine":
+            raise PlanError(
+                'bad rows are an error here: say  on_bad_row="quarantine"  to have them'
+            )
         frames, mixed = [], self.source.mixed
         for frame in self.source.frames:
             faults = self.faults(frame)
@@ -165,7 +167,7 @@ class SourceScan:
                     *of_type,
                     column.alias("sase_column"),
                     reason.alias("sase_reason"),
-                    *(
+                    *(  # of several types in the DataFrames: as strings
                         (frame[name].cast("string") if name in mixed else frame[name]).alias(name)
                         for name in frame.fields
                     ),
@@ -184,7 +186,7 @@ class SourceScan:
             known = [each for each in admitted if each is not None]
             if len(known) == len(components):
                 conditions.append(any_of(known))
-        if len(components) > 1 and self.is_wanted(frame):
+        if len(components) > 1 and self.may_match(frame):
             # Else an event agrees with itself, NULL or not.
             named = (self.attributes_of(test) for test in tests)
             conditions += [has_key(*self._value(frame, names)) for names in named]
@@ -220,7 +222,7 @@ class SourceScan:
         """The rows that are needed, with the part of each, or one for each of its parts."""
         frames = []
         for frame in self.source.frames:
-            if not self.is_wanted(frame) and skips_bad:
+            if not self.may_match(frame) and skips_bad:
                 continue
             bad, needed = self.is_bad(frame), self.is_needed(frame, tests)
             rows = frame.df

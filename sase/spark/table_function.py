@@ -1,24 +1,16 @@
 """Patterns in SQL: `SELECT * FROM sase_match(TABLE(events), 'EVENT …')`.
 
-Of what Spark 4.1 and later offer, this is a table-valued function of Python with an `analyze`:
-
-- It takes any table, view or subquery, and the text of a query for each call. What comes out, the
-  columns with their types, is said by `analyze` when the statement is analyzed, so a query that is
-  wrong fails before any job. `analyze` also says how the rows are parted and sorted: nobody writes
-  PARTITION BY, and nobody can write a wrong one.
-- A Python Data Source reads files by itself, and cannot see tables, views or what a WHERE leaves.
-- A table function over batches of Arrow (`arrow_udtf`) gets many rows at once, and cannot have an
-  `analyze`: its columns are fixed when it is registered, and the user must part the rows.
-
-The price is that Spark hands over row by row, and that slices of time, which give a row to several
-tasks, are not possible: without a key all rows go to one task. Where that is too slow there is
-`sase.spark.match`, whose result may be given a name for SQL with `createOrReplaceTempView`.
+A table-valued function of Python takes any table, and its `analyze` names the columns, partitions
+and order for the query of each call, so that a wrong query fails before any job. (A Python data
+source sees no tables; an `arrow_udtf` has no `analyze`.) The price: rows come one by one, and
+without a key all go to one task, since slices of time would give a row to several.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -38,17 +30,15 @@ from sase.api.compiled_query import compile_query
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding.input_options import InputOptions, check_choice
 from sase.engine.pipeline.time_slices import without_limit
-from sase.engine.plan import EnginePlan
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, SchemaError
 from sase.planning.replay import ReplayStrategy, possible
-from sase.spark.blocks import whole_moments
 from sase.spark.columns import FLOATS, quoted
 from sase.spark.errors import without_traceback
 from sase.spark.partitioning import shuffle_partitions
 from sase.spark.replay import task_plan
 from sase.spark.result_schema import arrow_schema, spark_schema
-from sase.spark.row_layout import RowLayout
+from sase.spark.row_layout import RowLayout, whole_moments
 from sase.spark.source import Frame, FrameSource
 from sase.spark.source_scan import SourceScan
 from sase.spark.task import PartSearch, Task
@@ -98,16 +88,18 @@ def planned(
     """The plan of a call: its columns, its parts, and what searches them."""
     if not events.isTable or not isinstance(events.dataType, st.StructType):
         raise PlanError(f"the first argument of {NAME} is a table, as in  {NAME}(TABLE(t), …)")
-    source = FrameSource((Frame(_Columns(events.dataType), None),), ZONE)  # type: ignore[arg-type]
-    text, said = _text(query), _said(options)
-    check_choice("output", said["output"], LISTED)
-    names = InputOptions(**{name: said.pop(name) for name in InputOptions().columns})
-    known = compile_query(text, Discovered.of(source.empty, names), **said)
-    engine = task_plan(known, known.optimized(), source)
+    source = FrameSource((Frame(SimpleNamespace(schema=events.dataType), None),), ZONE)  # type: ignore[arg-type]
+    if not query.isConstantExpression or not isinstance(query.value, str):
+        raise PlanError("the query is a text that does not depend on any row")
+    chosen = _options(options)
+    check_choice("output", chosen["output"], LISTED)
+    names = InputOptions(**{name: chosen.pop(name) for name in InputOptions().columns})
+    compiled = compile_query(query.value, Discovered.of(source.empty, names), **chosen)
+    engine = task_plan(compiled, compiled.optimized(), source)
     schema = spark_schema(engine, source)
     plan, limit = without_limit(engine)
     rows, (frame,) = SourceScan(source, engine), source.frames
-    columns = [_taken(frame, name) for name in rows.columns(frame)]
+    columns = [_projected(frame, name) for name in rows.columns(frame)]
     task = Task(
         plan,
         RowLayout(),
@@ -122,27 +114,14 @@ def planned(
         schema,
         withSinglePartition=not part,
         partitionBy=[PartitioningColumn(part)] if part else [],
-        orderBy=_order(engine),
+        orderBy=[OrderingColumn(quoted(name)) for name in RowLayout().order(engine.schema)],
         select=[taken for taken, _ in columns],
         task=task,
         columns=[(taken.alias, kind) for taken, kind in columns],
     )
 
 
-class _Columns:
-    """The columns of a table, where there is no DataFrame of it."""
-
-    def __init__(self, schema: st.StructType) -> None:
-        self.schema = schema
-
-
-def _text(query: AnalyzeArgument) -> str:
-    if not query.isConstantExpression or not isinstance(query.value, str):
-        raise PlanError("the query is a text that does not depend on any row")
-    return query.value
-
-
-def _said(options: Mapping[str, AnalyzeArgument]) -> dict[str, Any]:
+def _options(options: Mapping[str, AnalyzeArgument]) -> dict[str, Any]:
     for name, given in options.items():
         if name not in OPTIONS:
             raise PlanError(f"{NAME} has no argument `{name}`: there are {', '.join(OPTIONS)}")
@@ -154,12 +133,7 @@ def _said(options: Mapping[str, AnalyzeArgument]) -> dict[str, Any]:
     return said
 
 
-def _order(plan: EnginePlan) -> list[OrderingColumn]:
-    names = filter(None, [plan.schema.time, plan.schema.seq])
-    return [OrderingColumn(quoted(name)) for name in names]
-
-
-def _taken(frame: Frame, name: str) -> tuple[SelectedColumn, pa.DataType]:
+def _projected(frame: Frame, name: str) -> tuple[SelectedColumn, pa.DataType]:
     """A column as it comes: moments as numbers, since Python would take them for local times."""
     kind = frame.kind(name)
     if isinstance(kind, st.TimestampType):
@@ -223,19 +197,15 @@ class _Matching:
             yield from self._shown(self._search.finish())
 
     def _block(self) -> pa.Table:
-        columns = zip(*self._rows, strict=True)
-        arrays = {
-            name: _array(values, kind)
-            for (name, kind), values in zip(self._columns, columns, strict=True)
-        }
+        values = zip(*self._rows, strict=True)
         self._rows = []
-        return pa.table(arrays)
+        return pa.table(
+            {n: _array(each, kind) for (n, kind), each in zip(self._columns, values, strict=True)}
+        )
 
     @staticmethod
     def _shown(found: Iterator[pa.Table]) -> Iterator[tuple[Any, ...]]:
-        for table in found:
-            for row in table.to_pylist():
-                yield tuple(row.values())
+        yield from (tuple(row.values()) for table in found for row in table.to_pylist())
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:

@@ -1,7 +1,6 @@
-"""Search one part in a worker: one matcher over its rows, block by block.
+"""Search one part in a worker: one matcher over its rows, block by block, in the order of events.
 
-The rows of a part come in the order of events. A part is whole histories of keys, or a slice of
-time with its halo; then only the matches count that the slice owns.
+A part is whole histories of keys, or a slice of time with its halo, which owns some matches.
 """
 
 from __future__ import annotations
@@ -17,17 +16,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.binding.bound import EquivalenceTest
+from sase.engine.columns.arrays import Mask
+from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.errors import SaseError
 from sase.planning.replay import SlicePlan
-from sase.spark.blocks import gathered, whole_moments
 from sase.spark.errors import without_traceback
 from sase.spark.limit import Leading, PartitionHead
-from sase.spark.partition_values import partitions_of
-from sase.spark.result_order import ORDER, PARTITION, SPAN, heads_of, order_of, span_of
-from sase.spark.row_layout import PART, RowLayout
+from sase.spark.result_order import (
+    ORDER,
+    PARTITION,
+    SPAN,
+    heads_of,
+    order_of,
+    partitions_of,
+    span_of,
+)
+from sase.spark.row_layout import PART, RowLayout, gathered, whole_moments
 from sase.spark.set_search import SetPlan, SetSearch
 from sase.spark.ties import Ties, agreed_by_results
 
@@ -112,26 +119,22 @@ class Task:
             yield from table.cast(self.output).to_batches()
 
 
-def _part_of(rows: pa.Table) -> int:
-    """The part of rows, which all have the same."""
-    parts = pc.min_max(rows.column(PART)).as_py()
-    if parts["min"] != parts["max"]:
-        raise _mixed(parts["min"], parts["max"])
-    return int(parts["min"])
+def _part_of(rows: pa.Table, part: int | None = None) -> int:
+    """The part that rows all have, and those before them."""
+    low, high = pc.min_max(rows.column(PART)).as_py().values()
+    parts = sorted({low, high, *([] if part is None else [part])})
+    if len(parts) > 1:
+        raise SaseError(
+            f"the rows of parts {parts[0]} and {parts[1]} came to one task: something between the"
+            " events and  sase.spark  has moved them"
+        )
+    return int(low)
 
 
 def _checked(rows: pa.Table, part: int) -> pa.Table:
     """The rows, which must be of a part, as events."""
-    if _part_of(rows) != part:
-        raise _mixed(part, _part_of(rows))
+    _part_of(rows, part)
     return rows.drop_columns([PART])
-
-
-def _mixed(one: int, other: int) -> SaseError:
-    return SaseError(
-        f"the rows of parts {one} and {other} came to one task: something between the events and"
-        "  sase.spark  has moved them"
-    )
 
 
 class PartSearch:
@@ -196,11 +199,11 @@ class PartSearch:
         for part in parts:
             assert isinstance(part, MatchBatch)
             for found in map(self._own, part.pieces()):
-                yield from self._taken(found)
-            if self.is_done and (self._first is None or not self._first.looks_on):
+                yield from self._limited(found)
+            if self.is_done and (self._first is None or not self._first.expects_ties):
                 return
 
-    def _taken(self, found: MatchBatch) -> Iterator[pa.Table]:
+    def _limited(self, found: MatchBatch) -> Iterator[pa.Table]:
         """Apply LIMIT to more results, and give those that are output."""
         task = self._task
         if self._first is None:
@@ -224,12 +227,12 @@ class PartSearch:
             return found
         low, high = self._owned
         by_first = self._task.plan.split.by_first
-        kept = []
-        for results in found.results:
+
+        def is_own(results: Results) -> Mask:
             times = found.history.times(results.first if by_first else results.last)
-            is_own = (times >= low) & (times <= high)
-            kept.append(results if is_own.all() else results.at(is_own))
-        return replace(found, results=tuple(kept))
+            return (times >= low) & (times <= high)
+
+        return found.where(is_own)
 
     def _table(self, found: MatchBatch, leading: Leading | None = None) -> pa.Table:
         names, steps = self._task.output.names, {}

@@ -1,7 +1,6 @@
 """Refuse events that tie in time and `seq` where the result depends on their order.
 
-On one machine the row decides (docs/semantics.md, Order and ties). The rows of a DataFrame have no
-order, so the answer would depend on how they are cut.
+Elsewhere the row decides (docs/semantics.md, Order and ties), and rows of DataFrames have no order.
 """
 
 from __future__ import annotations
@@ -20,10 +19,7 @@ from sase.spark.row_layout import RowLayout
 
 
 class Ties:
-    """Looks at the rows of a part as they come in order.
-
-    `within` are the tests within whose partitions results are in an order, if that matters.
-    """
+    """Checks the rows of a part in order; ties matter by the partitions of the tests `within`."""
 
     def __init__(
         self,
@@ -104,10 +100,7 @@ def _counting_keys(plan: EnginePlan) -> list[str]:
 
 
 def agreed_by_results(plan: EnginePlan) -> tuple[EquivalenceTest, ...]:
-    """The tests within whose partitions LIMIT takes results in order: of their earlier events, too.
-
-    Results of several partitions end at different events, and those alone decide between them.
-    """
+    """The tests within whose partitions earlier events, too, decide which results LIMIT takes."""
     return tuple(test for test in plan.split.keys if not test.attributes and not test.by_type)
 
 

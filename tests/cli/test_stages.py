@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from sase.cli.progress import WIDTH, SparkProgress
-from sase.spark.stages import StageNow, stages_of
+from sase.spark.session import StageNow, stages_of
 
 
 class Info:
@@ -27,8 +27,6 @@ class Tracker:
 class Classic:
     """As much of a session as is asked for."""
 
-    _jsc = object()
-
     @property
     def sparkContext(self) -> Classic:
         return self
@@ -38,6 +36,8 @@ class Classic:
 
 
 class Connect:
+    __module__ = "pyspark.sql.connect.session"  # by which a session is told from a classic one
+
     def registerProgressHandler(self, handler: object) -> None:
         self.handler = handler
 
@@ -52,10 +52,10 @@ def test_stages_of_connect() -> None:
     spark = Connect()
     now = stages_of(spark)
     assert now() == []
-    told = [StageInfo(1, 4, 4, 0, True), StageInfo(2, 10, 3, 0, False)]
-    spark.handler(stages=told, inflight_tasks=2, operation_id="x", done=False)
+    outcome = [StageInfo(1, 4, 4, 0, True), StageInfo(2, 10, 3, 0, False)]
+    spark.handler(stages=outcome, inflight_tasks=2, operation_id="x", done=False)
     assert now() == [StageNow(2, 10, 3)]
-    spark.handler(stages=told, inflight_tasks=0, operation_id="x", done=True)
+    spark.handler(stages=outcome, inflight_tasks=0, operation_id="x", done=True)
     assert now() == []
 
 

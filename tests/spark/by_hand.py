@@ -28,13 +28,13 @@ from sase.engine.plan import EnginePlan
 from sase.engine.sources.discovered import Discovered
 from sase.errors import DataError
 from sase.planning.replay import EARLIEST, ReplayStrategy, SlicePlan, possible, time_slices
-from sase.spark import blocks, set_search
+from sase.spark import row_layout, set_search
 from sase.spark.columns import slack_of
 from sase.spark.limit import First
-from sase.spark.non_overlap import NonOverlap, without_non_overlap
+from sase.spark.non_overlap import NonOverlap, with_overlaps
+from sase.spark.replay import form_of
 from sase.spark.result_order import ORDER, PARTITION, SPAN
 from sase.spark.row_layout import PART, SEQ, TIME, RowLayout, packed
-from sase.spark.set_plan import form_of
 from sase.spark.set_search import SetPlan, shown_schema
 from sase.spark.task import COUNT, Task
 from tests.spark.cases import ALL, Case
@@ -78,7 +78,7 @@ class ByHand:
     @cached_property
     def plan(self) -> EnginePlan:
         """The plan, as a replay has it."""
-        return without_non_overlap(self.whole) if self.two_steps else self.whole
+        return with_overlaps(self.whole) if self.two_steps else self.whole
 
     @cached_property
     def whole(self) -> EnginePlan:
@@ -218,7 +218,7 @@ class ByHand:
         task = replace(task, whole=whole, slices=slices, slack=self.slack)
         batches = list[pa.RecordBatch]()
         size, stretch = self.random.choice([1, 2, 3, 5, 1000]), self.random.choice([1, 3, 1000])
-        with patch.object(blocks, "BLOCK", size), patch.object(set_search, "STRETCH", stretch):
+        with patch.object(row_layout, "BLOCK", size), patch.object(set_search, "STRETCH", stretch):
             for part, rows in parts.items():
                 again: Task = pickle.loads(pickle.dumps(task))
                 batches += again(self._batches(part, rows))

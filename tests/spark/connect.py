@@ -9,17 +9,20 @@ import json
 import os
 import sys
 import warnings
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet
 from pyspark.sql import SparkSession
 
 from sase import spark as on_spark
 from sase.errors import DataError, ReplayWarning
-from sase.spark.collect import batches_of, in_order
 from sase.spark.errors import translated_errors
+from sase.spark.parquet import is_parquet
+from sase.spark.result_schema import batches_of, in_order
 from tests.spark.cases import multiset
-from tests.spark.known import BY_KEY, QUICK, REPLAYS, events, frame, local, rows_of
+from tests.spark.known import BY_KEY, BY_SLICE, QUICK, REPLAYS, events, frame, local, rows_of
 
 
 def main() -> None:
@@ -37,18 +40,19 @@ def main() -> None:
     spark = builder.getOrCreate()
     assert "connect" in type(spark).__module__
     warnings.simplefilter("ignore", ReplayWarning)
-    told: dict[str, Any] = {}
+    outcome: dict[str, Any] = {}
     for name, known in REPLAYS.items():
         found = known.found(frame(spark, events()))
-        told[name] = multiset(rows_of(found)) == known.wanted()
-    told["bad rows"] = bad_rows(spark)
-    told["metrics"] = metrics(spark)
-    told["several DataFrames"] = several(spark)
-    told["explanation"] = explanation(spark)
-    told["table function"] = table_function(spark)
-    told["batches"] = batches(spark)
-    told["errors"] = errors(spark)
-    print(json.dumps(told))
+        outcome[name] = multiset(rows_of(found)) == known.wanted()
+    outcome["bad rows"] = bad_rows(spark)
+    outcome["metrics"] = metrics(spark)
+    outcome["several DataFrames"] = several(spark)
+    outcome["explanation"] = explanation(spark)
+    outcome["table function"] = table_function(spark)
+    outcome["batches"] = batches(spark)
+    outcome["errors"] = errors(spark)
+    outcome["files"] = files(spark)
+    print(json.dumps(outcome))
     spark.stop()
 
 
@@ -84,6 +88,16 @@ def errors(spark: SparkSession) -> bool:
     except DataError as problem:
         return str(problem).startswith("a row is bad, {'ts': None")
     return False
+
+
+def files(spark: SparkSession) -> bool:
+    """Files that tasks read by themselves."""
+    with TemporaryDirectory() as folder:
+        pyarrow.parquet.write_table(events(), f"{folder}/events.parquet", row_group_size=500)
+        df = spark.read.parquet(folder)
+        found = on_spark.match(BY_SLICE, df, seq="seq", strategy="files", slices=3)
+        is_same = multiset(rows_of(found)) == local(BY_SLICE)
+        return is_same and not is_parquet(df.filter("ts > 0"))
 
 
 def bad_rows(spark: SparkSession) -> bool:

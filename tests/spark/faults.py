@@ -82,7 +82,7 @@ def main() -> None:
     """Run the replays that are named, with tasks of one sort and the other by turns."""
     spark = local_session("local[2,4]", {**QUICK, "spark.sql.shuffle.partitions": "2"})
     spark.sparkContext.setLogLevel("OFF")
-    told: dict[str, Any] = {}
+    outcome: dict[str, Any] = {}
     marks, few = Path(os.environ[MARKS]), events(600)
     for name, kind in zip(sys.argv[1:], cycle([KilledTask, FailingTask])):
         known = REPLAYS[name]
@@ -96,8 +96,8 @@ def main() -> None:
             found = known.found(frame(spark, few), slices=2)
             same = multiset(rows_of(found)) == wanted
         failed = sorted({*marks.iterdir()} - before)
-        told[name] = [same, [each.name.split("-")[0] for each in failed]]
-    print(json.dumps(told))
+        outcome[name] = [same, [each.name.split("-")[0] for each in failed]]
+    print(json.dumps(outcome))
 
 
 if __name__ == "__main__":

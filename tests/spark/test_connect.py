@@ -9,11 +9,11 @@ from tests.spark.scripts import run_script
 
 MORE = [
     "bad rows", "metrics", "several DataFrames", "explanation", "table function", "batches",
-    "errors",
+    "errors", "files",
 ]  # fmt: skip
 
 
 @pytest.mark.heavy
 def test_a_session_of_connect_finds_the_same(tmp_path: Path) -> None:
-    told = run_script("connect", tmp_path)
-    assert told == dict.fromkeys([*REPLAYS, *MORE], True)
+    outcome = run_script("connect", tmp_path)
+    assert outcome == dict.fromkeys([*REPLAYS, *MORE], True)

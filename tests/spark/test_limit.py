@@ -116,13 +116,13 @@ def test_it_does_not_matter_how_results_come(query: Query, rows: list[Row], size
         for head in behind
         if head in group and (len({*taken} & {*group}) > 1 or head != taken[-1])
     ]
-    first, told, shown = PartitionHead(limit), [], []
+    first, outcome, shown = PartitionHead(limit), [], []
     for part in found:
         places = [*range(0, len(part), size), len(part)]
         for begin, end in pairwise(places):
             for leading in first.of(part.between(begin, end)):
-                (shown if leading.is_beyond else told).extend(map(tuple, leading.heads.tolist()))
-    assert told == taken
+                (shown if leading.is_beyond else outcome).extend(map(tuple, leading.heads.tolist()))
+    assert outcome == taken
     assert shown == doubts[:1]
 
 

@@ -20,7 +20,7 @@ from sase.engine.pipeline.matcher import Matcher
 from sase.errors import DataError, PlanError
 from sase.lang.parser import parse_query
 from sase.spark.errors import translated_errors
-from sase.spark.partition_values import partitions_of
+from sase.spark.result_order import partitions_of
 from tests.engine.matching.queries import Query
 from tests.spark.by_hand import ByHand
 from tests.spark.cases import Case, Manner, Row, cases, expected, manners, multiset
@@ -248,10 +248,10 @@ def test_events_that_are_equal_in_time_and_seq(
         return
     with pytest.raises(DataError) as caught, translated_errors():
         found.collect()
-    told = str(caught.value)
-    assert "equal in" in told
-    assert "'seq': 3, 'id': 1}" in told
-    assert "'seq': 3, 'id': 2}" in told
+    outcome = str(caught.value)
+    assert "equal in" in outcome
+    assert "'seq': 3, 'id': 1}" in outcome
+    assert "'seq': 3, 'id': 2}" in outcome
 
 
 def test_rows_that_no_match_can_have_are_not_looked_at(spark: SparkSession) -> None:
@@ -283,13 +283,13 @@ def test_forms(spark: SparkSession) -> None:
 
 def test_explained(spark: SparkSession) -> None:
     df = frame(spark, events(200))
-    told = str(on_spark.explain(BY_SLICE, df, seq="seq", slices=3, output="non_overlap"))
-    assert "non_overlap: of matches that overlap, the first alone" in told
-    assert "may be cut in slices of time" in told
-    assert "one Python task: takes of all matches the first, and then the first behind" in told
-    told = str(
+    outcome = str(on_spark.explain(BY_SLICE, df, seq="seq", slices=3, output="non_overlap"))
+    assert "non_overlap: of matches that overlap, the first alone" in outcome
+    assert "may be cut in slices of time" in outcome
+    assert "one Python task: takes of all matches the first, and then the first behind" in outcome
+    outcome = str(
         on_spark.explain(BY_KEY, df, seq="seq", slices=3, strategy="slice", output="non_overlap")
     )
-    assert "Python tasks: take of all matches of the same id the first" in told
-    told = str(on_spark.explain(BY_KEY, df, seq="seq", output="non_overlap"))
-    assert "of all matches" not in told
+    assert "Python tasks: take of all matches of the same id the first" in outcome
+    outcome = str(on_spark.explain(BY_KEY, df, seq="seq", output="non_overlap"))
+    assert "of all matches" not in outcome

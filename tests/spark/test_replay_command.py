@@ -60,10 +60,10 @@ def expected(events: object = EVENTS, query: str = QUERY) -> object:
 def test_all_matches_in_a_file(out: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert replay("-q", QUERY, "-o", out) == 0
     assert multiset(read(out)) == expected()
-    told = capsys.readouterr().err
+    outcome = capsys.readouterr().err
     count = len(sase.match(QUERY, EVENTS))
-    assert f"{count} matches in 60 rows" in told
-    assert f"on Spark: {out}" in told
+    assert f"{count} matches in 60 rows" in outcome
+    assert f"on Spark: {out}" in outcome
     assert not list(Path().glob("*.partial"))
 
 
@@ -120,7 +120,7 @@ def test_matches_that_do_not_overlap(query: str, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("events", ["--events=events.parquet", "--events=s3a://a/b", "--table=t"])
 @pytest.mark.parametrize(
-    ("query", "more", "told"),
+    ("query", "more", "outcome"),
     [
         (QUERY, ["--limit=3"], "LIMIT takes the first results in the order of events"),
         (f"{QUERY} LIMIT 3", [], "LIMIT takes the first results in the order of events"),
@@ -133,14 +133,14 @@ def test_what_lacks_an_order_is_told_before_spark_is_started(
     events: str,
     query: str,
     more: list[str],
-    told: str,
+    outcome: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("sase.cli.replay.session", None)
     assert main(["replay", events, "-q", query, *more]) == 2
     err = capsys.readouterr().err
-    assert told in err
+    assert outcome in err
     assert "simultaneous events with  --seq COLUMN" in err
 
 
@@ -224,9 +224,9 @@ def test_nanoseconds_that_spark_has_not_are_an_error(capsys: pytest.CaptureFixtu
     ts = pa.array([each + 1 for each in odd], pa.timestamp("ns"))
     pyarrow.parquet.write_table(EVENTS.set_column(0, "ts", ts), "events.parquet")
     assert replay("-q", QUERY) == 1
-    told = capsys.readouterr().err
-    assert "events.parquet: rows 0 to 59 have values that Spark has not" in told
-    assert "Traceback" not in told
+    outcome = capsys.readouterr().err
+    assert "events.parquet: rows 0 to 59 have values that Spark has not" in outcome
+    assert "Traceback" not in outcome
 
 
 def test_a_window_without_a_unit_counts_what_the_files_count(
@@ -276,10 +276,10 @@ def with_bad_rows() -> None:
 def test_a_bad_row_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with_bad_rows()
     assert replay("-q", QUERY, "-o", "found.csv") == 1
-    told = capsys.readouterr().err
-    assert "sase replay: error: a row is bad, {'ts': None" in told
-    assert "Traceback" not in told
-    assert "org.apache" not in told
+    outcome = capsys.readouterr().err
+    assert "sase replay: error: a row is bad, {'ts': None" in outcome
+    assert "Traceback" not in outcome
+    assert "org.apache" not in outcome
 
 
 def test_bad_rows_are_put_aside(capsys: pytest.CaptureFixture[str]) -> None:

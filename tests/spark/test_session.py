@@ -13,12 +13,18 @@ from pyspark.sql import SparkSession
 from sase import errors
 from sase.errors import DataError, SparkError, SparkMissingError
 from sase.spark.errors import short_message, translated, translated_errors
-from sase.spark.requirements import check_java, java_version
-from sase.spark.session import LOCAL, active_session, local_session, settings_for
+from sase.spark.session import (
+    LOCAL,
+    active_session,
+    check_java,
+    java_version,
+    local_session,
+    settings_for,
+)
 
 
 @pytest.mark.parametrize(
-    ("told", "version"),
+    ("printed", "version"),
     [
         ('openjdk version "17.0.15" 2025-04-15', 17),
         ('java version "1.8.0_381"', 8),
@@ -27,8 +33,8 @@ from sase.spark.session import LOCAL, active_session, local_session, settings_fo
         ("nonsense", None),
     ],
 )
-def test_versions_of_java(told: str, version: int | None) -> None:
-    assert java_version(told) == version
+def test_versions_of_java(printed: str, version: int | None) -> None:
+    assert java_version(printed) == version
 
 
 def test_java_is_looked_for_where_spark_does(

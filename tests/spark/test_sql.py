@@ -146,7 +146,7 @@ def test_rows_go_to_the_part_of_their_key(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "kind", "told"),
+    ("call", "kind", "outcome"),
     [
         ("TABLE(events), 'EVENT SEQ(A a'", SaseError, "error["),
         ("TABLE(events), 'EVENT A a WHERE a.x = 1'", SaseError, "no column `x`"),
@@ -162,11 +162,11 @@ def test_rows_go_to_the_part_of_their_key(spark: SparkSession) -> None:
     ],
 )
 def test_what_is_wrong_is_said_before_any_job(
-    spark: SparkSession, call: str, kind: type[Exception], told: str
+    spark: SparkSession, call: str, kind: type[Exception], outcome: str
 ) -> None:
     with pytest.raises(kind) as caught, translated_errors():
         spark.sql(f"SELECT * FROM sase_match({call})")
-    assert told in str(caught.value)
+    assert outcome in str(caught.value)
     assert "Traceback" not in str(caught.value)
     with pytest.raises(AnalysisException) as given:
         spark.sql(f"SELECT * FROM sase_match({call})")

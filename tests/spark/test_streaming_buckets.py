@@ -18,9 +18,16 @@ from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
 from sase.errors import DataError, SnapshotError
 from sase.spark.row_layout import PART, RowLayout
-from sase.spark.streaming.bucket import UNBOUNDED, Bucket
-from sase.spark.streaming.packing import PACKED, PackRows, UnpackRows, from_bytes, to_bytes
-from sase.spark.streaming.timing import Ticks
+from sase.spark.streaming.bucket import (
+    PACKED,
+    UNBOUNDED,
+    Bucket,
+    Ticks,
+    from_bytes,
+    pack_rows,
+    to_bytes,
+    unpack_rows,
+)
 from tests.engine.operators.plans import QUERIES, stream
 
 NAMES = [name for name, text in QUERIES.items() if "LIMIT" not in text]
@@ -198,7 +205,7 @@ def test_rows_are_packed_by_bucket(parts: list[list[int]]) -> None:
     every = [part for _, part in rows]
     table = pa.table([[n for n, _ in rows], every, every], schema=kind)
     batches = [table.slice(0, 7), table.slice(7)]
-    packed = [row for batch in PackRows()(flat(batches)) for row in batch.to_pylist()]
+    packed = [row for batch in pack_rows(flat(batches)) for row in batch.to_pylist()]
     assert PACKED.split() == ["bucket", "INT,", "bytes", "BINARY"]
     assert len(packed) == len({part for _, part in rows})
     found = []
@@ -217,7 +224,7 @@ def flat(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
 def test_results_are_unpacked_as_they_were() -> None:
     table = pa.table({"a": pa.array([{"x": 1}, None]), "b": pa.array([1, 2], pa.timestamp("us"))})
     batch = pa.record_batch({"bytes": pa.array([to_bytes(table), to_bytes(table)])})
-    assert pa.Table.from_batches(UnpackRows()([batch])) == pa.concat_tables([table, table])
+    assert pa.Table.from_batches(unpack_rows([batch])) == pa.concat_tables([table, table])
 
 
 # ---------------------------------------------------------------- time

@@ -18,9 +18,9 @@ SECOND = {"the first results": "FailingFirst", "those that do not overlap": "Kil
 
 @pytest.mark.heavy
 def test_tasks_that_fail_or_are_killed_change_nothing(tmp_path: Path) -> None:
-    told = run_script("faults", tmp_path, *NAMES)
-    assert [*told] == NAMES
-    for name, (is_same, failures) in told.items():
+    outcome = run_script("faults", tmp_path, *NAMES)
+    assert [*outcome] == NAMES
+    for name, (is_same, failures) in outcome.items():
         assert is_same, name
         wanted = {"FailingTask", "KilledTask", SECOND.get(name, "")}
         assert {*failures} <= wanted, name

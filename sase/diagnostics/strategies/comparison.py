@@ -1,23 +1,34 @@
-"""The comparison of strategies, side by side, as a value, as plain data and as text."""
+"""The comparison of strategies: what each finds beyond a stricter one, as a value and as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import compress
+from functools import cached_property
+from itertools import compress, pairwise
 from typing import Any, Literal
 
-from sase.diagnostics.strategies.reasons import rows_text
+import numpy as np
+
+from sase.binding import BoundQuery
+from sase.diagnostics.strategies.strategy_rules import Run, StrategyRules, rows_text
 from sase.diagnostics.text_table import text_table
+from sase.engine.pipeline.batch import held
+from sase.engine.plan import EnginePlan
+from sase.engine.results.matches import Matches
+from sase.engine.results.row_history import HistorySegment, RowHistory
+from sase.lang.ast import StrategyName
+
+# The matches of each strategy, by input rows; the strictest strategy first.
+Sets = Sequence[tuple[StrategyName, Sequence[Run]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyResult:
     """What a strategy finds in a form of output, in which time, with how many runs.
 
-    `ended` says what ended the search, if it did not come to its end: "matches", there are more of
-    them than were allowed, or "runs", their runs need more memory than there is. `runs` is None
-    where the plan of the strategy keeps none, or did not come to its end.
+    `ended` says which bound ended the search, if one did: that of "matches", or the memory of
+    "runs". `runs` is None where the plan keeps none, or was ended.
     """
 
     strategy: str
@@ -42,6 +53,11 @@ class ExplainedMatch:
     rows: tuple[tuple[str, tuple[int, ...]], ...]
     reasons: tuple[str, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as plain data."""
+        rows = {name: list(rows) for name, rows in self.rows}
+        return {"rows": rows, "reasons": list(self.reasons)}
+
     def __str__(self) -> str:
         return "  ".join(f"{name}: {rows_text(rows)}" for name, rows in self.rows if rows)
 
@@ -60,9 +76,8 @@ class Difference:
 class Comparison:
     """A pattern under each strategy: the numbers, and what each finds beyond a stricter one.
 
-    `measured` has a row for each strategy and form of output, the strictest strategy first;
-    `differences` are between neighbours, and are there where the input is small or it was asked
-    for. `notes` say what is left out.
+    The strictest strategy is the first; `differences` between neighbours are there where the input
+    is small or they were asked for, and `notes` say what is left out.
     """
 
     rows: int
@@ -71,7 +86,8 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        blocks = [list(self._table()), *map(_lines, self.differences), list(map(_note, self.notes))]
+        notes = [f"{note}." for note in self.notes]
+        blocks = [list(self._table()), *map(_lines, self.differences), notes]
         return "\n\n".join("\n".join(block) for block in blocks if block)
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,18 +96,7 @@ class Comparison:
             "rows": self.rows,
             "measured": [asdict(each) for each in self.measured],
             "differences": [
-                {
-                    "strategy": each.strategy,
-                    "other": each.other,
-                    "number": each.number,
-                    "matches": [
-                        {
-                            "rows": {name: list(rows) for name, rows in match.rows},
-                            "reasons": list(match.reasons),
-                        }
-                        for match in each.matches
-                    ],
-                }
+                {**asdict(each), "matches": [match.to_dict() for match in each.matches]}
                 for each in self.differences
             ],
             "notes": list(self.notes),
@@ -122,5 +127,62 @@ def _lines(difference: Difference) -> Sequence[str]:
     return lines
 
 
-def _note(text: str) -> str:
-    return f"{text}."
+# ---------------------------------------------------------------- how strategies are compared
+
+
+def runs_of(matches: Matches) -> list[Run]:
+    """Return the input rows of each match, a series for each component."""
+    columns = [column.to_pylist() for column in matches.rows.columns]
+    return [tuple(map(_series, match)) for match in zip(*columns, strict=True)]
+
+
+def _series(rows: int | list[int] | None) -> tuple[int, ...]:
+    if rows is None:
+        return ()
+    return (rows,) if isinstance(rows, int) else tuple(rows)
+
+
+class Differences:
+    """Compares the matches of strategies; `plan` is one that reads every event."""
+
+    def __init__(self, query: BoundQuery, plan: EnginePlan, inputs: object, show: int) -> None:
+        loaded = held(plan, inputs)
+        self.query, self.show, self.is_known = query, show, loaded is not None
+        if loaded is not None:
+            read, events = loaded
+            self.rules = StrategyRules(query, events, plan.schema)
+            self._history = RowHistory((HistorySegment.of(0, read, events, read.numbers),))
+            self._count = len(events)
+
+    def between(self, found: Sets) -> Iterator[Difference]:
+        """Yield what each strategy finds beyond the stricter one before it, and what it lacks."""
+        for (stricter, few), (looser, many) in pairwise(found):
+            yield self._difference(looser, many, stricter, few)
+            if not set(few) <= set(many):
+                yield self._difference(stricter, few, looser, many)
+
+    def _difference(
+        self, name: StrategyName, runs: Sequence[Run], other: StrategyName, others: Sequence[Run]
+    ) -> Difference:
+        known = set(others)
+        more = [run for run in runs if run not in known]
+        shown = tuple(self._explained(run, other) for run in more[: self.show])
+        return Difference(name.value, other.value, len(more), shown)
+
+    def _explained(self, run: Run, other: StrategyName) -> ExplainedMatch:
+        at = tuple(tuple(self._positions[row] for row in series) for series in run)
+        explanations = self.rules.reasons(
+            other, self.rules.forbidden(other, at), self._rows.__getitem__
+        )
+        names = [each.variable for each in self.query.positives]
+        return ExplainedMatch(tuple(zip(names, run, strict=True)), explanations)
+
+    @cached_property
+    def _rows(self) -> list[int]:
+        """The input row of each position."""
+        rows: list[int] = self._history.rows(np.arange(self._count)).tolist()
+        return rows
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        return {row: position for position, row in enumerate(self._rows)}

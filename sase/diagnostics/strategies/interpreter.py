@@ -1,9 +1,7 @@
 """Evaluate conditions on one match in Python, event by event: for explanations only.
 
-The engine evaluates compiled programs in bulk and answers yes or no. Here each operand of a
-condition has a value that can be shown and subtracted. It is an independent check of the kernels:
-the meaning is that of docs/semantics.md, the arithmetic that of constant folding, and no code of
-the kernels is called but to read attributes.
+Unlike in the engine's compiled programs each operand has a value that can be shown and subtracted.
+It checks the kernels independently, of which no code is called but to read attributes.
 """
 
 from __future__ import annotations
@@ -12,29 +10,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
-from typing import Any as AnyValue
+from operator import add
+from typing import Any, TypeAlias
 
-from sase.binding import BoundQuery, Schema
-from sase.binding.bound import (
-    Aggregate,
-    All,
-    Any,
-    Between,
-    Comparison,
-    Condition,
-    Constant,
-    Expression,
-    Like,
-    Membership,
-    NullTest,
-    Operation,
-    Part,
-    Placeholder,
-    Reference,
-    Truth,
-)
+from sase.binding import BoundQuery, Schema, bound
 from sase.binding.folding import INT64_MAX, INT64_MIN, fold_comparison, fold_operation
 from sase.binding.parts import references
 from sase.binding.types import TIMES, Kind
@@ -44,6 +25,7 @@ from sase.engine.expressions.constants import literal
 from sase.engine.expressions.strings import like
 
 Series = tuple[int, ...]
+Reference: TypeAlias = bound.Reference | bound.Aggregate
 NO_SERIES: Mapping[int, int] = {}
 
 
@@ -54,22 +36,22 @@ class MatchBinding:
     series: Mapping[int, Series]
     at: Mapping[int, int] = field(default_factory=dict)
 
-    def selected(self, reference: Reference | Aggregate) -> Series:
+    def selected(self, reference: Reference) -> Series:
         """Return the events that a reference means (docs/semantics.md, References to series)."""
         series = self.series.get(reference.component, ())
         match reference.part:
-            case Part.EVENT | Part.ALL:
+            case bound.Part.EVENT | bound.Part.ALL:
                 return series
-            case Part.FIRST:
+            case bound.Part.FIRST:
                 return series[:1]
-            case Part.LAST:
+            case bound.Part.LAST:
                 return series[-1:]
         i = self.at[reference.component]
         return {
-            Part.CURRENT: series[i : i + 1],
-            Part.PREVIOUS: series[max(i - 1, 0) : i],
-            Part.BEFORE_CURRENT: series[:i],
-            Part.UP_TO_CURRENT: series[: i + 1],
+            bound.Part.CURRENT: series[i : i + 1],
+            bound.Part.PREVIOUS: series[max(i - 1, 0) : i],
+            bound.Part.BEFORE_CURRENT: series[:i],
+            bound.Part.UP_TO_CURRENT: series[: i + 1],
         }[reference.part]
 
 
@@ -79,96 +61,84 @@ class Interpreter:
     def __init__(self, query: BoundQuery, events: Events, schema: Schema) -> None:
         self.query, self.events, self.schema = query, events, schema
         self.attributes = Attributes(events, schema, query.components)
-        self._columns: dict[tuple[int, str, Kind], list[AnyValue]] = {}
-
-    def holds(
-        self,
-        condition: Condition,
-        series: Mapping[int, Series],
-        newest: Mapping[int, int] = NO_SERIES,
-    ) -> bool:
-        """Evaluate a condition for every event of the series that it ranges over."""
-        cases = self.cases(condition, series, newest)
-        return all(self.truth(condition, each) for each in cases)
+        self._columns: dict[tuple[int, str, Kind], list[Any]] = {}
 
     def cases(
         self,
-        condition: Condition,
+        condition: bound.Condition,
         series: Mapping[int, Series],
         newest: Mapping[int, int] = NO_SERIES,
     ) -> Iterator[MatchBinding]:
-        """Yield what a condition speaks of: each event of some series, or each but the first.
-
-        Of the components in `newest` it speaks of that event.
-        """
-        parts: dict[int, list[Part]] = {}
+        """Yield the bindings that a condition ranges over; of components in `newest` that event."""
+        parts: dict[int, list[bound.Part]] = {}
         for each in references(condition):
             parts.setdefault(each.component, []).append(each.part)
         ranges = {
             index: range(any(each.is_earlier for each in of), len(series.get(index, ())))
             for index, of in parts.items()
-            if index not in newest and any(each.rank == Part.CURRENT.rank for each in of)
+            if index not in newest and any(each.rank == bound.Part.CURRENT.rank for each in of)
         }
         for chosen in product(*ranges.values()):
             yield MatchBinding(series, {**newest, **dict(zip(ranges, chosen, strict=True))})
 
-    def truth(self, condition: Condition, bound: MatchBinding) -> bool:
+    def truth(self, condition: bound.Condition, binding: MatchBinding) -> bool:
         """Evaluate a condition (docs/semantics.md, Truth and NULL)."""
         match condition:
-            case Truth(value=value):
+            case bound.Truth(value=value):
                 return value
-            case All(operands=operands):
-                return all(self.truth(each, bound) for each in operands)
-            case Any(operands=operands):
-                return any(self.truth(each, bound) for each in operands)
-        if any(self._is_undeclared(each, bound) for each in references(condition)):
+            case bound.All(operands=operands):
+                return all(self.truth(each, binding) for each in operands)
+            case bound.Any(operands=operands):
+                return any(self.truth(each, binding) for each in operands)
+        if any(self._is_undeclared(each, binding) for each in references(condition)):
             return True
-        return self._atom(condition, bound)
+        return self._atom(condition, binding)
 
-    def _atom(self, condition: Condition, bound: MatchBinding) -> bool:
+    def _atom(self, condition: bound.Condition, binding: MatchBinding) -> bool:
         match condition:
-            case Comparison(operator=operator, left=left, right=right):
-                return fold_comparison(operator, self.value(left, bound), self.value(right, bound))
-            case Membership(operand=operand, values=listed, negated=negated):
-                value = self.value(operand, bound)
+            case bound.Comparison(operator=operator, left=left, right=right):
+                values = (self.value(each, binding) for each in (left, right))
+                return fold_comparison(operator, *values)
+            case bound.Membership(operand=operand, values=listed, negated=negated):
+                value = self.value(operand, binding)
                 found = any(fold_comparison("=", value, literal(each)) for each in listed)
                 return value is not None and found != negated
-            case Between(operand=operand, low=low, high=high, negated=negated):
-                value, least, most = (self.value(each, bound) for each in (operand, low, high))
+            case bound.Between(operand=operand, low=low, high=high, negated=negated):
+                value, least, most = (self.value(each, binding) for each in (operand, low, high))
                 if value is None or least is None or most is None:
                     return False
                 inside = fold_comparison("<=", least, value) and fold_comparison("<=", value, most)
                 return inside != negated
-            case Like(operand=operand, pattern=pattern, negated=negated):
-                value, form = self.value(operand, bound), literal(pattern)
+            case bound.Like(operand=operand, pattern=pattern, negated=negated):
+                value, form = self.value(operand, binding), literal(pattern)
                 if value is None or form is None:
                     return False
                 return (like(str(form)).fullmatch(value) is not None) != negated
-            case NullTest(operand=operand, negated=negated):
-                return (self.value(operand, bound) is None) != negated
+            case bound.NullTest(operand=operand, negated=negated):
+                return (self.value(operand, binding) is None) != negated
         raise AssertionError(f"no atomic condition: {condition}")
 
     # ------------------------------------------------------------ values
 
-    def value(self, expression: Expression, bound: MatchBinding) -> AnyValue:
+    def value(self, expression: bound.Expression, binding: MatchBinding) -> Any:
         """Evaluate an expression; None is NULL."""
         match expression:
-            case Constant() | Placeholder():
+            case bound.Constant() | bound.Placeholder():
                 return literal(expression)
-            case Reference(component=component, attribute=attribute, type=kind):
-                selected = bound.selected(expression)
+            case bound.Reference(component=component, attribute=attribute, type=kind):
+                selected = binding.selected(expression)
                 column = self.column(component, attribute, kind.kind)
                 return column[selected[0]] if selected else None
-            case Aggregate():
-                return self._aggregate(expression, bound)
-            case Operation(name=name, operands=operands, type=kind):
-                values = [self.value(each, bound) for each in operands]
+            case bound.Aggregate():
+                return self._aggregate(expression, binding)
+            case bound.Operation(name=name, operands=operands, type=kind):
+                values = [self.value(each, binding) for each in operands]
                 # Arithmetic on decimals is that of float64.
                 values = [float(v) if isinstance(v, Fraction) else v for v in values]
                 return fold_operation(name, values, bounded=kind.kind not in TIMES)
 
-    def _aggregate(self, aggregate: Aggregate, bound: MatchBinding) -> AnyValue:
-        selected, name = bound.selected(aggregate), aggregate.function
+    def _aggregate(self, aggregate: bound.Aggregate, binding: MatchBinding) -> Any:
+        selected, name = binding.selected(aggregate), aggregate.function
         if aggregate.attribute is None:
             return len(selected)
         column = self.column(aggregate.component, aggregate.attribute, aggregate.type.kind)
@@ -189,15 +159,15 @@ class Interpreter:
         average = float(total) / len(known)
         return None if math.isnan(average) else average
 
-    def column(self, component: int, attribute: str, kind: Kind) -> list[AnyValue]:
+    def column(self, component: int, attribute: str, kind: Kind) -> list[Any]:
         """Read an attribute of the events that a component admits, by position; else None."""
         key = (component, attribute, kind)
         if key not in self._columns:
             admitted = self.query.components[component].types
             types = self.events.type_names if admitted is None else admitted
-            declaring = [name for name in types if self.declares(name, attribute)]
+            declaring = [name for name in types if self.schema.declares(name, attribute)]
             places = of_types(self.events, declaring)
-            found: list[AnyValue] = [None] * len(self.events)
+            found: list[Any] = [None] * len(self.events)
             values = self.attributes.values(attribute, places, kind)
             for place, value in zip(places.tolist(), values, strict=True):
                 found[place] = value
@@ -212,29 +182,23 @@ class Interpreter:
         names = [*self.events.type_names, None]
         return [names[code] for code in self.events.types.tolist()]
 
-    def declares(self, type_name: str | None, attribute: str) -> bool:
-        """Whether events of a type have an attribute."""
-        declared = self.schema.attributes(type_name or "")
-        return declared is None or attribute in declared
-
-    def _is_undeclared(self, reference: Reference | Aggregate, bound: MatchBinding) -> bool:
+    def _is_undeclared(self, reference: Reference, binding: MatchBinding) -> bool:
         attribute = reference.attribute
         if attribute is None or reference.undeclared_by == frozenset():
             return False
-        selected = bound.selected(reference)
-        return any(not self.declares(self.type_names[each], attribute) for each in selected)
+        selected = binding.selected(reference)
+        types = (self.type_names[each] for each in selected)
+        return not all(self.schema.declares(name, attribute) for name in types)
 
 
-def _sum(values: Sequence[AnyValue]) -> int | float | None:
+def _sum(values: Sequence[Any]) -> int | float | None:
     """Integers exactly, all else in float64 in the order of the events."""
     if not values:
         return None
     if all(isinstance(each, int) for each in values):
         exact = sum(values)
         return exact if INT64_MIN <= exact <= INT64_MAX else None
-    total = float(values[0])
-    for each in values[1:]:
-        total += float(each)
+    total = reduce(add, map(float, values))
     return None if math.isnan(total) else total
 
 

@@ -1,23 +1,21 @@
-"""Which events a strategy does not let the run of a match skip.
+"""Which events a strategy does not let the run of a match skip, and why, in sentences.
 
-A match fixes the run that makes it: what that has bound before each event, and which events it
-ignores. The moves (docs/semantics.md, Runs) are the same under every strategy but for
-*ignore*: a strategy has the match if it allows to ignore each of these events, and otherwise they
-are the reasons.
+A match fixes its run, and so the events that it ignores. Only *ignore* (docs/semantics.md, Runs)
+differs by strategy: one has the match if it may ignore each of them, else they are the reasons.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
 from sase.binding import BoundQuery, Schema
 from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, When
 from sase.diagnostics.strategies.interpreter import Interpreter, MatchBinding, Series
-from sase.diagnostics.strategies.reasons import ForbiddenSkip, reasons
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.kernels.sentinels import NOTHING
@@ -26,6 +24,8 @@ from sase.lang.ast import StrategyName
 
 # The series of the positive components that a run has entered or passed over.
 Run = tuple[Series, ...]
+# Rows that a sentence lists.
+LISTED = 5
 
 
 class StrategyRules:
@@ -35,10 +35,8 @@ class StrategyRules:
         self.query, self.events = query, events
         self.interpreter = Interpreter(query, events, schema)
         self.ties = (np.arange(len(events)) if events.tie is None else events.tie).tolist()
-        self.codes = [
-            self.interpreter.attributes.codes([replace(test, value=None)]).tolist()
-            for test in query.equivalences
-        ]
+        attributes = self.interpreter.attributes
+        self.codes = [attributes.codes_of(test).tolist() for test in query.equivalences]
         checked = (When.EVENT, When.FIRST, When.EVERY, When.FURTHER)
         self.conjuncts = [
             each
@@ -56,7 +54,7 @@ class StrategyRules:
                 case StrategyName.PARTITION_CONTIGUITY:
                     found += [] if self._differs(run, position) else [ForbiddenSkip(position)]
                 case StrategyName.SKIP_TILL_NEXT_MATCH:
-                    found += self._wanted(run, position)
+                    found += self._must_take(run, position)
         return found
 
     def reasons(
@@ -80,11 +78,11 @@ class StrategyRules:
                     yield from ((run, each) for each in range(before + 1, position))
                 run, before = (*match[:number], series[: place + 1]), position
 
-    def _wanted(self, run: Run, position: int) -> list[ForbiddenSkip]:
+    def _must_take(self, run: Run, position: int) -> list[ForbiddenSkip]:
         """What skip till next match must take or begin."""
-        inside = self._component(len(run) - 1)
+        inside = self.query.positives[len(run) - 1]
         if inside.is_single:
-            waiting = self._component(len(run))
+            waiting = self.query.positives[len(run)]
             may = self._may_bind((*run, (position,)), begins=True)
             return [ForbiddenSkip(position, waiting.variable, begins=True)] if may else []
         taken = (*run[:-1], (*run[-1], position))
@@ -92,14 +90,11 @@ class StrategyRules:
         may = not is_full and self._may_bind(taken, begins=False)
         return [ForbiddenSkip(position, inside.variable)] if may else []
 
-    def _component(self, place: int) -> BoundComponent:
-        return self.query.positives[place]
-
     # ------------------------------------------------------------ begin and take
 
     def _may_bind(self, run: Run, *, begins: bool) -> bool:
         """Decide whether the last event of a run could be bound there."""
-        component = self._component(len(run) - 1)
+        component = self.query.positives[len(run) - 1]
         *earlier, position = (each for series in run for each in series)
         name = self.interpreter.type_names[position]
         admitted = name is not None and (component.types is None or name in component.types)
@@ -121,7 +116,8 @@ class StrategyRules:
         series = dict(zip((each.index for each in self.query.positives), run, strict=False))
         assert conjunct.component is not None
         newest = {conjunct.component: len(run[-1]) - 1}
-        return self.interpreter.holds(conjunct.condition, series, newest)
+        cases = self.interpreter.cases(conjunct.condition, series, newest)
+        return all(self.interpreter.truth(conjunct.condition, each) for each in cases)
 
     def agrees(self, component: BoundComponent, earlier: Sequence[int], position: int) -> bool:
         """Decide whether an event passes the equivalence tests with the other events of a run."""
@@ -161,3 +157,72 @@ class StrategyRules:
         assert window is not None
         tests = self.query.equivalences
         return attributes.measures(window, tests), attributes.are_measured(window, tests)
+
+
+# ---------------------------------------------------------------- reasons in sentences
+
+
+@dataclass(frozen=True, slots=True)
+class ForbiddenSkip:
+    """An event that may not be skipped, and the variable that could have it, if that is why."""
+
+    position: int
+    variable: str | None = None
+    begins: bool = False
+
+
+def reasons(
+    strategy: StrategyName,
+    forbidden: Sequence[ForbiddenSkip],
+    row_of: Callable[[int], int],
+    type_of: Callable[[int], str | None],
+    tests: str,
+) -> tuple[str, ...]:
+    """Return a sentence for each sort of events, by `row_of` and `type_of` a position."""
+    found = []
+
+    def sort(skip: ForbiddenSkip) -> tuple[str | None, bool, str | None]:
+        return skip.variable, skip.begins, type_of(skip.position) if skip.variable else None
+
+    for (variable, begins, name), group in groupby(forbidden, sort):
+        some = [row_of(each.position) for each in group]
+        found.append(_sentence(strategy, some, variable, begins, name, tests))
+    return tuple(dict.fromkeys(found))
+
+
+def _sentence(
+    strategy: StrategyName,
+    rows: list[int],
+    variable: str | None,
+    begins: bool,
+    name: str | None,
+    tests: str,
+) -> str:
+    skipped, is_one = rows_text(rows), len(rows) == 1
+    match strategy:
+        case StrategyName.STRICT_CONTIGUITY:
+            return f"not contiguous: {skipped} {'lies' if is_one else 'lie'} between"
+        case StrategyName.PARTITION_CONTIGUITY:
+            partition = "which is" if is_one else "which are"
+            return (
+                f"skips {skipped}, {partition} of the same partition {tests}:"
+                " partition contiguity does not allow it"
+            )
+    what = f"{_article(name)} {name}" if is_one else f"each {_article(name)} {name}"
+    could = f"could begin {variable}" if begins else f"{variable} could have taken"
+    return f"skips {skipped}, {what} that {could}: skip till next match must take it"
+
+
+def rows_text(rows: Sequence[int]) -> str:
+    """Row numbers: the first ones, and how many others."""
+    if len(rows) == 1:
+        return f"row {rows[0]:,}"
+    listed = [f"{each:,}" for each in rows[:LISTED]]
+    rest = len(rows) - LISTED
+    if rest > 0:
+        return f"rows {', '.join(listed)} and {rest:,} other{'s' if rest > 1 else ''}"
+    return f"rows {', '.join(listed[:-1])} and {listed[-1]}"
+
+
+def _article(name: str | None) -> str:
+    return "an" if (name or "")[:1].lower() in tuple("aeiou") else "a"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sase.binding import BoundQuery
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates, are_barred
 from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, looser, without
@@ -15,10 +14,7 @@ from sase.lang.ast import STRATEGIES
 
 @dataclass(frozen=True)
 class Ablation:
-    """Parts, and the matches that there would be without them.
-
-    Where another strategy is `instead` of that of the query, its name.
-    """
+    """Parts, and the matches without them; `instead` names the strategy that replaces that part."""
 
     parts: tuple[QueryPart, ...]
     matches: Count
@@ -30,21 +26,18 @@ class Ablation:
 
 
 def each_left_out(
-    query: BoundQuery,
-    parts: Sequence[QueryPart],
-    candidates: Sequence[ComponentCandidates],
-    search: RelaxedSearch,
+    candidates: Sequence[ComponentCandidates], search: RelaxedSearch
 ) -> tuple[Ablation, ...]:
     """Search the query without each part in turn, where a match is possible at all."""
     found = []
-    for part in parts:
+    for part in search.parts:
         forms = [("", part)]
         if part.kind is PartKind.STRATEGY:
-            forms = [*looser(query), (STRATEGIES[part.number].value, part)]
+            forms = [*looser(search.query), (STRATEGIES[part.number].value, part)]
         for instead, each in forms:
             matches = Count(0)
             if not are_barred(candidates, each):
-                matches = search.count(without(query, [each])).matches
+                matches = search.count(without(search.query, [each])).matches
             found.append(Ablation((each,), matches, instead))
     return tuple(found)
 
@@ -56,14 +49,12 @@ _TRUSTED = (
 )  # fmt: skip
 
 
-def fewest_left_out(
-    query: BoundQuery, parts: Sequence[QueryPart], search: RelaxedSearch
-) -> Ablation | None:
+def fewest_left_out(search: RelaxedSearch) -> Ablation | None:
     """Find greedily parts without which there are matches, and none of which can be spared.
 
-    Every part is left out, and each put back if there are matches all the same. None if there is
-    no match even without any, or that did not come out in time.
+    None if there is no match even without any part, or that is not known in time.
     """
+    query, parts = search.query, search.parts
     left_out = sorted(parts, key=lambda part: _TRUSTED.index(part.kind))
     if not search.has(without(query, left_out)):
         return None
@@ -78,24 +69,17 @@ def fewest_left_out(
 # ---------------------------------------------------------------- series that are too short
 
 
-def longest_of(
-    query: BoundQuery, parts: Sequence[QueryPart], matches: Count, search: RelaxedSearch
-) -> tuple[tuple[str, int], ...]:
-    """Find by variable the length of the longest series in what would else be a match.
-
-    Only where there is no match, and of components that must bind several; none where that did not
-    come out.
-    """
-    short = [part.number for part in parts if part.kind is PartKind.LEAST and matches.is_none]
-    lengths = [
-        (query.components[index].variable, _longest(query, index, search)) for index in short
-    ]
-    return tuple((variable, length) for variable, length in lengths if length)
+def longest_of(matches: Count, search: RelaxedSearch) -> tuple[tuple[str, int], ...]:
+    """Find by variable the longest series in what would be a match but for its least numbers."""
+    short = [each.number for each in search.parts if each.kind is PartKind.LEAST]
+    lengths = [(index, _longest(index, search)) for index in short if matches.is_none]
+    components = search.query.components
+    return tuple((components[index].variable, length) for index, length in lengths if length)
 
 
-def _longest(query: BoundQuery, index: int, search: RelaxedSearch) -> int | None:
+def _longest(index: int, search: RelaxedSearch) -> int | None:
     """Find the greatest length that leaves a match by bisection; None where that is unknown."""
-    component = query.components[index]
+    query, component = search.query, search.query.components[index]
     low, high = 0, component.minimum
     while high - low > 1:
         middle = (low + high) // 2

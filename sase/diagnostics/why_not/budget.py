@@ -47,11 +47,7 @@ def _shown(number: int) -> str:
 
 
 class Budget:
-    """At most so many matches for each search, and seconds by a clock for all of them.
-
-    Time in which kernels were compiled does not count; nor, where events are few, what goes before
-    the first look of a search, when they are loaded.
-    """
+    """At most so many matches for each search, and seconds for all, but for compiling kernels."""
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
         self.most, self._left, self._clock = most, seconds, clock
@@ -66,6 +62,7 @@ class Budget:
         """Return what a search of so many events calls now and then: in the end it raises."""
         share, compiled = self._left * self._share, compilations()
         self._share = SHARE
+        # To load few events does not count.
         before = None if events <= FEW else self._clock()
 
         def look(rows: int) -> None:

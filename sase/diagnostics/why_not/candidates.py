@@ -1,30 +1,37 @@
-"""Find the events of each component, and what each of its own conditions stops."""
+"""Find the events of each component, what each condition stops, and what there is instead."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from sase.binding import BoundQuery
-from sase.binding.bound import BoundComponent, Comparison, Condition, Conjunct, Reference, When
-from sase.diagnostics.attributes import Attributes, of_types
-from sase.diagnostics.why_not.alternatives import SeenValues, alternatives_to
+from sase.binding import BoundQuery, bound
+from sase.binding.parts import references
+from sase.binding.text import quoted
+from sase.binding.types import TIMES, Kind
+from sase.diagnostics.attributes import Attributes, of_types, python_value
 from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, shown
 from sase.diagnostics.why_not.relaxation import keys_of
+from sase.diagnostics.why_not.value_format import format_value
 from sase.engine.columns.arrays import Numbers
+from sase.engine.expressions import Vector
+from sase.engine.kernels.expressions.operations import EXACT
+from sase.nearest import nearest
 
-PartCondition: TypeAlias = tuple[QueryPart, Condition]
+PartCondition: TypeAlias = tuple[QueryPart, bound.Condition]
+SHOWN = 3
+# Distinct texts, the commonest, among which the nearest is looked for.
+COMPARED = 1000
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """How many events of a component a part stops, and how many no other of its own does.
+    """How many events a part stops, how many it `alone`, and what is `seen` where nothing passes.
 
-    `seen` is what there is instead, where nothing passes. A part may stop events only from being
-    the first of a series.
+    It may stop them only `as_first` of a series.
     """
 
     part: QueryPart
@@ -36,12 +43,12 @@ class Stopped:
 
 @dataclass(frozen=True)
 class ComponentCandidates:
-    """The events of a component's types, and those that pass its own conditions.
+    """The events of a component's types, those passing its own conditions, and `first` in a series.
 
-    `first` are those of a series that may be its first, and `unknown` its types that no event has.
+    No event has the `unknown` types.
     """
 
-    component: BoundComponent
+    component: bound.BoundComponent
     text: str
     events: int
     passing: int
@@ -79,9 +86,9 @@ def candidates_of(
     return tuple(each.candidates(present) for each in filters)
 
 
-def is_of_first(conjunct: Conjunct, component: BoundComponent) -> bool:
+def is_of_first(conjunct: bound.Conjunct, component: bound.BoundComponent) -> bool:
     """Whether a condition on one event lets a series of several have others that fail it."""
-    return conjunct.when is When.FIRST and component.maximum != 1
+    return conjunct.when is bound.When.FIRST and component.maximum != 1
 
 
 class _Filters:
@@ -89,7 +96,7 @@ class _Filters:
 
     def __init__(
         self,
-        component: BoundComponent,
+        component: bound.BoundComponent,
         query: BoundQuery,
         parts: Sequence[QueryPart],
         attributes: Attributes,
@@ -101,8 +108,9 @@ class _Filters:
         """Filter the events of the component's types, of which some are `present`."""
         component, events = self._component, self._attributes.events
         at = of_types(events, events.type_names if component.types is None else component.types)
-        passing, stopped = self._apply(self._own(), at)
-        first, as_first = self._apply(self._of_first(), passing, as_first=True)
+        own, of_first = self._own()
+        passing, stopped = self._apply(own, at)
+        first, as_first = self._apply(of_first, passing, as_first=True)
         return ComponentCandidates(
             component,
             shown(component),
@@ -134,33 +142,27 @@ class _Filters:
         ]
         return at[fails == 0], stopped
 
-    def _own(self) -> list[PartCondition]:
-        """The conditions on each event alone, and the values that tests fix."""
+    def _own(self) -> tuple[list[PartCondition], list[PartCondition]]:
+        """The conditions on each event alone, with fixed values; and on the first of a series."""
         component, query = self._component, self._query
         if component.negated:
             (part,) = (p for p in self._parts if p.kind is PartKind.NEGATION)
             own = [each for each in query.conjuncts if each.references == (component.index,)]
-            return [(part, each.condition) for each in own]
+            return [(part, each.condition) for each in own], []
         found: list[PartCondition] = []
+        of_first: list[PartCondition] = []
         for part in self._parts:
-            if part.kind is PartKind.OWN and not self._is_of_first(part):
-                found.append((part, query.conjuncts[part.number].condition))
+            if part.kind is PartKind.OWN:
+                conjunct = query.conjuncts[part.number]
+                conditions = of_first if is_of_first(conjunct, component) else found
+                conditions.append((part, conjunct.condition))
             elif part.kind is PartKind.TEST:
                 value, key = query.equivalences[part.number].value, self._key(part)
                 if value is not None and key is not None:
-                    found.append((part, Comparison("=", key, value)))
-        return found
+                    found.append((part, bound.Comparison("=", key, value)))
+        return found, of_first
 
-    def _of_first(self) -> list[PartCondition]:
-        """The conditions on the first event of a series alone."""
-        own = [part for part in self._parts if part.kind is PartKind.OWN]
-        conjuncts = self._query.conjuncts
-        return [(p, conjuncts[p.number].condition) for p in own if self._is_of_first(p)]
-
-    def _is_of_first(self, part: QueryPart) -> bool:
-        return is_of_first(self._query.conjuncts[part.number], self._component)
-
-    def _key(self, part: QueryPart) -> Reference | None:
+    def _key(self, part: QueryPart) -> bound.Reference | None:
         """What a test reads of the component."""
         test, schema = self._query.equivalences[part.number], self._attributes.schema
         keys = keys_of(test, self._query, schema)
@@ -178,3 +180,111 @@ class _Filters:
                 number = 0 if key is None else self._attributes.count_nulls(key, passing)
                 if number:
                     yield Stopped(part, number, number)
+
+
+# ---------------------------------------------------------------- what there is instead
+
+
+@dataclass(frozen=True)
+class SeenValues:
+    """Values of an attribute with their counts, or the `span` of numbers; and the one meant."""
+
+    attribute: str
+    values: tuple[tuple[str, int], ...] = ()
+    distinct: int = 0
+    nearest: str | None = None
+    span: tuple[str, str] | None = None
+
+    def __str__(self) -> str:
+        if not self.distinct:
+            return f"{self.attribute} is always NULL"
+        if self.span is not None:
+            low, high = self.span
+            text = f"{self.attribute} goes from {low} to {high}" if low != high else ""
+            text = text or f"{self.attribute} is always {low}"
+            is_inside = self.nearest is not None and self.nearest not in self.span
+            return f"{text}, the nearest is {self.nearest}" if is_inside else text
+        listed = ", ".join(f"{value} ({count:,})" for value, count in self.values)
+        more = f" and {self.distinct - SHOWN:,} others" if self.distinct > SHOWN else ""
+        hint = f"; did you mean {self.nearest}?" if self.nearest is not None else ""
+        return f"{self.attribute} is {listed}{more}{hint}"
+
+
+def alternatives_to(
+    condition: bound.Condition, at: Numbers, attributes: Attributes
+) -> SeenValues | None:
+    """Collect what a condition on one attribute reads of events; None where it reads several."""
+    read = {each for each in references(condition) if isinstance(each, bound.Reference)}
+    if len({each.attribute for each in read}) != 1:
+        return None
+    reference = next(iter(read))
+    given = [each.value for each in _constants(condition)]
+    texts = [each for each in given if isinstance(each, str)]
+    column = attributes.encoded(reference.attribute, at)
+    if column is not None:
+        codes = column.values[column.values >= 0]
+        return _of_texts(reference.attribute, codes, lambda n: column.dictionary[n].as_py(), texts)
+    vector = attributes.vector(reference.attribute, at)
+    if not isinstance(vector.tag, int) or reference.type.kind is Kind.BOOLEAN:
+        return None
+    values = vector.values if vector.valid is None else vector.values[vector.valid]
+    if not len(values):
+        return SeenValues(reference.attribute)
+    if reference.type.kind is Kind.STRING:
+        return _of_texts(reference.attribute, values, attributes.text_of, texts)
+    numbers = [each for each in given if isinstance(each, int | float)]
+    return _of_numbers(reference, vector, values, numbers)
+
+
+def _constants(condition: bound.Condition) -> list[bound.Constant]:
+    """List the literals of a condition."""
+    found: list[bound.Expression] = []
+    match condition:
+        case bound.Comparison(left=left, right=right):
+            found = [left, right]
+        case bound.Membership(values=values):
+            found = [*values]
+        case bound.Between(low=low, high=high):
+            found = [low, high]
+        case bound.Like(pattern=pattern):
+            found = [pattern]
+        case bound.Any(operands=operands):
+            return [each for operand in operands for each in _constants(operand)]
+    return [each for each in found if isinstance(each, bound.Constant)]
+
+
+def _of_texts(
+    name: str, codes: Numbers, text_of: Callable[[int], str | None], given: list[str]
+) -> SeenValues:
+    if not len(codes):
+        return SeenValues(name)
+    used, counts = np.unique(codes, return_counts=True)
+    most = np.argsort(-counts, kind="stable")[:COMPARED]
+    found = [(text_of(int(used[n])) or "", int(counts[n])) for n in most]
+    found.sort(key=lambda each: (-each[1], each[0]))
+    near = (nearest(text, [value for value, _ in found]) for text in given)
+    suggested = next((each for each in near if each is not None), None)
+    shown = tuple((quoted(value), count) for value, count in found[:SHOWN])
+    return SeenValues(name, shown, len(used), None if suggested is None else quoted(suggested))
+
+
+def _of_numbers(
+    reference: bound.Reference, vector: Vector, values: Any, given: list[int | float]
+) -> SeenValues:
+    tag = vector.tag
+    assert isinstance(tag, int)
+    kind = reference.type
+
+    def text(number: Any) -> str:
+        return format_value(python_value(number.item(), tag, kind.kind), kind)
+
+    near = None
+    if given:
+        # A constant in the unit of the column: times are nanoseconds.
+        scale = 10.0 ** (tag - EXACT) if tag >= EXACT else 1.0
+        target = float(given[0]) * scale / (1e9 if kind.kind in TIMES else 1.0)
+        near = text(values[np.argmin(np.abs(values.astype(np.float64) - target))])
+    distinct = int(values.min() != values.max()) + 1
+    return SeenValues(
+        reference.attribute, (), distinct, near, (text(values.min()), text(values.max()))
+    )

@@ -7,16 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sase.binding import BoundQuery, Schema
-from sase.binding.bound import (
-    Between,
-    Comparison,
-    Condition,
-    Constant,
-    Expression,
-    Membership,
-    WindowKind,
-)
+from sase.binding import BoundQuery, Schema, bound
 from sase.binding.types import NUMBERS, TIMES
 from sase.engine.columns.arrays import Floats, Numbers
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
@@ -25,38 +16,38 @@ from sase.engine.operators.contract import size_of
 UNKNOWN = float("nan")
 
 
-def compared(condition: Condition) -> tuple[Expression, ...]:
+def compared(condition: bound.Condition) -> tuple[bound.Expression, ...]:
     """The values whose distance tells how far a condition is from holding; none if none does."""
     match condition:
-        case Comparison(left=left, right=right):
-            found: tuple[Expression, ...] = (left, right)
-        case Between(operand=operand, low=low, high=high, negated=False):
+        case bound.Comparison(left=left, right=right):
+            found: tuple[bound.Expression, ...] = (left, right)
+        case bound.Between(operand=operand, low=low, high=high, negated=False):
             found = (operand, low, high)
-        case Membership(operand=operand, values=values, negated=False):
+        case bound.Membership(operand=operand, values=values, negated=False):
             found = (operand, *values)
         case _:
             return ()
     return found if all(_is_measured(each) for each in found) else ()
 
 
-def _is_measured(value: Expression) -> bool:
-    is_text = isinstance(value, Constant) and isinstance(value.value, str | bool | None)
+def _is_measured(value: bound.Expression) -> bool:
+    is_text = isinstance(value, bound.Constant) and isinstance(value.value, str | bool | None)
     return not is_text and value.type.kind in NUMBERS | TIMES
 
 
-def distance(condition: Condition, values: Sequence[Any]) -> Any:
+def distance(condition: bound.Condition, values: Sequence[Any]) -> Any:
     """The distance of the values that `compared` named, of which none is NULL."""
     first, *others = values
-    if isinstance(condition, Between):
+    if isinstance(condition, bound.Between):
         low, high = others
         return max(low - first, first - high, 0)
     return min(abs(first - each) for each in others)
 
 
-def distances(condition: Condition, columns: Sequence[Floats]) -> Floats:
+def distances(condition: bound.Condition, columns: Sequence[Floats]) -> Floats:
     """The same for columns of values; NaN where one is NULL."""
     first, *others = columns
-    if isinstance(condition, Between):
+    if isinstance(condition, bound.Between):
         low, high = others
         return np.maximum(np.maximum(low - first, first - high), 0.0)
     gaps = [np.abs(first - each) for each in others]
@@ -77,6 +68,6 @@ def as_floats(values: Numbers) -> Floats:
 def time_scale(query: BoundQuery, schema: Schema) -> float:
     """The nanoseconds of the window, beside which times are large or small; NaN without one."""
     window, unit = query.window, schema.nanoseconds
-    if window is None or window.kind is not WindowKind.TIME or unit is None:
+    if window is None or window.kind is not bound.WindowKind.TIME or unit is None:
         return UNKNOWN
     return float(size_of(window) * unit)

@@ -32,10 +32,9 @@ CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
 
 @dataclass(frozen=True, eq=False)
 class EventSample:
-    """The events that satisfy the restrictions, of so many rows; and all types with their counts.
+    """The events that satisfy the restrictions: of the query's types, or all if positions count.
 
-    `events` are those of the query's types, or all where positions count. Where there were more
-    rows than can be held `is_whole` is false.
+    `types` are all with their counts, and `is_whole` is false where there were too many rows.
     """
 
     events: Events
@@ -82,27 +81,27 @@ def sample_events(
 def _of_query(events: Events, query: BoundQuery) -> Events:
     """The events of the query's types; all of them where some admit all or positions count."""
     window = query.window
-    counts = query.strategy in CONTIGUOUS
-    counts = counts or (window is not None and window.kind is not WindowKind.TIME)
-    if counts or any(each.types is None for each in query.components):
+    is_counted = window is not None and window.kind is not WindowKind.TIME
+    is_open = any(each.types is None for each in query.components)
+    if is_counted or is_open or query.strategy in CONTIGUOUS:
         return events
     return events.at(of_types(events, {n for each in query.components for n in each.types or ()}))
 
 
 def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[Any, bool]:
     """Read the columns that are named, as many rows as may be held; and whether that is all."""
-    wanted = plan.named.union(names)
-    columns = [name for name in files.schema.names if name in wanted]
+    named_columns = plan.named.union(names)
+    columns = [name for name in files.schema.names if name in named_columns]
     if files.weight(columns) <= MOST_HELD:
         try:
-            table, parts = files.table(columns, wanted)
+            table, parts = files.table(columns, named_columns)
         except DataError as problem:
             if problem.row is None or plan.on_bad_row == "error" or not files.is_text:
                 raise
             return salvaged(files, plan.schema.time), True
         return Inputs((Input(table, files=parts),)), True
-    tables, found, size, rows = [files.empty(columns, wanted)], list[FilePart](), 0, 0
-    for part, table in files.batches(columns, wanted):
+    tables, found, size, rows = [files.empty(columns, named_columns)], list[FilePart](), 0, 0
+    for part, table in files.batches(columns, named_columns):
         tables.append(table)
         found.append(part._replace(number=rows))
         size, rows = size + table.nbytes, rows + table.num_rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sase.binding import BoundQuery
 from sase.binding.bound import Condition
@@ -14,10 +15,10 @@ from sase.diagnostics.why_not.event_sample import sample_events
 from sase.diagnostics.why_not.funnel import funnel_of
 from sase.diagnostics.why_not.near_miss_table import table_of
 from sase.diagnostics.why_not.near_misses import NearMisses, NearMissSearch
-from sase.diagnostics.why_not.query_parts import QueryPart, needing_window, parts_of
+from sase.diagnostics.why_not.query_parts import needing_window, parts_of
 from sase.diagnostics.why_not.relaxation import bare
 from sase.diagnostics.why_not.search import RelaxedSearch
-from sase.diagnostics.why_not.sentences import Facts, sentences
+from sase.diagnostics.why_not.sentences import sentences
 from sase.diagnostics.why_not.why_not import WhyNot
 from sase.engine.columns.input import Inputs
 from sase.engine.plan import EnginePlan
@@ -45,37 +46,25 @@ def explain(
     near: int,
     budget: Budget,
 ) -> WhyNot:
-    """Explain why a query finds what it finds in the events that satisfy the restrictions.
-
-    The searches that matter most come first, as they have more of the budget.
-    """
+    """Explain why a query finds what it finds in the events that satisfy the restrictions."""
+    # The searches that matter most come first, as they have more of the budget.
     query = bare(query)
     sample = sample_events(plan, query, events, restrictions)
     parts = parts_of(query, text)
-    search = RelaxedSearch(sample.events, plan.schema, recipe, budget)
+    search = RelaxedSearch(query, parts, sample.events, plan.schema, recipe, budget)
     attributes = Attributes(sample.events, plan.schema, query.components)
     candidates = candidates_of(query, parts, attributes)
     matches = Count(0) if are_barred(candidates) else search.count(query).matches
-    left_out, fewest = _left_out(query, parts, candidates, search)
-    levels = funnel_of(query, parts, candidates, search)
+    left_out, fewest = _left_out(candidates, search)
+    levels = funnel_of(candidates, search)
     misses: tuple[NearMisses, ...] = ()
     if near:
-        finder = NearMissSearch(query, search, sample, attributes, candidates, near)
+        finder = NearMissSearch(search, sample, attributes, candidates, near)
         misses = _near_misses(finder, matches, left_out)
-    facts = Facts(
-        matches,
-        sample.types,
-        candidates,
-        levels,
-        left_out,
-        fewest,
-        misses,
-        needing_window(query),
-        longest_of(query, parts, matches, search),
-    )
+    longest = longest_of(matches, search)
     limits = ([] if sample.is_whole else [PARTLY]) + ([ENDED] if search.is_cut else [])
     names = dict.fromkeys((plan.schema.time, *plan.attributes))
-    return WhyNot(
+    why = WhyNot(
         matches,
         sample.rows,
         sample.count,
@@ -84,25 +73,24 @@ def explain(
         left_out,
         fewest,
         table_of(query, misses, sample.history, plan.schema, near),
-        (*sentences(facts), *limits),
-        not search.is_cut and sample.is_whole,
+        (),
+        not limits,
         tuple(name for name in names if name != plan.schema.type),
     )
+    words = sentences(why, sample.types, misses, needing_window(query), longest)
+    return replace(why, words=(*words, *limits))
 
 
 def _left_out(
-    query: BoundQuery,
-    parts: Sequence[QueryPart],
-    candidates: Sequence[ComponentCandidates],
-    search: RelaxedSearch,
+    candidates: Sequence[ComponentCandidates], search: RelaxedSearch
 ) -> tuple[tuple[Ablation, ...], Ablation | None]:
     """What helps; nothing does where a component has no event whatever is left out."""
     if any(not each.events for each in candidates if not each.component.negated):
         return (), None
-    left_out = each_left_out(query, parts, candidates, search)
-    if len(parts) < 2 or any(each.matches.number for each in left_out):
+    left_out = each_left_out(candidates, search)
+    if len(search.parts) < 2 or any(each.matches.number for each in left_out):
         return left_out, None
-    return left_out, fewest_left_out(query, parts, search)
+    return left_out, fewest_left_out(search)
 
 
 def _near_misses(
@@ -114,7 +102,7 @@ def _near_misses(
     rest = [each for each in left_out if not each.instead and each.matches.number]
     search, was_cut = finder.search, finder.search.is_cut
     found = [finder.of(each) for each in (*looser, *rest)]
-    if finder.query.level > 1:
+    if search.query.level > 1:
         # Of what is too much to be counted there are near misses all the same.
         search.is_cut = was_cut
     return tuple(each for each in found if each.misses)

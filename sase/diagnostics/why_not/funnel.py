@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sase.binding import BoundQuery
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates, is_of_first
 from sase.diagnostics.why_not.path_count import PathCount
@@ -16,8 +14,6 @@ from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, without
 from sase.diagnostics.why_not.relaxation import beginning
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns import Events
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -30,10 +26,9 @@ class FunnelStep:
 
 @dataclass(frozen=True)
 class FunnelLevel:
-    """A positive component: its events that pass, those that come late enough, and what is left.
+    """A positive component: its events that come late enough, and those `reached` by the `steps`.
 
-    `partial` are the partial matches that end with one; `steps` has the parts that decide. Where
-    the last component may stay empty, those at its level are all that can end a match.
+    `partial` matches end with one; at a last component that may be empty, all that end a match.
     """
 
     candidates: ComponentCandidates
@@ -44,10 +39,7 @@ class FunnelLevel:
 
 
 def funnel_of(
-    query: BoundQuery,
-    parts: Sequence[QueryPart],
-    candidates: Sequence[ComponentCandidates],
-    search: RelaxedSearch,
+    candidates: Sequence[ComponentCandidates], search: RelaxedSearch
 ) -> tuple[FunnelLevel, ...]:
     """Count the levels of all positive components."""
     positive = [each for each in candidates if not each.component.negated]
@@ -58,21 +50,17 @@ def funnel_of(
         if is_over or not in_order[number - 1]:
             level = FunnelLevel(each, in_order[number - 1], (), Count(0), Count(0))
         else:
-            level = _level(number, each, in_order[number - 1], query, parts, search)
+            level = _level(number, each, in_order[number - 1], search)
         is_over |= level.reached.is_none and each.component.minimum > 0
         found.append(level)
     return tuple(found)
 
 
 def _level(
-    number: int,
-    candidates: ComponentCandidates,
-    in_order: int,
-    query: BoundQuery,
-    parts: Sequence[QueryPart],
-    search: RelaxedSearch,
+    number: int, candidates: ComponentCandidates, in_order: int, search: RelaxedSearch
 ) -> FunnelLevel:
     """Count the steps of a level, each with one more part; they end with the whole."""
+    query = search.query
 
     def count(parts: Sequence[QueryPart]) -> PathCount:
         relaxed = without(query, parts)
@@ -87,31 +75,27 @@ def _level(
             return Count(max(found.number, stricter.number), is_exact=False)
         return found
 
-    if number == 1 and query.level > 1 and _is_trivial(query, parts):
+    if number == 1 and query.level > 1 and _is_trivial(search):
         return FunnelLevel(candidates, in_order, (), Count(in_order), Count(in_order))
     found = count([])
     if found.lasts.number == in_order:
         return FunnelLevel(candidates, in_order, (), Count(in_order), found.matches)
-    deciding = _deciding(number, query, parts)
-    steps = []
-    for place, part in enumerate(deciding, start=1):
-        steps.append(FunnelStep(part, left(deciding[place:])))
+    deciding = _deciding(number, search)
+    steps = [FunnelStep(part, left(deciding[n:])) for n, part in enumerate(deciding, start=1)]
     return FunnelLevel(
-        candidates, in_order, tuple(_known(steps, in_order)), found.lasts, found.matches
+        candidates, in_order, tuple(_tightened(steps, in_order)), found.lasts, found.matches
     )
 
 
-def _is_trivial(query: BoundQuery, parts: Sequence[QueryPart]) -> bool:
+def _is_trivial(search: RelaxedSearch) -> bool:
     """Whether an event of the first component that passes is a partial match: no search is due."""
-    is_one = query.positives[0].is_single and len(query.positives) > 1
-    return is_one and not any(part.kind in (PartKind.TEST, PartKind.CONSTANT) for part in parts)
+    first, *others = search.query.positives
+    binding = (PartKind.TEST, PartKind.CONSTANT)
+    return first.is_single and bool(others) and all(p.kind not in binding for p in search.parts)
 
 
-def _known(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
-    """Tighten the bounds of steps: an ended one leaves at least what the next one does.
-
-    Where that is all that was left before, it is exact all the same.
-    """
+def _tightened(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
+    """Tighten the bounds of steps: an ended one leaves at least what the next one does."""
     found: list[FunnelStep] = []
     for step in reversed(steps):
         least = found[-1].left.number if found else 0
@@ -119,6 +103,7 @@ def _known(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
             step = FunnelStep(step.part, Count(least, is_exact=False))
         found.append(step)
     before = Count(most)
+    # One that leaves all that was left before is exact all the same.
     for place, step in reversed([*enumerate(found)]):
         if before.is_exact and step.left.number == before.number:
             found[place] = FunnelStep(step.part, before)
@@ -126,8 +111,9 @@ def _known(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
     return found[::-1]
 
 
-def _deciding(number: int, query: BoundQuery, parts: Sequence[QueryPart]) -> list[QueryPart]:
+def _deciding(number: int, search: RelaxedSearch) -> list[QueryPart]:
     """Select the parts that come in at a level, in the order in which they are applied."""
+    query, parts = search.query, search.parts
     indexes = [each.index for each in query.positives]
     here, before = indexes[number - 1], set(indexes[: number - 1])
     is_last = number == len(indexes)
@@ -151,10 +137,7 @@ def _deciding(number: int, query: BoundQuery, parts: Sequence[QueryPart]) -> lis
 
 
 def _in_order(events: Events, positive: Sequence[ComponentCandidates]) -> list[int]:
-    """Count the candidates of each level that come after those of every level before.
-
-    At the last one, where it may stay empty, all that may end a match.
-    """
+    """Count the candidates of each level that come after those before; at the last, all ends."""
     counts, earliest, ends = [], -1, np.empty(0, np.int64)
     for each in positive:
         at, least = each.at, each.component.minimum

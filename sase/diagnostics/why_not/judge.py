@@ -8,17 +8,16 @@ from math import isnan
 
 import numpy as np
 
-from sase.binding import BoundQuery, Schema
 from sase.binding.bound import Aggregate, Condition, Part, Reference
 from sase.binding.parts import references
 from sase.binding.text import value_text
 from sase.binding.types import TIMES
 from sase.diagnostics.strategies.interpreter import MatchBinding
 from sase.diagnostics.strategies.strategy_rules import StrategyRules
-from sase.diagnostics.why_not.distance import UNKNOWN, compared, distance
+from sase.diagnostics.why_not.distance import UNKNOWN, compared, distance, time_scale
 from sase.diagnostics.why_not.match_search import Match, events_of
+from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.value_format import format_time, format_value
-from sase.engine.columns import Events
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.results.row_history import RowHistory
 
@@ -35,28 +34,19 @@ class Failure:
 
 
 class MatchJudge:
-    """Judges matches whose events are at `positions`, with the interpreter.
-
-    `unit` are the nanoseconds beside which a time is large or small, `work` bounds how often
-    conditions are evaluated: then the judge is exhausted and finds no more.
-    """
+    """Rates matches of events at `positions`; it evaluates conditions at most `work` times."""
 
     def __init__(
-        self,
-        query: BoundQuery,
-        events: Events,
-        schema: Schema,
-        history: RowHistory,
-        positions: Sequence[int],
-        *,
-        unit: float,
-        work: int,
+        self, search: RelaxedSearch, history: RowHistory, positions: Sequence[int], work: int
     ) -> None:
         self._positions = np.unique(np.array(positions, np.int64))
-        self._query, self._history, self._unit, self._work = query, history, unit, work
-        self._rules = StrategyRules(query, events.at(self._positions), schema)
+        self._query, self._history, self._work = search.query, history, work
+        # The nanoseconds beside which a time is large or small.
+        self._unit = time_scale(search.query, search.schema)
+        events = search.events.at(self._positions)
+        self._rules = StrategyRules(search.query, events, search.schema)
         self._interpreter = self._rules.interpreter
-        self._names = {each.index: each.variable for each in query.components}
+        self._names = {each.index: each.variable for each in search.query.components}
         self._place = {position: n for n, position in enumerate(self._positions.tolist())}
 
     @property
@@ -99,26 +89,22 @@ class MatchJudge:
     def _missed(self, condition: Condition, case: MatchBinding) -> Failure:
         read = dict.fromkeys(references(condition))
         text = ", ".join(f"{self._named(each)} is {self._shown(each, case)}" for each in read)
-        for index, number in case.at.items():
-            if len(case.series[index]) > 1:
-                text += f" at row {self._row(case.series[index][number]):,}"
-                break
+        several = (case.series[index][n] for index, n in case.at.items() if case.series[index][1:])
+        place = next(several, None)
+        if place is not None:
+            text += f" at row {self._history.rows(self._positions[[place]])[0]:,}"
         operands = compared(condition)
         values = [self._interpreter.value(each, case) for each in operands]
         if not values or None in values:
             return Failure(UNKNOWN, text)
-        by, beside = distance(condition, values), max(abs(float(each)) for each in values)
+        by, scale = distance(condition, values), max(abs(float(each)) for each in values)
         if isnan(by):
             return Failure(UNKNOWN, text)  # of what is infinite
         how = f"{float(by):.6g}"
         if operands[0].type.kind in TIMES:
-            beside = self._unit
+            scale = self._unit
             how = format_time(round(by))
-        return Failure(float(by) / beside if beside else 0.0, f"{text}: by {how}")
-
-    def _row(self, place: int) -> int:
-        """The input row of an event."""
-        return int(self._history.rows(self._positions[[place]])[0])
+        return Failure(float(by) / scale if scale else 0.0, f"{text}: by {how}")
 
     def _named(self, reference: Reference | Aggregate) -> str:
         is_length = isinstance(reference, Aggregate) and reference.attribute is None
@@ -137,10 +123,9 @@ class MatchJudge:
     def disagreement(self, number: int, match: Match) -> Failure | None:
         """Say what the events have instead of one value under a test, if they do not agree."""
         test, codes = self._query.equivalences[number], self._rules.codes[number]
-        if test.value is None and len(self._query.components) < 2:
-            (only,) = self._query.components
-            if only.is_single:
-                return None  # an event alone agrees with itself
+        first, *others = self._query.components
+        if test.value is None and first.is_single and not others:
+            return None  # an event alone agrees with itself
         places = self._places(events_of(match))
         self._work -= len(places)
         known = {codes[each] for each in places if codes[each] >= 0 or codes[each] == NOTHING}
@@ -152,8 +137,8 @@ class MatchJudge:
             column = self._interpreter.column(component.index, attribute, test.type.kind)
             own = [column[each] for each in self._places(match[component.index])]
             if test.value is not None:
-                wanted = self._interpreter.value(test.value, MatchBinding({}))
-                fails |= any(each != wanted for each in own)
+                literal = self._interpreter.value(test.value, MatchBinding({}))
+                fails |= any(each != literal for each in own)
             distinct = [format_value(each, test.type) for each in dict.fromkeys(own)]
             if distinct:
                 more = ", …" if len(distinct) > LISTED else ""

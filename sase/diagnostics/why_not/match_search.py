@@ -1,8 +1,7 @@
 """Search the matches of relaxed queries among which the near misses are.
 
-Of sequences, in which each component binds one event, the engine itself finds the nearest: it is
-asked for the opposite of a condition, and for the operands as columns. Where components bind
-series the first matches are taken of each event that ends some.
+Of sequences the engine finds the nearest: of a condition it searches the opposite, with the
+operands as columns. Of series the first matches of each event that ends some are taken.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,11 +44,9 @@ LOOKED_AT, OF_EACH, FOUND = 500, 10, 100_000
 class MatchSearch:
     """Finds matches of relaxed forms of a query, at most `near` where the nearest are known."""
 
-    def __init__(
-        self, query: BoundQuery, search: RelaxedSearch, attributes: Attributes, near: int
-    ) -> None:
-        self._query, self._search, self._attributes, self._near = query, search, attributes, near
-        self.of_sequences = query.level == 1
+    def __init__(self, search: RelaxedSearch, attributes: Attributes, near: int) -> None:
+        self._query, self._search, self._near = search.query, search, near
+        self._attributes, self.of_sequences = attributes, search.query.level == 1
 
     def nearest(
         self,
@@ -56,13 +54,9 @@ class MatchSearch:
         rate: Rating | None = None,
         distinct: Callable[[Results], NDArray[Any]] | None = None,
     ) -> list[Match]:
-        """Search the nearest of what a query finds; without a measure the first.
-
-        Of those for which `distinct` says the same, or of series of one event that ends some, the
-        nearest is kept.
-        """
+        """Search the nearest of what a query finds, one for each `distinct`; unrated the first."""
         if distinct is None and not self.of_sequences:
-            distinct = _last
+            distinct = attrgetter("last")
         found: Results | None = None
         kept = np.empty(0)
         for results in self._results(query):
@@ -141,7 +135,7 @@ class MatchSearch:
         """Search the sequences that an event of a negative component forbids, with that event."""
         # With it in the sequence other negative components in the same gap would have less room:
         # whether they forbid the sequence too is asked of the query without it.
-        others = self._beside(part.number)
+        others = self._of_same_gap(part.number)
         query = as_positive(without(self._query, others), part.number)
         level = [each.index for each in query.positives].index(part.number)
 
@@ -154,7 +148,7 @@ class MatchSearch:
         allowed = self._allowed(relaxed)
         return self.nearest(query, lambda found: (np.isin(rest(found), allowed), None), rest)
 
-    def _beside(self, index: int) -> list[QueryPart]:
+    def _of_same_gap(self, index: int) -> list[QueryPart]:
         """The other negative components between the same positive ones."""
         gaps = accumulate(not component.negated for component in self._query.components)
         gap_of = dict(zip((c.index for c in self._query.components), gaps, strict=True))
@@ -178,10 +172,6 @@ def _disagree(codes: Numbers) -> Mask:
     known = np.where(codes >= 0, codes, codes.max(axis=0))
     disagree: Mask = (codes == NOTHING).any(axis=0) | (np.ptp(known, axis=0) > 0)
     return disagree
-
-
-def _last(results: Results) -> Numbers:
-    return results.last
 
 
 def _as_rows(positions: Numbers) -> NDArray[np.void]:

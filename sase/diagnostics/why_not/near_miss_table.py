@@ -29,10 +29,7 @@ APART = 2.0
 def table_of(
     query: BoundQuery, found: Sequence[NearMisses], history: RowHistory, schema: Schema, near: int
 ) -> pa.Table:
-    """Make a table of the nearest misses: `stopped_by`, `by`, `distance`, `rows` and the events.
-
-    A negative component has an event where that is what stopped the match, and else NULL.
-    """
+    """Make a table of the nearest misses; a negative component has the event that stopped one."""
     chosen = _ranked(found, near)
     # What the events of a match look like does not depend on how it is found.
     plan = EnginePlan(basic_plan(_with_negatives(query)), schema, query.definitions)

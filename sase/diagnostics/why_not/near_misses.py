@@ -1,7 +1,6 @@
 """Near misses: matches of a query without one part, and that part alone stops; nearest first.
 
-A search of the query without the part finds what to look at. What is found is rated and told match
-by match, with the values at hand; a sequence is a match whose components bind one event each.
+A search of the query without the part finds candidates, which are rated one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sase.diagnostics.attributes import Attributes
 from sase.diagnostics.strategies.strategy_rules import StrategyRules
 from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.candidates import ComponentCandidates
-from sase.diagnostics.why_not.distance import UNKNOWN, time_scale
+from sase.diagnostics.why_not.distance import UNKNOWN
 from sase.diagnostics.why_not.event_sample import EventSample
 from sase.diagnostics.why_not.judge import Failure, MatchJudge
 from sase.diagnostics.why_not.match_search import WHOLE, Match, MatchSearch, events_of
@@ -72,16 +71,15 @@ class NearMissSearch:
 
     def __init__(
         self,
-        query: BoundQuery,
         search: RelaxedSearch,
         sample: EventSample,
         attributes: Attributes,
         candidates: Sequence[ComponentCandidates],
         near: int,
     ) -> None:
-        self.query, self.search, self._sample, self._near = query, search, sample, near
+        self.query, self.search, self._sample, self._near = search.query, search, sample, near
         self._attributes = attributes
-        self._matches = MatchSearch(query, search, attributes, near)
+        self._matches = MatchSearch(search, attributes, near)
         self._passing = {each.component.index: each.at for each in candidates}
 
     def of(self, left_out: Ablation) -> NearMisses:
@@ -160,20 +158,19 @@ class NearMissSearch:
 
     def _failing(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Rate those that a condition or HAVING does not hold for."""
-        conjunct = None
-        if part.kind is PartKind.HAVING:
-            assert self.query.having is not None
-            condition = self.query.having
-        else:
+        condition, first = self.query.having, None
+        if part.kind is not PartKind.HAVING:
             conjunct = self.query.conjuncts[part.number]
             condition = conjunct.condition
+            first = conjunct.component if conjunct.when is When.FIRST else None
+        assert condition is not None
         if self._matches.of_sequences:
             found = self._matches.failing(relaxed, condition)
         else:
             found = self._matches.first(relaxed)
-        if conjunct is not None and conjunct.when is When.FIRST and conjunct.component is not None:
+        if first is not None:
             # Of an empty series nothing is asked of the first event.
-            found = [match for match in found if match[conjunct.component]]
+            found = [match for match in found if match[first]]
         operands = condition.operands if isinstance(condition, All) else (condition,)
         judge = self._judge(found)
         for match in found:
@@ -221,8 +218,8 @@ class NearMissSearch:
         if not forbidden:
             return None
         rows = self._sample.history.rows(np.arange(first, end)).tolist()
-        said = rules.reasons(strategy, forbidden, rows.__getitem__)
-        return Failure(len(forbidden) / (len(forbidden) + len(events)), "; ".join(said))
+        sentences = rules.reasons(strategy, forbidden, rows.__getitem__)
+        return Failure(len(forbidden) / (len(forbidden) + len(events)), "; ".join(sentences))
 
     # ------------------------------------------------------------ negative components
 
@@ -263,8 +260,7 @@ class NearMissSearch:
     @cached_property
     def _codes(self) -> list[Numbers]:
         """The codes of all events under each test."""
-        tests = (replace(each, value=None) for each in self.query.equivalences)
-        return [self._attributes.codes([each]) for each in tests]
+        return [self._attributes.codes_of(each) for each in self.query.equivalences]
 
     def _is_near(self, at: Numbers, end: int, *, is_before: bool) -> Mask:
         """Which events are in the window of a match's other end (docs/semantics.md, Windows)."""
@@ -272,17 +268,11 @@ class NearMissSearch:
         assert window is not None
         every = self._attributes.measures(window, tests)
         known, measures = self._attributes.are_measured(window, tests)[at], every[at]
-        size = size_of(window)
+        reach = span_of(window)
         if is_before:
-            floor = max(int(every[end]) - size, -LONGEST - 1)
-            return known & (measures >= floor if window.inclusive else measures > floor)
-        ceiling = min(int(every[end]) + size, LONGEST)
-        return known & (measures <= ceiling if window.inclusive else measures < ceiling)
+            return known & (measures >= max(int(every[end]) - reach, -LONGEST - 1))
+        return known & (measures <= min(int(every[end]) + reach, LONGEST))
 
     def _judge(self, matches: Sequence[Match]) -> MatchJudge:
         events = [event for match in matches for event in events_of(match)]
-        search, history = self.search, self._sample.history
-        unit, work = time_scale(self.query, search.schema), WORK + len(events)
-        return MatchJudge(
-            self.query, search.events, search.schema, history, events, unit=unit, work=work
-        )
+        return MatchJudge(self.search, self._sample.history, events, WORK + len(events))

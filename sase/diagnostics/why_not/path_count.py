@@ -40,10 +40,7 @@ class PathCount:
 
 
 def form_of(query: BoundQuery) -> Collapsible:
-    """Plan to collect the events of a query; with no reasons its matches are all paths.
-
-    A window that counts in partitions which do not keep events apart is left to what reasons say.
-    """
+    """Plan to collect the events of a query; with no reasons its matches are all paths."""
     found = collapsible(basic_plan(query))
     if not keeps_runs(query):
         return found
@@ -74,9 +71,8 @@ class PathCounter:
     def affordable(self, query: BoundQuery, look: Look) -> int | None:
         """Find the position until which matches may be listed one by one; None for all.
 
-        A walk back from an event visits partial matches that end there, and looks at what may come
-        before each. Of these there are no more than paths, and events in the window. Of runs there
-        are as many as paths from the first event, and all are kept.
+        A walk back visits at most the paths that end at an event, and for each the events of the
+        window; of runs there are as many as paths from the first event, and all are kept.
         """
         costs: list[tuple[int, int]] = []
         least: list[int] = []
@@ -115,18 +111,15 @@ class PathCounter:
         except BudgetSpent:
             until = pipeline.at.events
         graph = evaluation.collected().matches.graph
-        dear = self._too_dear(graph, is_linked=bool(evaluation.node.early))
-        if dear is not None:
-            until = dear if until is None else min(dear, until)
+        limit = self._unaffordable(graph, is_linked=bool(evaluation.node.early))
+        if limit is not None:
+            until = limit if until is None else min(limit, until)
             graph = evaluation.collected(until).matches.graph
         return graph, until
 
-    def _too_dear(self, graph: Graph, *, is_linked: bool) -> int | None:
-        """Find the position of the event with which a graph costs too much.
-
-        Where neighbours are tested each event of a window is joined with those before it, once for
-        each start of a window.
-        """
+    def _unaffordable(self, graph: Graph, *, is_linked: bool) -> int | None:
+        """Find the position of the event with which a graph costs too much."""
+        # Where neighbours are tested, each event is joined with those before it, by window.
         widths = (graph.stream.before - graph.stream.lowest + 1).astype(np.float64)
         costs = EACH + (widths * np.maximum(widths, 32) if is_linked else widths)
         costs *= len(graph.slots)

@@ -6,15 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from sase.binding.bound import (
-    All,
-    BoundComponent,
-    BoundQuery,
-    BoundWindow,
-    Condition,
-    ConjunctClass,
-    WindowKind,
-)
+from sase.binding import bound
 from sase.binding.text import condition_text, quantifier_text, test_text, window_text
 from sase.lang.ast import STRATEGIES, StrategyName
 from sase.lang.names import spelled_type
@@ -40,10 +32,9 @@ class PartKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """A part by its kind and its number: of a conjunct, a test, or a component in the pattern.
+    """A part by its kind and number: of a conjunct, test, component, or the strategy instead.
 
-    `components` are those that it speaks of; none where it speaks of all. The number of a strategy
-    is that of the one in its place, the last of all being to skip till any match.
+    `components` are those that it reads; none where it is of all.
     """
 
     kind: PartKind
@@ -52,7 +43,7 @@ class QueryPart:
     components: tuple[int, ...] = ()
 
 
-def parts_of(query: BoundQuery, text: str) -> tuple[QueryPart, ...]:
+def parts_of(query: bound.BoundQuery, text: str) -> tuple[QueryPart, ...]:
     """List the parts of a query, as its text has them, in the order in which they are applied."""
     found = [
         *_conjuncts(query, text),
@@ -70,13 +61,15 @@ def parts_of(query: BoundQuery, text: str) -> tuple[QueryPart, ...]:
         found.append(QueryPart(PartKind.STRATEGY, ANY, query.strategy.value))
     if query.window is not None:
         found.append(QueryPart(PartKind.WINDOW, 0, f"WITHIN {window_text(query.window)}"))
-    if query.having is not None:
-        found.append(QueryPart(PartKind.HAVING, 0, f"HAVING {_having(query, query.having, text)}"))
+    if (having := query.having) is not None:
+        operands = having.operands if isinstance(having, bound.All) else (having,)
+        written = " AND ".join(_written(each, each.span, text, query) for each in operands)
+        found.append(QueryPart(PartKind.HAVING, 0, f"HAVING {written}"))
     order = list(PartKind)
     return tuple(sorted(found, key=lambda part: (order.index(part.kind), part.number)))
 
 
-def _of_series(query: BoundQuery) -> Iterator[QueryPart]:
+def _of_series(query: bound.BoundQuery) -> Iterator[QueryPart]:
     """Yield the bounds of quantifiers; that there must be one event is never left out."""
     for each in query.positives:
         name, own = _bare(each), (each.index,)
@@ -86,7 +79,7 @@ def _of_series(query: BoundQuery) -> Iterator[QueryPart]:
             yield QueryPart(PartKind.MOST, each.index, f"at most {each.maximum} {name}", own)
 
 
-def looser(query: BoundQuery) -> Iterator[tuple[str, QueryPart]]:
+def looser(query: bound.BoundQuery) -> Iterator[tuple[str, QueryPart]]:
     """Yield the strategies between that of the query and the loosest, each as a part."""
     for number in range(STRATEGIES.index(query.strategy) + 1, ANY):
         name = STRATEGIES[number]
@@ -94,12 +87,11 @@ def looser(query: BoundQuery) -> Iterator[tuple[str, QueryPart]]:
             yield name.value, QueryPart(PartKind.STRATEGY, number, query.strategy.value)
 
 
-def without(query: BoundQuery, parts: Collection[QueryPart]) -> BoundQuery:
-    """Relax a query: leave some parts out.
+def without(query: bound.BoundQuery, parts: Collection[QueryPart]) -> bound.BoundQuery:
+    """Relax a query: leave some parts out, and what needs them.
 
-    The window takes with it the negative components that need one, a negative component what is
-    said of it; and without a partition the events per partition are all events, and those that
-    must be contiguous too.
+    Negative components may need the window, and their conditions them; without a partition its
+    events are all events, for a window and for contiguity.
     """
     gone = {kind: {part.number for part in parts if part.kind is kind} for kind in PartKind}
     removed = gone[PartKind.OWN] | gone[PartKind.RELATION] | gone[PartKind.CONSTANT]
@@ -130,69 +122,61 @@ def without(query: BoundQuery, parts: Collection[QueryPart]) -> BoundQuery:
     )
 
 
-def at_the_edges(query: BoundQuery) -> tuple[BoundComponent, ...]:
+def at_the_edges(query: bound.BoundQuery) -> tuple[bound.BoundComponent, ...]:
     """Return the negative components before the first required event and after the last."""
     required = [each.index for each in query.positives if each.minimum]
     first, last = required[0], required[-1]
     return tuple(c for c in query.negatives if not first < c.index < last)
 
 
-def needing_window(query: BoundQuery) -> str:
+def needing_window(query: bound.BoundQuery) -> str:
     """Say which negative components go with the window."""
     edges = " and ".join(f"!({shown(each)})" for each in at_the_edges(query))
     return f", and with it {edges}" if edges and query.window is not None else ""
 
 
-def shown(component: BoundComponent) -> str:
+def shown(component: bound.BoundComponent) -> str:
     """Write a component as the pattern has it."""
     return _bare(component, quantifier_text(component))
 
 
-def _bare(component: BoundComponent, quantifier: str = "") -> str:
+def _bare(component: bound.BoundComponent, quantifier: str = "") -> str:
     names = ", ".join(map(spelled_type, component.types or ())) or "ANY"
     test = f"ANY({names})" if component.is_any and component.types is not None else names
     return f"{test}{quantifier} {component.variable}" if component.named else f"{test}{quantifier}"
 
 
-_KINDS = {ConjunctClass.CONSTANT: PartKind.CONSTANT, ConjunctClass.SINGLE: PartKind.OWN}
+_KINDS = {bound.ConjunctClass.CONSTANT: PartKind.CONSTANT, bound.ConjunctClass.SINGLE: PartKind.OWN}
 
 
-def _conjuncts(query: BoundQuery, text: str) -> list[QueryPart]:
+def _conjuncts(query: bound.BoundQuery, text: str) -> list[QueryPart]:
     """List the conditions; those on a negative component belong to it."""
-    names = {each.index: each.variable for each in query.components}
     return [
         QueryPart(
             _KINDS.get(each.kind, PartKind.RELATION),
             n,
-            _written(each.span, text) or condition_text(each.condition, names),
+            _written(each.condition, each.span, text, query),
             each.references,
         )
         for n, each in enumerate(query.conjuncts)
-        if each.kind is not ConjunctClass.NEGATIVE
+        if each.kind is not bound.ConjunctClass.NEGATIVE
     ]
 
 
-def _written(span: Span, text: str) -> str:
-    return " ".join(text[span.start : span.end].split())
-
-
-def _having(query: BoundQuery, having: Condition, text: str) -> str:
+def _written(condition: bound.Condition, span: Span, text: str, query: bound.BoundQuery) -> str:
+    """A condition as it is written; one that is derived as it would be."""
     names = {each.index: each.variable for each in query.components}
-    operands = having.operands if isinstance(having, All) else (having,)
-    written = [_written(each.span, text) or condition_text(each, names) for each in operands]
-    return " AND ".join(written)
+    return " ".join(text[slice(*span)].split()) or condition_text(condition, names)
 
 
-def _window(window: BoundWindow | None, *, has_tests: bool) -> BoundWindow | None:
-    if window is None or has_tests or window.kind is not WindowKind.PARTITION_EVENTS:
+def _window(window: bound.BoundWindow | None, *, has_tests: bool) -> bound.BoundWindow | None:
+    if window is None or has_tests or window.kind is not bound.WindowKind.PARTITION_EVENTS:
         return window
-    return replace(window, kind=WindowKind.EVENTS)
+    return replace(window, kind=bound.WindowKind.EVENTS)
 
 
-def _unbounded(component: BoundComponent, *, least: bool, most: bool) -> BoundComponent:
+def _unbounded(component: bound.BoundComponent, *, least: bool, most: bool) -> bound.BoundComponent:
     """Remove the bounds of a quantifier."""
-    if not (least or most):
-        return component
     return replace(
         component,
         minimum=1 if least else component.minimum,

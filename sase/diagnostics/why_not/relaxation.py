@@ -2,60 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from sase.binding.bound import (
-    All,
-    Any,
-    Between,
-    BoundComponent,
-    BoundQuery,
-    Comparison,
-    Condition,
-    Conjunct,
-    ConjunctClass,
-    Constant,
-    EquivalenceTest,
-    Expression,
-    Like,
-    Membership,
-    NullTest,
-    Part,
-    Reference,
-    Truth,
-    When,
-)
-from sase.binding.conditions import OPPOSITES
+from sase.binding import bound
+from sase.binding.conditions import OPPOSITES, combined
 from sase.binding.parts import references
 from sase.binding.schema import Schema
 
 
-def bare(query: BoundQuery) -> BoundQuery:
+def bare(query: bound.BoundQuery) -> bound.BoundQuery:
     """Drop what does not decide about matches: RETURN and LIMIT."""
     return replace(query, columns=None, type_name=None, limit=None)
 
 
-def beginning(query: BoundQuery, levels: int) -> BoundQuery:
+def beginning(query: bound.BoundQuery, levels: int) -> bound.BoundQuery:
     """Keep the first positive components and their conditions; the last one is not empty."""
     *before, last = query.positives[:levels]
-    kept = last if last.minimum else _begun(last)
+    kept = last if last.minimum else _started(last)
     return _partial(query, (*before, kept), last, ())
 
 
-def ending(query: BoundQuery, level: int) -> BoundQuery:
+def ending(query: bound.BoundQuery, level: int) -> bound.BoundQuery:
     """Keep the positive components from one on, which may have bound one event so far."""
     first, *rest = query.positives[level:]
-    return _partial(query, (_begun(first), *rest), first, (When.FIRST, When.WHOLE))
+    return _partial(query, (_started(first), *rest), first, (bound.When.FIRST, bound.When.WHOLE))
 
 
-def starting(query: BoundQuery, level: int) -> BoundQuery:
+def starting(query: bound.BoundQuery, level: int) -> bound.BoundQuery:
     """Keep the positive components up to one, which may have bound one event so far."""
     *before, last = query.positives[: level + 1]
-    return _partial(query, (*before, _begun(last)), last, (When.WHOLE,))
+    return _partial(query, (*before, _started(last)), last, (bound.When.WHOLE,))
 
 
-def _begun(component: BoundComponent) -> BoundComponent:
+def _started(component: bound.BoundComponent) -> bound.BoundComponent:
     """Let a component have bound an event."""
     if component.is_single:
         return component
@@ -63,14 +42,14 @@ def _begun(component: BoundComponent) -> BoundComponent:
 
 
 def _partial(
-    query: BoundQuery,
-    kept: tuple[BoundComponent, ...],
-    begun: BoundComponent,
-    unknown: tuple[When, ...],
-) -> BoundQuery:
+    query: bound.BoundQuery,
+    kept: tuple[bound.BoundComponent, ...],
+    unfinished: bound.BoundComponent,
+    unknown: tuple[bound.When, ...],
+) -> bound.BoundQuery:
     """Keep some components, and their conditions but for those not decided of one yet."""
     indexes = {component.index for component in kept}
-    left_out = () if begun.is_single else unknown
+    left_out = () if unfinished.is_single else unknown
     return replace(
         query,
         components=kept,
@@ -79,13 +58,13 @@ def _partial(
             for c in query.conjuncts
             if c.references
             and set(c.references) <= indexes
-            and not (c.component == begun.index and c.when in left_out)
+            and not (c.component == unfinished.index and c.when in left_out)
         ),
         having=None,
     )
 
 
-def as_positive(query: BoundQuery, index: int) -> BoundQuery:
+def as_positive(query: bound.BoundQuery, index: int) -> bound.BoundQuery:
     """Ask for the events of a negative component together with what they forbid."""
     return replace(
         query,
@@ -98,11 +77,10 @@ def as_positive(query: BoundQuery, index: int) -> BoundQuery:
     )
 
 
-def with_condition(query: BoundQuery, condition: Condition, schema: Schema) -> BoundQuery:
+def with_condition(
+    query: bound.BoundQuery, condition: bound.Condition, schema: Schema
+) -> bound.BoundQuery:
     """Add a condition, for events whose types declare what it reads."""
-    if isinstance(condition, Truth):
-        added = Conjunct(condition, ConjunctClass.CONSTANT)
-        return replace(query, conjuncts=(*query.conjuncts, added))
     lacking: dict[int, set[str]] = {}
     for each in references(condition):
         lacking.setdefault(each.component, set()).update(each.undeclared_by or ())
@@ -115,79 +93,71 @@ def with_condition(query: BoundQuery, condition: Condition, schema: Schema) -> B
     )
 
 
-def _declaring(component: BoundComponent, lacking: set[str], schema: Schema) -> BoundComponent:
+def _declaring(
+    component: bound.BoundComponent, lacking: set[str], schema: Schema
+) -> bound.BoundComponent:
     if not lacking:
         return component
     admitted = component.types or schema.type_names or ()
     return replace(component, types=tuple(name for name in admitted if name not in lacking))
 
 
-def conjunct(condition: Condition) -> Conjunct:
+def conjunct(condition: bound.Condition) -> bound.Conjunct:
     """Classify a condition on positive components."""
     used = tuple(sorted({each.component for each in references(condition)}))
     if not used:
-        return Conjunct(condition, ConjunctClass.CONSTANT)
-    kind = ConjunctClass.SINGLE if len(used) == 1 else ConjunctClass.SEVERAL
-    return Conjunct(condition, kind, used, used[-1])
+        return bound.Conjunct(condition, bound.ConjunctClass.CONSTANT)
+    kind = bound.ConjunctClass.SINGLE if len(used) == 1 else bound.ConjunctClass.SEVERAL
+    return bound.Conjunct(condition, kind, used, used[-1])
 
 
-def opposite(condition: Condition) -> Condition:
+def opposite(condition: bound.Condition) -> bound.Condition:
     """Negate a condition: what it compares with NULL satisfies the opposite, too."""
     match condition:
-        case Truth(value=value):
-            return Truth(not value)
-        case All(operands=operands):
-            return _any(tuple(map(opposite, operands)))
-        case Any(operands=operands):
-            return All(tuple(map(opposite, operands)))
-        case NullTest(operand=operand, negated=negated):
-            return NullTest(operand, not negated)
-        case Comparison(operator=sign, left=left, right=right):
-            return _or_null(Comparison(OPPOSITES[sign], left, right), left, right)
-        case Between(operand=operand, low=low, high=high, negated=negated):
-            return _or_null(Between(operand, low, high, not negated), operand, low, high)
-        case Membership(operand=operand, values=values, negated=negated):
-            return _or_null(Membership(operand, values, not negated), operand)
-        case Like(operand=operand, pattern=pattern, negated=negated):
-            return _or_null(Like(operand, pattern, not negated), operand)
+        case bound.Truth(value=value):
+            return bound.Truth(not value)
+        case bound.All(operands=operands):
+            return combined(bound.Any, [*map(opposite, operands)], condition.span)
+        case bound.Any(operands=operands):
+            return bound.All(tuple(map(opposite, operands)))
+        case bound.NullTest(operand=operand, negated=negated):
+            return bound.NullTest(operand, not negated)
+        case bound.Comparison(operator=sign, left=left, right=right):
+            return _or_null(bound.Comparison(OPPOSITES[sign], left, right), left, right)
+        case bound.Between(operand=operand, low=low, high=high, negated=negated):
+            return _or_null(bound.Between(operand, low, high, not negated), operand, low, high)
+        case bound.Membership(operand=operand, values=values, negated=negated):
+            return _or_null(bound.Membership(operand, values, not negated), operand)
+        case bound.Like(operand=operand, pattern=pattern, negated=negated):
+            return _or_null(bound.Like(operand, pattern, not negated), operand)
 
 
-def _or_null(condition: Condition, *values: Expression) -> Condition:
-    tests = [NullTest(value, False) for value in values if not isinstance(value, Constant)]
-    return _any((condition, *tests))
+def _or_null(condition: bound.Condition, *values: bound.Expression) -> bound.Condition:
+    tests = (bound.NullTest(each, False) for each in values if not isinstance(each, bound.Constant))
+    return combined(bound.Any, [condition, *tests], condition.span)
 
 
-def _any(conditions: Collection[Condition]) -> Condition:
-    """Join conditions to one disjunction, none directly inside it."""
-    return Any(tuple(operand for each in conditions for operand in _operands(each)))
-
-
-def _operands(condition: Condition) -> Iterator[Condition]:
-    if isinstance(condition, Any):
-        yield from condition.operands
-    else:
-        yield condition
-
-
-def keys_of(test: EquivalenceTest, query: BoundQuery, schema: Schema) -> tuple[Reference, ...]:
+def keys_of(
+    test: bound.EquivalenceTest, query: bound.BoundQuery, schema: Schema
+) -> tuple[bound.Reference, ...]:
     """Return what a test reads of each positive component of which some type may declare it."""
     found = []
     for component in query.positives:
         attribute = test.attribute_of(component.index)
         if attribute is not None and test.declared[component.index] is not False:
             names = component.types or schema.type_names or ()
-            lacking = frozenset(name for name in names if not _declares(schema, name, attribute))
-            found.append(Reference(test.type, component.index, Part.EVENT, attribute, lacking))
+            lacking = frozenset(name for name in names if not schema.declares(name, attribute))
+            found.append(
+                bound.Reference(test.type, component.index, bound.Part.EVENT, attribute, lacking)
+            )
     return tuple(found)
 
 
-def _declares(schema: Schema, type_name: str, attribute: str) -> bool:
-    declared = schema.attributes(type_name)
-    return declared is None or attribute in declared
-
-
-def differing(test: EquivalenceTest, query: BoundQuery, schema: Schema) -> Condition:
+def differing(
+    test: bound.EquivalenceTest, query: bound.BoundQuery, schema: Schema
+) -> bound.Condition:
     """Require of some event another value than a test fixes."""
     assert test.value is not None
     keys = keys_of(test, query, schema)
-    return _any(tuple(opposite(Comparison("=", key, test.value)) for key in keys))
+    differ = [opposite(bound.Comparison("=", key, test.value)) for key in keys]
+    return combined(bound.Any, differ, test.value.span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from sase.binding import BoundQuery, Schema
 from sase.diagnostics.why_not.budget import Budget, BudgetSpent, Count
 from sase.diagnostics.why_not.path_count import PathCount, PathCounter, form_of
+from sase.diagnostics.why_not.query_parts import QueryPart
 from sase.engine.columns import Events
 from sase.engine.operators.transformation import Results
 from sase.engine.options import Options
@@ -34,9 +35,18 @@ FIRST, GROWTH = 64, 1.25
 
 
 class RelaxedSearch:
-    """Runs queries over some events, within a budget."""
+    """Runs relaxed forms of a query, which has some parts, over events, within a budget."""
 
-    def __init__(self, events: Events, schema: Schema, recipe: Recipe, budget: Budget) -> None:
+    def __init__(
+        self,
+        query: BoundQuery,
+        parts: Sequence[QueryPart],
+        events: Events,
+        schema: Schema,
+        recipe: Recipe,
+        budget: Budget,
+    ) -> None:
+        self.query, self.parts = query, parts
         self.events, self.schema, self.recipe = events, schema, recipe
         self.budget, self._pieces = budget, _growing(events)
         # Whether some search had to be ended.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.budget import Count
@@ -11,6 +10,7 @@ from sase.diagnostics.why_not.candidates import ComponentCandidates, Stopped
 from sase.diagnostics.why_not.funnel import FunnelLevel
 from sase.diagnostics.why_not.near_misses import NearMisses
 from sase.diagnostics.why_not.query_parts import PartKind, QueryPart
+from sase.diagnostics.why_not.why_not import WhyNot
 from sase.nearest import nearest
 
 # Types that are listed where a name is like none of them.
@@ -19,37 +19,32 @@ LISTED = 8
 NOTHING = "what it takes"
 
 
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """What the sentences are made of; `types` are all there are, with their events."""
+def sentences(
+    why: WhyNot,
+    types: Sequence[tuple[str, int]],
+    misses: Sequence[NearMisses],
+    with_window: str,
+    longest: Sequence[tuple[str, int]],
+) -> Iterator[str]:
+    """Yield the sentences, in the order in which they matter.
 
-    matches: Count
-    types: tuple[tuple[str, int], ...]
-    candidates: tuple[ComponentCandidates, ...]
-    levels: tuple[FunnelLevel, ...]
-    left_out: tuple[Ablation, ...]
-    fewest: Ablation | None
-    misses: tuple[NearMisses, ...]
-    # What goes with the window, as text.
-    with_window: str = ""
-    # By variable the longest series that there is, where it should be longer.
-    longest: tuple[tuple[str, int], ...] = ()
-
-
-def sentences(facts: Facts) -> Iterator[str]:
-    """Yield the sentences, in the order in which they matter."""
-    yield _result(facts.matches)
-    if not any(count for _, count in facts.types):
+    `types` are all there are, with their events; `with_window` says what goes with the window, and
+    `longest` by variable the length of the longest series that there is, where it is too short.
+    """
+    yield _result(why.matches)
+    if not any(count for _, count in types):
         yield "there are no events to look at"
         return
-    for candidates in facts.candidates:
-        yield from _of_candidates(candidates, facts.types)
-    yield from _of_levels(facts)
-    for variable, length in facts.longest:
+    for candidates in why.components:
+        yield from _of_candidates(candidates, types)
+    yield from _of_levels(why.levels)
+    for variable, length in longest:
         events = "1 event" if length == 1 else f"{length:,} events"
         yield f"with all else that is said the longest {variable} has {events}"
-    yield from _of_window(facts.misses)
-    yield from _remedies(facts)
+    for each in misses:
+        if each.part.kind is PartKind.WINDOW:
+            yield f"what comes nearest misses {each.part.text} {each.by}"
+    yield from _remedies(why, misses, with_window)
 
 
 def _result(matches: Count) -> str:
@@ -72,7 +67,7 @@ def _of_candidates(
 ) -> Iterator[str]:
     is_negative = candidates.component.negated
     for name in candidates.unknown:
-        yield f"no event has the type `{name}`{_meant(name, types)}" + (
+        yield f"no event has the type `{name}`{_suggestion(name, types)}" + (
             ": its absence stops nothing" if is_negative else ""
         )
     if not candidates.events or is_negative:
@@ -89,7 +84,7 @@ def _of_candidates(
         )
 
 
-def _meant(name: str, types: Sequence[tuple[str, int]]) -> str:
+def _suggestion(name: str, types: Sequence[tuple[str, int]]) -> str:
     """Suggest the type that was probably meant, or list all there are."""
     present = {known: count for known, count in types if count}
     found = nearest(name, present)
@@ -103,7 +98,7 @@ def _meant(name: str, types: Sequence[tuple[str, int]]) -> str:
 def _none_is_first(candidates: ComponentCandidates) -> str:
     what = f"none of the {candidates.passing:,} {candidates.text} can be the first of a series"
     stopped = [each for each in candidates.stopped if each.as_first]
-    stops = _alone(stopped, candidates.passing) or _together(stopped)
+    stops = _alone(stopped, candidates.passing) or _all_of(stopped)
     return f"{what}: none passes {stops}"
 
 
@@ -113,7 +108,7 @@ def _none_passes(candidates: ComponentCandidates) -> str:
         what = f"the one {candidates.text} does not pass"
     if alone := _alone(candidates.stopped, candidates.events):
         return f"{what} {alone}"
-    return f"{what} {_together(candidates.stopped)}, though some pass each of them"
+    return f"{what} {_all_of(candidates.stopped)}, though some pass each of them"
 
 
 def _alone(stopped: Sequence[Stopped], events: int) -> str:
@@ -121,7 +116,7 @@ def _alone(stopped: Sequence[Stopped], events: int) -> str:
     return "; nor ".join(_with_values(each) for each in stopped if each.number == events)
 
 
-def _together(stopped: Sequence[Stopped]) -> str:
+def _all_of(stopped: Sequence[Stopped]) -> str:
     return f"all of {' and '.join(each.part.text for each in stopped)}"
 
 
@@ -132,19 +127,19 @@ def _with_values(stopped: Stopped) -> str:
 # ---------------------------------------------------------------- the funnel
 
 
-def _of_levels(facts: Facts) -> Iterator[str]:
-    for number, level in enumerate(facts.levels):
-        is_last = number == len(facts.levels) - 1
+def _of_levels(levels: Sequence[FunnelLevel]) -> Iterator[str]:
+    for number, level in enumerate(levels):
+        is_last = number == len(levels) - 1
         is_optional = not level.candidates.component.minimum
         if is_optional and not (is_last and level.steps):
             continue
         if level.candidates.is_barred:
             return  # which was said
         if not level.in_order:
-            yield _wrong_order(facts.levels[: number + 1])
+            yield _wrong_order(levels[: number + 1])
             return
         if level.reached.is_none or (is_last and level.steps):
-            yield from _stopped(facts.levels[: number + 1])
+            yield from _stopped(levels[: number + 1])
             return
 
 
@@ -176,32 +171,28 @@ def _stopped(levels: Sequence[FunnelLevel]) -> Iterator[str]:
     )
     if not level.candidates.component.minimum:
         text = "last events"
-    held: list[QueryPart] = []
+    satisfied: list[QueryPart] = []
     left = Count(level.in_order)
     for step in level.steps:
         is_open = not step.left.is_exact and step is not level.steps[-1]
         if step.left == left or is_open:
-            held.append(step.part)
+            satisfied.append(step.part)
             continue
         if not (step.left.is_exact or step.left.number):
             return  # what did not come out says nothing
-        having = f"{_have(left)} {_having(earlier, held)}"
+        having = f"{'has' if left.number == 1 else 'have'} {_having(earlier, satisfied)}"
         if not earlier and level.candidates.component.maximum != 1:
-            having = f"can end a series{_having('', held).removeprefix(NOTHING)}"
+            having = f"can end a series{_having('', satisfied).removeprefix(NOTHING)}"
         yield f"{left} {text} {having}; {_share(left, step.left)} {step.part.text}"
         if not step.left.number:
             return
-        left, held = step.left, [*held, step.part]
+        left, satisfied = step.left, [*satisfied, step.part]
 
 
-def _have(count: Count) -> str:
-    return "has" if count.number == 1 else "have"
-
-
-def _having(earlier: str, held: Sequence[QueryPart]) -> str:
+def _having(earlier: str, satisfied: Sequence[QueryPart]) -> str:
     of_whole = (PartKind.TEST, PartKind.WINDOW, PartKind.STRATEGY)
-    parts = " ".join(part.text for part in held if part.kind in of_whole)
-    conditions = [part.text for part in held if part.kind not in of_whole]
+    parts = " ".join(part.text for part in satisfied if part.kind in of_whole)
+    conditions = [part.text for part in satisfied if part.kind not in of_whole]
     what = f"{earlier} before" if earlier else NOTHING
     agreeing = f", with {parts}" if parts else ""
     return what + agreeing + (f" and {' and '.join(conditions)}" if conditions else "")
@@ -221,36 +212,29 @@ def _share(before: Count, after: Count) -> str:
 # ---------------------------------------------------------------- what would help
 
 
-def _of_window(misses: Sequence[NearMisses]) -> Iterator[str]:
-    for each in misses:
-        if each.part.kind is PartKind.WINDOW:
-            yield f"what comes nearest misses {each.part.text} {each.by}"
-
-
-def _remedies(facts: Facts) -> Iterator[str]:
+def _remedies(why: WhyNot, misses: Sequence[NearMisses], with_window: str) -> Iterator[str]:
+    found = why.matches
     helping = [
-        each
-        for each in facts.left_out
-        if each.matches.number > facts.matches.number and facts.matches.is_exact
+        each for each in why.left_out if found.is_exact and each.matches.number > found.number
     ]
     helping.sort(key=lambda each: -each.matches.number)
     # More after more says little: the greatest gains come first; of strategies the strictest.
-    strategies = [each for each in facts.left_out if each.instead and each in helping][:2]
+    strategies = [each for each in why.left_out if each.instead and each in helping][:2]
     others = [each for each in helping if not each.instead]
-    helping = [*strategies, *others] if facts.matches.is_none else helping[:1]
+    helping = [*strategies, *others] if why.matches.is_none else helping[:1]
     for each in helping:
-        with_it = facts.with_window if each.parts[0].kind is PartKind.WINDOW else ""
-        more = _skipped(facts.misses) if each in strategies[:1] else ""
-        yield f"{_lacking(each)}{with_it} there would be {_matches(each.matches)}{more}"
-    if facts.fewest is not None and not helping:
-        parts = " and ".join(_named(part) for part in facts.fewest.parts)
+        with_it = with_window if each.parts[0].kind is PartKind.WINDOW else ""
+        more = _skip_reason(misses) if each in strategies[:1] else ""
+        yield f"{_change(each)}{with_it} there would be {_matches(each.matches)}{more}"
+    if why.fewest is not None and not helping:
+        parts = " and ".join(_named(part) for part in why.fewest.parts)
         yield (
             "leaving out one part does not help: without "
-            f"{parts} together there would be {_matches(facts.fewest.matches)}"
+            f"{parts} together there would be {_matches(why.fewest.matches)}"
         )
 
 
-def _lacking(left_out: Ablation) -> str:
+def _change(left_out: Ablation) -> str:
     """Say what would be otherwise."""
     (part,) = left_out.parts
     match part.kind:
@@ -263,7 +247,7 @@ def _lacking(left_out: Ablation) -> str:
     return f"without {_named(part)}"
 
 
-def _skipped(misses: Sequence[NearMisses]) -> str:
+def _skip_reason(misses: Sequence[NearMisses]) -> str:
     """Say what the strategy does not let the nearest match under another one skip."""
     for each in misses:
         if each.part.kind is PartKind.STRATEGY:

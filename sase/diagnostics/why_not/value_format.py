@@ -9,16 +9,12 @@ from typing import Any
 
 from sase.binding import Schema
 from sase.binding.bound import BoundWindow, WindowKind
+from sase.binding.text import in_units, quoted
 from sase.binding.types import DataType, Kind
 from sase.engine.expressions.constants import NANOSECOND
 from sase.lang.units import NANOSECONDS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def quoted(text: str) -> str:
-    """A text as a query writes it."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def format_value(value: Any, data_type: DataType) -> str:
@@ -65,10 +61,6 @@ def format_time(nanoseconds: int) -> str:
         if nanoseconds >= size:
             whole, left = divmod(nanoseconds, size)
             more = left // rest
-            tail = f" {_counted(more, smaller)}" if more else ""
-            return _counted(whole, unit) + tail
-    return _counted(nanoseconds, "nanoseconds")
-
-
-def _counted(number: int, unit: str) -> str:
-    return f"{number} {unit.removesuffix('s') if number == 1 else unit}"
+            tail = f" {in_units(more, smaller)}" if more else ""
+            return in_units(whole, unit) + tail
+    return in_units(nanoseconds, "nanoseconds")

@@ -18,17 +18,18 @@ from sase.engine.results.repr import printable
 
 # Events of a series that are shown.
 MOST_EVENTS = 4
+FUNNEL = ["component", "events", "pass", "in order", "reach it", "partial"]
 
 
 @dataclass(frozen=True, eq=False)
 class WhyNot:
     """Why a query finds what it finds: the funnel, what each part stops, and the near misses.
 
-    `rows` were read, `looked_at` of them satisfied the restrictions. `components` are the events of
-    each component, `levels` the funnel, `left_out` the matches without each part; `fewest` the
-    parts to leave out where no single one helps. `near_misses` is a pyarrow table, nearest first,
-    and `words` says it in sentences. Where the budget ended some search `is_complete` is false, and
-    its numbers are what was found until then. `shown` are the attributes that the text shows.
+    Of `rows` read `looked_at` satisfied the restrictions. `components` are the events of each
+    component, `levels` the funnel, `left_out` the matches without each part; `fewest` the parts to
+    leave out where no single one helps. `near_misses` is a pyarrow table, nearest first, `words`
+    are sentences. Where the budget ended a search, `is_complete` is false and its numbers are least
+    ones. `shown` are the attributes in the text.
     """
 
     matches: Count
@@ -46,9 +47,7 @@ class WhyNot:
     def __str__(self) -> str:
         """The funnel, what each part stops, the near misses, and the sentences."""
         blocks = [
-            _table(
-                ["component", "events", "pass", "in order", "reach it", "partial"], _funnel(self)
-            ),
+            _table(FUNNEL, [*_funnel(self)]),
             list(_stops(self)),
             _table(["left out", "matches"], _left_out(self)),
             list(_near(self)),
@@ -134,17 +133,14 @@ def _table(header: list[str], rows: list[list[str]]) -> list[str]:
     return list(text_table([header, *rows])) if rows else []
 
 
-def _funnel(why: WhyNot) -> list[list[str]]:
+def _funnel(why: WhyNot) -> Iterator[list[str]]:
     levels = {level.candidates.component.index: level for level in why.levels}
-    return [_row(each, levels.get(each.component.index)) for each in why.components]
-
-
-def _row(candidates: ComponentCandidates, level: FunnelLevel | None) -> list[str]:
-    name = f"!({candidates.text})" if candidates.component.negated else candidates.text
-    row = [name, f"{candidates.events:,}", f"{candidates.passing:,}"]
-    if level is None:
-        return [*row, "", "", ""]
-    return [*row, f"{level.in_order:,}", str(level.reached), str(level.partial)]
+    for each in why.components:
+        name = f"!({each.text})" if each.component.negated else each.text
+        counts = ["", "", ""]
+        if (level := levels.get(each.component.index)) is not None:
+            counts = [f"{level.in_order:,}", str(level.reached), str(level.partial)]
+        yield [name, f"{each.events:,}", f"{each.passing:,}", *counts]
 
 
 def _stops(why: WhyNot) -> Iterator[str]:

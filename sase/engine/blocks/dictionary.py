@@ -78,8 +78,7 @@ class TypeDictionary:
             return True
         if type_name is None or type_name not in (schema.type_names or ()):
             return False
-        declared = schema.attributes(type_name)
-        return declared is None or attribute in declared
+        return schema.declares(type_name, attribute)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, Column, Expression
 from sase.binding.types import UNKNOWN
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
@@ -107,6 +107,11 @@ class MatchBatch:
                 found.append(results.between(max(start - begin, 0), end - begin))
             begin += len(results)
         return replace(self, results=tuple(found))
+
+    def where(self, keeps: Callable[[Results], Mask]) -> MatchBatch:
+        """The matches that a predicate keeps."""
+        masks = [(results, keeps(results)) for results in self.results]
+        return replace(self, results=tuple(r if mask.all() else r.at(mask) for r, mask in masks))
 
     @property
     def positions(self) -> Numbers | Bindings:
@@ -210,12 +215,8 @@ class MatchBatch:
 
     def _declaring(self, component: BoundComponent, name: str) -> frozenset[str]:
         schema = self.shape.schema
-        found = []
-        for type_name in component.types or schema.type_names or ():
-            declared = schema.attributes(type_name)
-            if declared is None or name in declared:
-                found.append(type_name)
-        return frozenset(found)
+        admitted = component.types or schema.type_names or ()
+        return frozenset(each for each in admitted if schema.declares(each, name))
 
     def attribute(
         self, component: BoundComponent, name: str, positions: Numbers

@@ -1,13 +1,25 @@
-"""Process one bucket in a micro-batch: restore its state, push rows, advance time, save it."""
+"""Process a bucket in a micro-batch: restore its state, push rows, advance time, save it.
+
+A stateful operator of Python takes rows by way of pandas, which does not keep all types: so each
+task packs its rows into one value for each bucket.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from struct import Struct
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from sase.binding import Schema
+from sase.binding.folding import INT64_MAX
 from sase.engine.pipeline.checkpoint import restored
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.timers import due
@@ -15,10 +27,11 @@ from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.errors import SnapshotError
-from sase.spark.row_layout import RowLayout
-from sase.spark.streaming.packing import from_bytes, to_bytes
-from sase.spark.streaming.timing import Ticks
+from sase.spark.row_layout import PART, RowLayout, from_bytes, gathered, to_bytes
 from sase.spark.ties import Ties
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The lateness of a plan of which the time is moved by the watermark alone.
 UNBOUNDED = 2**63 - 1
@@ -28,14 +41,19 @@ _HEAD = Struct("<qqq")
 _ZSTD = pa.Codec("zstd", compression_level=1)
 # The most bytes of results in one value, about.
 MOST_BYTES = 1 << 26
+# Rows that are packed together at most: they are held in memory.
+MOST_ROWS = 1 << 18
+BUCKET, BYTES = "bucket", "bytes"
+PACKED = f"{BUCKET} INT, {BYTES} BINARY"
+_PACKED = pa.schema([(BUCKET, pa.int32()), (BYTES, pa.binary())])
+MILLISECOND = 1_000_000
+# What Spark counts in a timestamp.
+MICROSECOND = 1_000
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """The search of a bucket, one of so many.
-
-    `lateness` is by how much rows may be late in raw units; None where the watermark alone says it.
-    """
+    """The search of one of `buckets`; rows may be late by `lateness`, or else by the watermark."""
 
     plan: EnginePlan
     shape: RowLayout
@@ -78,9 +96,8 @@ class OpenedBucket:
         self.rows += table.num_rows
         shape = self._bucket.shape
         if self._bucket.plan.counts_events:
-            Ties(self._bucket.plan, shape).check(
-                _sorted(table, shape.order(self._bucket.plan.schema))
-            )
+            order = shape.order(self._bucket.plan.schema)
+            Ties(self._bucket.plan, shape).check(table.sort_by([(n, "ascending") for n in order]))
         with shape.showing(table):
             pushed = matcher.push(shape.events(table))
         yield from self._shown(pushed)
@@ -100,7 +117,7 @@ class OpenedBucket:
         return head + bytes(_ZSTD.compress(saved))
 
     def _shown(self, matches: Matches) -> Iterator[bytes]:
-        held: list[pa.Table] = []
+        tables: list[pa.Table] = []
         size = 0
         for part in matches.parts:
             assert isinstance(part, MatchBatch)
@@ -109,14 +126,151 @@ class OpenedBucket:
                     continue
                 table = piece.table().cast(self._bucket.output)
                 self.found += table.num_rows
-                held.append(table)
+                tables.append(table)
                 size += table.nbytes
                 if size >= MOST_BYTES:
-                    yield to_bytes(pa.concat_tables(held))
-                    held, size = [], 0
-        if held:
-            yield to_bytes(pa.concat_tables(held))
+                    yield to_bytes(pa.concat_tables(tables))
+                    tables, size = [], 0
+        if tables:
+            yield to_bytes(pa.concat_tables(tables))
 
 
-def _sorted(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    return table.sort_by([(name, "ascending") for name in names])
+COUNTS = ("rows", "late", "found", "state_bytes")
+# A row for each value of results, and one with the counts.
+RESULTS = st.StructType(
+    [
+        st.StructField(BYTES, st.BinaryType()),
+        *(st.StructField(name, st.LongType()) for name in COUNTS),
+    ]
+)
+_STATE = st.StructType([st.StructField("matcher", st.BinaryType())])
+
+
+class BucketProcessor(StatefulProcessor):
+    """Runs a bucket in each micro-batch that has rows for it, or for which it waited."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Name the state."""
+        self._handle = handle
+        self._state = handle.getValueState("matcher", _STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        """Rows for a bucket."""
+        packed = [data for frame in rows for data in frame[BYTES]]
+        return self._run(packed, timerValues)
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[Any]:
+        """The watermark has come to what a bucket waits for."""
+        return self._run([], timerValues)
+
+    def close(self) -> None:
+        """Release nothing: the state is Spark's."""
+
+    def _run(self, packed: list[bytes], timer_values: Any) -> Iterator[pd.DataFrame]:
+        saved = self._state.get()
+        state = None if saved is None else bytes(saved[0])
+        opened = self._bucket.open(state, timer_values.getCurrentWatermarkInMs())
+        before = opened.timer
+        for data in opened.results(packed):
+            yield _frame(data, 0, 0, 0, 0)
+        state_after = opened.state()
+        self._state.update((state_after,))
+        self._set_timer(before, opened)
+        size = len(state_after) - (0 if state is None else len(state))
+        yield _frame(None, opened.rows, opened.late, opened.found, size)
+
+    def _set_timer(self, before: int, opened: OpenedBucket) -> None:
+        if opened.timer == before:
+            return
+        if before in self._handle.listTimers():  # else it was what has called us
+            self._handle.deleteTimer(before)
+        if opened.timer:
+            self._handle.registerTimer(opened.timer)
+
+
+def _frame(data: bytes | None, *counts: int) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({BYTES: [data], **{n: [c] for n, c in zip(COUNTS, counts, strict=True)}})
+
+
+def pack_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Pack the rows of a task by bucket: into a value for each, and more if there are many rows."""
+    return map(_packed, gathered(batches, MOST_ROWS))
+
+
+def _packed(rows: pa.Table) -> pa.RecordBatch:
+    parts, rows = rows.column(PART).to_numpy(), rows.drop_columns([PART])
+    order = np.argsort(parts, kind="stable")
+    numbers, starts = np.unique(parts[order], return_index=True)
+    sorted_rows = rows.take(order) if len(numbers) > 1 else rows
+    ends = [*starts[1:], len(parts)]
+    data = [
+        to_bytes(sorted_rows.slice(start, end - start).combine_chunks())
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return pa.record_batch([pa.array(numbers, pa.int32()), pa.array(data)], schema=_PACKED)
+
+
+def unpack_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Unpack results."""
+    for batch in batches:
+        for data in batch.column(0):
+            yield from from_bytes(data.as_buffer()).to_batches()
+
+
+# ---------------------------------------------------------------- time
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """The nanoseconds of a raw unit of time; an unknown unit counts as a millisecond."""
+
+    nanoseconds: int = MILLISECOND
+
+    @classmethod
+    def of(cls, schema: Schema) -> Ticks:
+        """The ticks of the time column of a schema."""
+        return cls(schema.nanoseconds or MILLISECOND)
+
+    def raw(self, watermark: int) -> int | None:
+        """The first raw time that is not before a watermark; None as long as there is none."""
+        if watermark <= 0:  # at which Spark begins
+            return None
+        return min(-(-watermark * MILLISECOND // self.nanoseconds), INT64_MAX)
+
+    def milliseconds(self, raw: int) -> int:
+        """The first watermark that brings time to a raw time."""
+        # The greatest that does not, and one more.
+        return (raw - 1) * self.nanoseconds // MILLISECOND + 1
+
+    def delay(self, raw: int) -> int:
+        """A span of raw time in milliseconds, rounded up."""
+        return -(-raw * self.nanoseconds // MILLISECOND)
+
+    def reach(self, delay: int) -> int:
+        """A lateness in raw units that no row exceeds within a delay of the rounded watermark."""
+        return min(-(-(delay + 1) * MILLISECOND // self.nanoseconds), INT64_MAX)
+
+    def timestamp(self, raw: Column) -> Column:
+        """Raw time as a timestamp of Spark, which must have room for it."""
+        if self.nanoseconds <= MICROSECOND:
+            share = sf.lit(MICROSECOND // self.nanoseconds)
+            return sf.timestamp_micros(sf.call_function("div", raw - sf.pmod(raw, share), share))
+        factor = self.nanoseconds // MICROSECOND
+        most = INT64_MAX // factor
+        message = sf.concat(sf.lit("the time "), raw.cast("string"), sf.lit(_BEYOND))
+        fits = raw.between(sf.lit(-most), sf.lit(most)) | raw.isNull()
+        micros = sf.when(fits, raw * sf.lit(factor)).otherwise(sf.raise_error(message))
+        return sf.timestamp_micros(micros.cast("bigint"))
+
+
+_BEYOND = (
+    " is beyond what the watermark of a stream counts: say with time_unit=... what the time column"
+    " counts"
+)

@@ -1,18 +1,19 @@
-"""A query over a streaming source: what it refuses, and the streaming DataFrame of its matches."""
+"""A query over a streaming source: what it refuses, its rows, and the DataFrame of matches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Unpack
 from warnings import warn
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.binding.bound import EquivalenceTest
+from sase.binding.folding import INT64_MIN
 from sase.binding.input_options import (
     InputKeywords,
     InputOptions,
@@ -24,14 +25,24 @@ from sase.engine.plan import EnginePlan
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.replay import ReplayStrategy, possible
-from sase.spark.replay import FLOWING, OUTPUTS, check_quarantine, in_form, task_plan
+from sase.spark.replay import OUTPUTS, STREAMED, in_form, task_plan
 from sase.spark.result_schema import arrow_schema, spark_schema
-from sase.spark.source import FrameSource
-from sase.spark.streaming.bucket import UNBOUNDED, Bucket
-from sase.spark.streaming.packing import BUCKET, BYTES, PACKED, PackRows, UnpackRows
-from sase.spark.streaming.processor import COUNTS, RESULTS, BucketProcessor
-from sase.spark.streaming.stream_scan import StreamScan
-from sase.spark.streaming.timing import Ticks
+from sase.spark.row_layout import PART
+from sase.spark.source import Frame, FrameSource
+from sase.spark.source_scan import SourceScan
+from sase.spark.streaming.bucket import (
+    BUCKET,
+    BYTES,
+    COUNTS,
+    PACKED,
+    RESULTS,
+    UNBOUNDED,
+    Bucket,
+    BucketProcessor,
+    Ticks,
+    pack_rows,
+    unpack_rows,
+)
 
 # A number of its own, not one of a session's: with another one the keys of a checkpoint would be
 # looked for in other buckets.
@@ -45,11 +56,11 @@ DELAY = "spark.watermarkDelayMs"
 class Stream:
     """A query over streaming DataFrames; nothing of it runs before a streaming query is started.
 
-    `lateness` is in raw units; None where the source has a watermark. What is counted of each
-    micro-batch is in its progress, under the name `metrics` among the observed metrics.
+    `lateness` is in raw units; None where the source has a watermark. Counts of each micro-batch
+    are among the observed metrics of its progress, under the name `metrics`.
     """
 
-    known: CompiledQuery
+    compiled: CompiledQuery
     source: FrameSource
     plan: EnginePlan
     keys: tuple[EquivalenceTest, ...]
@@ -61,7 +72,7 @@ class Stream:
     @property
     def on_bad_row(self) -> str:
         """The policy for bad rows."""
-        return self.known.source.names.on_bad_row
+        return self.compiled.source.names.on_bad_row
 
     @cached_property
     def matches(self) -> DataFrame:
@@ -70,14 +81,13 @@ class Stream:
         sums = (sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in COUNTS)
         counted = self._results.observe(self.metrics, *sums)
         packed = counted.select(BYTES).filter(sf.col(BYTES).isNotNull())
-        found = packed.mapInArrow(UnpackRows(), schema)
+        found = packed.mapInArrow(unpack_rows, schema)
         return in_form(found, self.plan, flat=self.output == "flat")
 
     @cached_property
     def bad_rows(self) -> DataFrame:
         """The bad rows as they were given, as a stream of their own: with a quarantine."""
-        check_quarantine(self.on_bad_row)
-        return StreamScan(self.source, self.plan).bad_rows()
+        return StreamScan(self.source, self.plan).bad_rows(self.on_bad_row)
 
     @property
     def _results(self) -> DataFrame:
@@ -88,7 +98,7 @@ class Stream:
             self.keys, self.buckets, skips_bad=self.on_bad_row == "quarantine", delay=delay
         )
         return (
-            rows.mapInArrow(PackRows(), PACKED)
+            rows.mapInArrow(pack_rows, PACKED)
             .groupBy(BUCKET)
             .transformWithStateInPandas(
                 BucketProcessor(self._bucket(ticks, delay)), RESULTS, "append", "eventTime"
@@ -128,21 +138,21 @@ def stream(
             'output="non_overlap": on Spark it is of events that are all there; in a stream a'
             ' matcher chooses, of  sase.compile(…, output="non_overlap")'
         )
-    if output not in FLOWING:
+    if output not in STREAMED:
         raise PlanError(
             f'output="{output}": a stream has no end at which its matches are counted; how many'
             " each micro-batch has given is in the progress of the streaming query"
         )
     source = FrameSource.of(df)
     events, flat = Discovered.of(source.empty, InputOptions(**options)), output == "flat"
-    known = compile_query(query, events, params=params, plan=plan, limit=limit, flat=flat)
-    made = known.optimized(statistics_in(stats))
-    _check(known.unoptimized, source)
-    engine = task_plan(known, made, source)
+    compiled = compile_query(query, events, params=params, plan=plan, limit=limit, flat=flat)
+    optimized = compiled.optimized(statistics_in(stats))
+    _check(compiled.unoptimized, source)
+    engine = task_plan(compiled, optimized, source)
     allowed = _lateness(engine, source, lateness)
     keys = _keys(StreamScan(source, engine), buckets)
     count = (buckets or BUCKETS) if keys else 1
-    return Stream(known, source, engine, keys, count, allowed, output, metrics)
+    return Stream(compiled, source, engine, keys, count, allowed, output, metrics)
 
 
 def _check(plan: EnginePlan, source: FrameSource) -> None:
@@ -167,7 +177,8 @@ def _check(plan: EnginePlan, source: FrameSource) -> None:
 def _lateness(plan: EnginePlan, source: FrameSource, given: object) -> int | None:
     """The allowed lateness in raw units; None if the watermark of the source says it."""
     time = plan.schema.time
-    marked = [_marked(frame.df) for frame in source.frames]
+    # The columns of each DataFrame that have a watermark.
+    marked = [{n for n, each in f.fields.items() if DELAY in each.metadata} for f in source.frames]
     if given is not None:
         if any(marked):
             raise PlanError(
@@ -184,11 +195,6 @@ def _lateness(plan: EnginePlan, source: FrameSource, given: object) -> int | Non
                 f'  .withWatermark("{time}", "10 seconds")  , whatever rows may be late'
             )
     return None
-
-
-def _marked(df: DataFrame) -> set[str]:
-    """The columns of a DataFrame that have a watermark."""
-    return {field.name for field in df.schema.fields if DELAY in field.metadata}
 
 
 def _keys(rows: StreamScan, buckets: int | None) -> tuple[EquivalenceTest, ...]:
@@ -213,3 +219,53 @@ def _keys(rows: StreamScan, buckets: int | None) -> tuple[EquivalenceTest, ...]:
 
 
 _ENDLESS = "there is no window, so the state of the stream grows as long as it runs"
+
+
+WATERMARK, NEEDED = "#watermark", "#needed"
+
+
+class StreamScan(SourceScan):
+    """The rows that a plan needs; all of them move the watermark."""
+
+    def in_buckets(
+        self,
+        tests: Sequence[EquivalenceTest],
+        buckets: int,
+        *,
+        skips_bad: bool,
+        delay: int | None,
+    ) -> DataFrame:
+        """The rows with their buckets, and a watermark of so many milliseconds or the source's."""
+        frames = [
+            frame.df.select(
+                *self._selected(frame),
+                self._bucket(frame, tests, buckets).alias(PART),
+                self._kept(frame, tests, skips_bad=skips_bad).alias(NEEDED),
+                self._moment(frame, own=delay is not None).alias(WATERMARK),
+            )
+            for frame in self.source.frames
+        ]
+        rows = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
+        if delay is not None:
+            rows = rows.withWatermark(f"`{WATERMARK}`", f"{delay} milliseconds")
+        # Spark would move a filter that does not name the watermark below it, and then the rows
+        # that it drops would not move the watermark.
+        never = sf.col(f"`{WATERMARK}`") < sf.timestamp_micros(sf.lit(INT64_MIN))
+        kept = rows.filter(sf.col(f"`{NEEDED}`") | never)
+        return kept.drop(NEEDED, WATERMARK)
+
+    def _bucket(self, frame: Frame, tests: Sequence[EquivalenceTest], buckets: int) -> Column:
+        if not tests or not self.may_match(frame):  # which may have no key at all
+            return sf.lit(0)
+        return sf.pmod(self.key(frame, tests), sf.lit(buckets)).cast("int")
+
+    def _kept(self, frame: Frame, tests: Sequence[EquivalenceTest], *, skips_bad: bool) -> Column:
+        """Whether a row goes on to its bucket; a bad one does, to be complained of there."""
+        bad, needed = self.is_bad(frame), self.is_needed(frame, tests)
+        needed = sf.lit(True) if needed is None else sf.coalesce(needed, sf.lit(False))
+        return ~bad & needed if skips_bad else bad | needed
+
+    def _moment(self, frame: Frame, *, own: bool) -> Column:
+        if not own:
+            return frame[self.plan.schema.time]
+        return Ticks.of(self.plan.schema).timestamp(self.time(frame))

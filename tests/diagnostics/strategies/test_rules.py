@@ -12,8 +12,13 @@ import pytest
 from sase.api.compare import STRATEGIES, under
 from sase.api.compiled_query import compile_query
 from sase.binding.input_options import InputOptions
-from sase.diagnostics.strategies.reasons import ForbiddenSkip, reasons, rows_text
-from sase.diagnostics.strategies.strategy_rules import Run, StrategyRules
+from sase.diagnostics.strategies.strategy_rules import (
+    ForbiddenSkip,
+    Run,
+    StrategyRules,
+    reasons,
+    rows_text,
+)
 from sase.engine.pipeline.batch import held
 from sase.engine.sources.discovered import Discovered
 from sase.lang.ast import Strategy, StrategyName

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-import sase
 from sase.diagnostics.why_not import search
-from sase.errors import QueryError
+from tests.diagnostics.why_not.explaining import explained
 from tests.engine.matching.streams import TABLES
 from tests.engine.series.examples import MOST_RUNS, SeriesExample, drawn, examples, runs
 from tests.engine.series.queries import ANY, FORMS, NEXT, PARTITION, STRICT, SeriesQuery
@@ -48,21 +47,6 @@ def example_of(number: int) -> SeriesExample:
     while runs(example.query.positives, example.setting, rows) > MOST_RUNS:
         rows.remove(max(rows, key=example.setting.key))
     return replace(example, rows=rows)
-
-
-def explained(example: SeriesExample, **more: Any) -> Any:
-    """The explanation of an example, or None where the query is refused."""
-    is_tables = example.setting.layout == TABLES
-    keywords = {
-        name: each
-        for name, each in example.keywords.items()
-        if not (is_tables and name in ("type", "types"))
-    }
-    try:
-        # The clock stands still, so that nothing depends on the machine.
-        return sase.why(example.query.text, example.table, clock=lambda: 0.0, **keywords, **more)
-    except QueryError:
-        return None
 
 
 def found(example: SeriesExample, query: SeriesQuery) -> list[Rows]:

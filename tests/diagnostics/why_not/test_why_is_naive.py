@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import sase
 from sase.diagnostics.why_not import search
-from sase.errors import QueryError
+from tests.diagnostics.why_not.explaining import explained
 from tests.engine.matching.examples import Example, examples
 from tests.engine.matching.queries import Query
 from tests.engine.matching.streams import TABLES
@@ -31,21 +30,6 @@ def _small_pieces() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "FIRST", 3)
         yield
-
-
-def explained(example: Example, **more: Any) -> Any:
-    """The explanation of an example, or None where the query is refused."""
-    is_tables = example.setting.layout == TABLES
-    keywords = {
-        name: each
-        for name, each in example.keywords.items()
-        if not (is_tables and name in ("type", "types"))
-    }
-    try:
-        # The clock stands still, so that nothing depends on the machine.
-        return sase.why(example.query.text, example.table, clock=lambda: 0.0, **keywords, **more)
-    except QueryError:
-        return None
 
 
 def found(example: Example, query: Query) -> list[tuple[int, ...]]:
