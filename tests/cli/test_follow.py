@@ -154,14 +154,16 @@ def test_a_file_of_matches(tmp_path: Path, runs: list[Run]) -> None:
     ],
 )
 def test_lines_that_cannot_be_read(
-    lines: list[str], bad: str, message: str, runs: list[Run]
+    lines: list[str],
+    bad: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = Run("-", "-q", QUERY if lines is not JSON else f"{QUERY} seconds")
-    runs.append(run)
-    run.write("".join(f"{line}\n" for line in lines))
-    assert run.line()  # so these are read
-    run.write(f"{bad}\n")
-    status, _, err = run.end()
+    query = QUERY if lines is not JSON else f"{QUERY} seconds"
+    chunks = ["\n".join(lines), bad]
+    status, found, err = told(chunks, "-q", query, monkeypatch=monkeypatch, capsys=capsys)
+    assert len(found) == 1  # what came before is read
     assert status == 1
     assert message in err
 
