@@ -59,8 +59,8 @@ FAULTS = [
     Fault(
         "resume-skips-final",
         WALK,
-        "number, level, steps = walk.at[0], walk.at[1], 0",
-        "number, level, steps = walk.at[0] + 0 * walk.at[1], FRESH, 0",
+        "number, level, until = walk.at[0], walk.at[1], walk.levels",
+        "number, level, until = walk.at[0] + 0 * walk.at[1], FRESH, walk.levels",
     ),
     Fault("reach-ignored", WALK, "or cell[REACH] < bound", "or cell[REACH] > bound + 1000000"),
     Fault("floor-off-by-one", WALK, "ends = cell[TIE] < cells", "ends = cell[TIE] <= cells"),

@@ -92,15 +92,14 @@ def _searched(
     stack: RuntimeStack, walk: StackSearch, checks: Checks | None, tally: Tally | None,
     out: OutIntRows, written: int,
 ) -> int:  # fmt: skip
-    """Write sequences from the final states on, a row for each level, behind those written.
+    """Write sequences, a row for each level, behind those written; how many are written then.
 
-    Given back is how many are written then.
-    Each event is checked as soon as it is chosen. `walk.at[0]` reaches the number of cells when all
-    is written; it may pause before. A tally counts by level the events that passed.
+    Events are checked when they are chosen, and tallied by level. In the end all cells were seen.
     """
-    last, mask, steps = out.shape[0] - 1, stack.active.shape[0] - 1, 0
-    while walk.at[0] < stack.sizes[0] and written < out.shape[1] and steps < PATIENCE:
-        final, steps = walk.at[0], steps + 1
+    last, mask, room = out.shape[0] - 1, stack.active.shape[0] - 1, out.shape[1]
+    until = walk.visited[0] + PATIENCE
+    while walk.at[0] < stack.sizes[0] and written < room and walk.visited[0] < until:
+        final = walk.at[0]
         if not (stack.entered[final & mask] >> last) & 1:
             walk.at[0] += 1
             continue
@@ -116,8 +115,8 @@ def _searched(
                 walk.at[1] = last - 1
                 walk.choice[last - 1] = final - 1
         bound = window_start(stack.measure[final & mask], walk.bounds[0])
-        while walk.at[1] < last and written < out.shape[1] and steps < PATIENCE:
-            level, steps = walk.at[1], steps + 1
+        while walk.at[1] < last and written < room:
+            level = walk.at[1]
             cell = walk.choice[level]
             place = cell & mask
             if cell < 0 or not (stack.active[place] >> level) & 1:
@@ -125,6 +124,10 @@ def _searched(
                 walk.choice[level + 1] -= 1
                 continue
             walk.visited[level] += 1
+            if level > 0:  # not in the innermost loop, which ends soon
+                until -= 1
+                if walk.visited[0] >= until:
+                    room = written
             if not (stack.entered[place] >> level) & 1:
                 walk.choice[level] -= 1
                 continue

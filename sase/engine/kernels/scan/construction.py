@@ -117,25 +117,22 @@ def _constructed(
     stacks: StackArrays, walk: Walk, checks: Checks | None, tally: Tally | None, out: OutIntRows,
     written: int,
 ) -> int:  # fmt: skip
-    """Write sequences from the final instances on, a row for each level, behind those written.
+    """Write sequences, a row for each level, behind those written; how many are written then.
 
-    Given back is how many are written then.
-
-    Each event is checked as soon as it is chosen. `walk.at[0]` reaches the count of the last level
-    when all is written. A tally counts by level the choices that negative components ended. Where
-    choices are checked a walk also stops after `PATIENCE` of them, since none may pass for long.
+    Events are checked when they are chosen: where none passes for long a walk pauses. At the end
+    `walk.at[0]` is the count of the last level. A tally counts what negative components ended.
     """
     cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
     last, mask = cells.shape[0] - 1, cells.shape[1] - 1
     span, has_floors, count = walk.bounds[0], walk.bounds[1] != NO_FLOORS, stacks.ends[COUNT, last]
     room, asks_first = out.shape[1], checks is not None or walk.bounds[1] == FLOORS
-    number, level, steps = walk.at[0], walk.at[1], 0
-    while number < count and written < room and steps < PATIENCE:
+    number, level, until = walk.at[0], walk.at[1], walk.levels[VISITED, 0] + PATIENCE
+    while number < count and written < room:
         final = number & mask
         bound = window_start(cells[last, final, MEASURE], span)
         if level == FRESH:
             level, choice[last] = last, number
-        while level <= last and written < room and steps < PATIENCE:
+        while level <= last and written < room:
             if level == 0 and last > 0 and not asks_first:
                 written = write_all(stacks, walk, bound, tally, out, written)
                 if written < room:
@@ -155,7 +152,10 @@ def _constructed(
                 walk.levels[VISITED, level] += 1
             passes = True
             if checks is not None:
-                steps += 1
+                if level > 0:  # not in the innermost loop, which ends soon
+                    until -= 1
+                    if walk.levels[VISITED, 0] >= until:
+                        room = written
                 checks.rows[level] = cell[ROW] & checks.mask
                 passes = satisfied(checks, level, last, tally)
             if has_floors and level == 0:

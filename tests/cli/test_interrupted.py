@@ -1,0 +1,74 @@
+"""Ctrl-C is obeyed soon in every phase of `sase run`, and leaves no file that looks whole."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals")
+# A busy machine takes its time; without a pause any of these runs goes on for minutes.
+SOON = 30
+LONG = " AND ".join(f"a.v + {number} >= b.v - {number}" for number in range(40_000))
+# By phase the query, and what the program is seen to do when it is in it.
+PHASES = {
+    "parse": f"EVENT SEQ(A a, B b) WHERE {LONG} WITHIN 10",
+    "walk": "EVENT SEQ(A a, B b, A c, B d) WHERE a.v + b.v + c.v + d.v < 0 WITHIN 900000",
+    "series": "EVENT SEQ(A a, B b, A+ c[]) WHERE a.v + b.v + c[i].v < 0 WITHIN 900000",
+    "threads": "EVENT SEQ(A a, B b, A c, B d) WHERE a.v + b.v + c.v + d.v < 0 WITHIN 50000",
+    "write": "EVENT SEQ(A a, B b, A c) WITHIN 900000 RETURN a.v AS v, c.v AS w",
+    "read": "EVENT SEQ(A a, B b) WHERE a.v = b.v WITHIN 1",
+}
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A file that is sorted, and a large one of text that is not."""
+    folder, count = tmp_path_factory.mktemp("events"), 400_000
+    table = pa.table(
+        {"ts": np.arange(count), "type": ["A", "B"] * (count // 2), "v": np.arange(count) % 97}
+    )
+    pyarrow.parquet.write_table(table, folder / "sorted.parquet")
+    shuffled = table.take(np.random.default_rng(1).permutation(count))
+    pyarrow.csv.write_csv(pa.concat_tables([shuffled] * 20), folder / "unsorted.csv")
+    return {"sorted": folder / "sorted.parquet", "unsorted": folder / "unsorted.csv"}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("phase", "moment"), [("walk", 1.5), *((phase, 5.0) for phase in PHASES)])
+def test_an_interrupt_is_obeyed(
+    phase: str, moment: float, events: dict[str, Path], tmp_path: Path
+) -> None:
+    query, out = tmp_path / "query.sase", tmp_path / "found.csv"
+    query.write_text(PHASES[phase])
+    given = events["unsorted" if phase == "read" else "sorted"]
+    command = [sys.executable, "-m", "sase", "run", str(query), "--events", str(given)]
+    command += ["-o", str(out), "--threads", "3" if phase == "threads" else "1"]
+    # Where the tests run in the background the signal is ignored from the start.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
+    time.sleep(moment)
+    ended_before = process.poll() is not None
+    process.send_signal(signal.SIGINT)
+    try:
+        _, told = process.communicate(timeout=SOON)
+    finally:
+        process.kill()
+    if ended_before:
+        assert (phase, process.returncode) == ("read", 0), told
+        return
+    assert process.returncode in (130, -signal.SIGINT), told
+    assert not out.exists()
+    assert [each.name for each in tmp_path.iterdir() if each.name != query.name] in (
+        [], ["found.csv.partial"]
+    )  # fmt: skip
