@@ -28,7 +28,9 @@ def restored_lines(saved: Saved, used: int, rows: int, series: int, heap: int) -
     live = _listed(saved, cells, keys, int(counts[store.FREE]))
     _count_outside(cells, keys, live, series)
     bound = _events(saved, cells, live[0])
-    free = np.setdiff1d(np.arange(first, used), live[0])
+    is_free = np.arange(used) >= first
+    is_free[live[0]] = False
+    free = np.flatnonzero(is_free)
     cells[free, store.NEXT] = np.append(free[1:] * store.FIELDS, NOTHING)[: len(free)]
     top = int(cells[live[0], store.ROOM].sum())
     room = np.empty(max(top + store.SMALLEST, heap), np.int64)
