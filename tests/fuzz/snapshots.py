@@ -82,11 +82,17 @@ def _changed_array(array: np.ndarray[Any, Any], random: Random) -> Any:
     return found
 
 
+@lru_cache(maxsize=4)
+def _plan(text: bytes) -> sase.Plan:
+    """A plan, read once for the documents that share it."""
+    return sase.Plan.from_json(text.decode())
+
+
 def judge(document: bytes) -> str:
     """Restore a matcher, push the rest of the events, take a snapshot, and finish."""
     head = 3 * _HEAD.itemsize
     plan, snapshot, rest = np.frombuffer(document[:head], _HEAD).tolist()
-    compiled = sase.Plan.from_json(document[head : head + plan].decode())
+    compiled = _plan(document[head : head + plan])
     table = read_table(document[head + plan + snapshot : head + plan + snapshot + rest])
     matcher = compiled.restore(document[head + plan : head + plan + snapshot])
     matcher.snapshot()
