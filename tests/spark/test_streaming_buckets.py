@@ -259,3 +259,16 @@ def test_what_is_within_the_watermark_is_within_the_lateness(
 
 def test_there_is_no_time_before_the_first_watermark() -> None:
     assert Ticks().raw(0) is None
+
+
+def test_a_damaged_state_is_refused() -> None:
+    events = numbered(stream())
+    bucket = bucket_of("a window", events, None, None)
+    simulated = Simulated(bucket)
+    simulated.batch(events, 0)
+    state = simulated.state
+    assert state is not None
+    huge = state[:16] + (2**62).to_bytes(8, "little") + state[24:]
+    for damaged in (b"", state[:20], state[:24], state[:-9], state[:40] + b"x" * 40, huge):
+        with pytest.raises(SnapshotError):
+            bucket.open(damaged, 0)

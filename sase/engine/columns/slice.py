@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.gather import indexed
 from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.saved_state import Saved
-
-# Rows in a byte of a table that was saved: each has a time, however well that is packed.
-MOST_OF_BYTE = 64
 
 
 def taken(inputs: Inputs, rows: Numbers) -> Inputs:
@@ -73,30 +70,6 @@ def tidied(table: pa.Table) -> pa.Table:
     if not columns:
         return table
     return pa.Table.from_arrays(columns, schema=table.schema)
-
-
-def to_bytes(table: pa.Table) -> NDArray[np.uint8]:
-    """Write a table in the format of Arrow streams."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return np.frombuffer(sink.getvalue(), np.uint8)
-
-
-def from_bytes(saved: Saved) -> pa.Table:
-    """Read the table that `to_bytes` wrote; whatever the bytes are, its columns are sound."""
-    data = saved.array(None, dtype="uint8")
-    try:
-        with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
-            table = reader.read_all()
-        rows: int = table.num_rows
-        if rows > MOST_OF_BYTE * len(data):  # of columns without any, each of which took a number
-            raise saved.refuse(f"these are {rows} rows, in {len(data)} bytes")
-        table.validate(full=True)
-        list(table.schema.names)
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as problem:
-        raise saved.refuse(f"this is no table: {problem}") from problem
-    return table
 
 
 def saved(inputs: Inputs) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from sase.engine.columns import Inputs
 from sase.engine.columns.gather import alike
-from sase.engine.columns.slice import from_bytes, taken, tidied, to_bytes
+from sase.engine.columns.saved_tables import from_bytes, to_bytes
+from sase.engine.columns.slice import taken, tidied
 from sase.engine.saved_state import Saved
 
 ROW, TYPE = "#row", "#type"

@@ -66,13 +66,18 @@ class Bucket:
         """The bucket as a micro-batch finds it, at a watermark in milliseconds."""
         if state is None:
             return OpenedBucket(self, Matcher(self.plan), watermark, 0)
+        if len(state) < _HEAD.size:
+            raise SnapshotError(f"the state of this stream is damaged: it has {len(state)} bytes")
         buckets, timer, size = _HEAD.unpack_from(state)
         if buckets != self.buckets:
             raise SnapshotError(
                 f"the state of this stream is in {buckets} buckets, and the query was started with"
                 f" {self.buckets}: start it with  buckets={buckets}  , or without its checkpoint"
             )
-        snapshot = _ZSTD.decompress(state[_HEAD.size :], size, asbytes=True)
+        try:
+            snapshot = _ZSTD.decompress(state[_HEAD.size :], size, asbytes=True)
+        except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as problem:
+            raise SnapshotError(f"the state of this stream is damaged: {problem}") from problem
         return OpenedBucket(self, Matcher.of(restored(self.plan, snapshot)), watermark, timer)
 
 

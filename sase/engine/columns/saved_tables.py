@@ -1,0 +1,88 @@
+"""Tables within a state as bytes, and back: whatever the bytes are, what is read is sound.
+
+They are in the format of Arrow streams. Arrow believes the lengths and offsets that stand in one,
+so all are checked before anything else sees the table; and it takes the sizes of compressed buffers
+from the bytes, so compressed ones, which are never written, are refused.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.engine.saved_state import Saved
+
+# Rows in a byte of a table that was saved: each has a time, however well that is packed.
+MOST_OF_BYTE = 64
+# Of the flat buffers of Arrow's format: which field of a message is its header and of which kind
+# that is; the kinds, and which field of a dictionary holds its batch, and of a batch its codec.
+_KIND, _HEADER, _BATCH, _COMPRESSION = 1, 2, 1, 3
+_DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
+
+
+def to_bytes(table: pa.Table) -> NDArray[np.uint8]:
+    """Write a table in the format of Arrow streams."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def from_bytes(saved: Saved) -> pa.Table:
+    """Read the table that `to_bytes` wrote."""
+    data = saved.array(None, dtype="uint8")
+    buffer = pa.py_buffer(data)
+    try:
+        _refuse_compressed(buffer)
+        with pa.ipc.open_stream(buffer) as reader:
+            table = reader.read_all()
+        rows: int = table.num_rows
+        if rows > MOST_OF_BYTE * len(data):  # of columns without any, each of which took a number
+            raise ValueError(f"it has {rows} rows, in {len(data)} bytes")
+        table.validate(full=True)
+        list(table.schema.names)
+    except (pa.ArrowException, OSError, ValueError, MemoryError, struct.error) as problem:
+        raise saved.refuse(f"this is no table: {problem}") from problem
+    return table
+
+
+def _refuse_compressed(buffer: Any) -> None:
+    for message in pa.ipc.MessageReader.open_stream(buffer):
+        if _is_compressed(message.metadata.to_pybytes()):
+            raise ValueError("it is compressed")
+
+
+def _is_compressed(metadata: bytes) -> bool:
+    """Whether the buffers of a message are compressed."""
+    (root,) = struct.unpack_from("<I", metadata)
+    kind, header = (_field(metadata, root, field) for field in (_KIND, _HEADER))
+    if kind is None or header is None:
+        return False
+    if metadata[kind] == _DICTIONARY_BATCH:
+        header = _field(metadata, _target(metadata, header), _BATCH)
+    elif metadata[kind] != _RECORD_BATCH:
+        return False
+    if header is None:
+        return False
+    return _field(metadata, _target(metadata, header), _COMPRESSION) is not None
+
+
+def _field(metadata: bytes, table: int, number: int) -> int | None:
+    """Where a field of a table stands, if it is there: its virtual table says so."""
+    (back,) = struct.unpack_from("<i", metadata, table)
+    (size,) = struct.unpack_from("<H", metadata, table - back)
+    at = 4 + 2 * number
+    if at + 2 > size:
+        return None
+    (offset,) = struct.unpack_from("<H", metadata, table - back + at)
+    return table + int(offset) if offset else None
+
+
+def _target(metadata: bytes, place: int) -> int:
+    """The table that an offset leads to."""
+    (offset,) = struct.unpack_from("<I", metadata, place)
+    return place + int(offset)
