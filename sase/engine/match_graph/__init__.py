@@ -1,19 +1,8 @@
 """Compressed match sets: all matches under skip till any match as a shared graph."""
 
-from sase.engine.match_graph.binding import Binding
-from sase.engine.match_graph.candidates import CandidateEvents, Edge
+from sase.engine.match_graph.candidates import Binding, CandidateEvents, Edge
 from sase.engine.match_graph.match_set import MatchSet
-from sase.engine.match_graph.sampling import Estimate
 from sase.engine.match_graph.slots import Levels
 from sase.engine.match_graph.totals import EndCount, EndLists
 
-__all__ = [
-    "Binding",
-    "CandidateEvents",
-    "Edge",
-    "EndCount",
-    "EndLists",
-    "Estimate",
-    "Levels",
-    "MatchSet",
-]
+__all__ = ["Binding", "CandidateEvents", "Edge", "EndCount", "EndLists", "Levels", "MatchSet"]

@@ -1,10 +1,10 @@
-"""The events of one partition that may take part in matches."""
+"""The events of one partition that may take part in matches, and a match of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,3 +54,16 @@ class CandidateEvents:
         least = np.iinfo(np.int64).min
         floors = np.where(self.measures < least + span, least, self.measures - span)
         return np.searchsorted(self.measures, floors, side="left").astype(np.int64)
+
+
+class Binding(NamedTuple):
+    """The places of a match, ascending, cut into components of these lengths."""
+
+    partition: int
+    places: tuple[int, ...]
+    lengths: tuple[int, ...]
+
+    def of(self, level: int) -> tuple[int, ...]:
+        """The places of one component."""
+        start = sum(self.lengths[:level])
+        return self.places[start : start + self.lengths[level]]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import EventPlaces, Frames, Links, mark, reach
-from sase.engine.match_graph.binding import Binding
-from sase.engine.match_graph.candidates import CandidateEvents
+from sase.engine.match_graph.candidates import Binding, CandidateEvents
 from sase.engine.match_graph.links import linked
 from sase.engine.match_graph.slots import Slots
 

@@ -20,7 +20,7 @@ import numpy as np
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import LIMIT
 from sase.engine.kernels.match_graph.ranks import Counts, Found, Wanted, count_paths, descend
-from sase.engine.match_graph.binding import Binding
+from sase.engine.match_graph.candidates import Binding
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.totals import linked_counts
 

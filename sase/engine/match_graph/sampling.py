@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor, sqrt
 from random import Random
 
-from sase.engine.match_graph.binding import Binding
+from sase.engine.match_graph.candidates import Binding
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.ranks import EndRank, matches_of
 from sase.engine.match_graph.totals import totals

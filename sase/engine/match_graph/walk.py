@@ -9,7 +9,6 @@ every step belongs to a match. Hence the delay between two matches:
 - neighbours tested, no window: the same with all arcs of the events of one match for the slots.
 - neighbours tested and a window: arcs to events whose paths all start too early are looked at and
   left out; there are at most as many as arcs of the events of the match.
-- finished bindings tested (`accepts`): no bound; any number of matches can be refused in between.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.match_graph.binding import Binding
+from sase.engine.match_graph.candidates import Binding
 from sase.engine.match_graph.graph import Graph
 
 # A place, and as bits the slots it may stand in.

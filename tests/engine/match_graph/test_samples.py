@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from sase.engine.match_graph import MatchSet
-from sase.errors import BudgetError, SaseError
+from sase.errors import SaseError
 from tests.engine.match_graph.inputs import random_input
 from tests.engine.match_graph.sizes import series
 
@@ -35,15 +35,6 @@ def test_samples_are_uniform(numbers):
     assert abs(sum(found)) / len(found) ** 0.5 < 3
 
 
-def test_samples_of_a_restricted_set_are_uniform():
-    for seed in SEEDS[:10]:
-        given = random_input(seed)
-        restricted = given.set.where(lambda match: len(match.places) % 2 == 0)
-        expected = sum(len(match.places) % 2 == 0 for match in given.bindings)
-        if expected > 1:
-            assert chi_square(restricted, expected, 100 * expected, seed) < 4, seed
-
-
 def test_a_seed_gives_the_same_sample_and_another_one_another():
     assert series(40).sample(20, seed=3) == series(40).sample(20, seed=3)
     assert series(40).sample(20, seed=3) != series(40).sample(20, seed=4)
@@ -51,8 +42,5 @@ def test_a_seed_gives_the_same_sample_and_another_one_another():
 
 
 def test_nothing_cannot_be_sampled():
-    nothing = series(5, edge=lambda earlier, *_: earlier < 0).where(lambda match: False)
-    with pytest.raises(BudgetError, match=r"only 0 of 2,002 sampled matches pass"):
-        nothing.sample(2)
     with pytest.raises(SaseError, match="there is no match to sample"):
         series(0).sample(1)
