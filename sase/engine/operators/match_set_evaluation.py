@@ -6,7 +6,8 @@ and events evicted that no window reaches any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -14,18 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.binding.bound import Conjunct, Part, Reference
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
+from sase.engine.expressions import ProgramLayout
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.evaluation import RunEvaluationBase
-from sase.engine.operators.neighbours import Neighbours
+from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.saved_state import Saved
 from sase.errors import SnapshotError
 from sase.planning.nodes import Evaluation as How
 from sase.planning.nodes import RunEvaluation
+from sase.planning.paths import neighbours
 
 # Rows of a candidate: its number, position, key, tie, measure, and levels as bits.
 NUMBER, POSITION, KEY, TIE, MEASURE, BEGINS, TAKES = range(7)
@@ -36,7 +40,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
-        self._neighbours = Neighbours(context, node.early)
+        self._neighbours = NeighbourConditions(context, node.early)
         self._parts, self._is_restored = [np.empty((7, 0), np.int64)], False
         # Else all events stay until the set is asked for.
         self._lists = node.evaluation is How.EXPANDED
@@ -161,6 +165,41 @@ class MatchSetEvaluationState(RunEvaluationBase):
     ) -> NDArray[np.bool_]:
         """Whether neighbours in a match may stand at these places of a partition."""
         return self._neighbours.evaluate(numbers[earlier], one, numbers[later], other)
+
+
+class NeighbourConditions:
+    """Conditions on two neighbours in a match, as residual filters of pairs of events."""
+
+    def __init__(self, context: Context, conjuncts: Sequence[Conjunct]) -> None:
+        self._filters: dict[tuple[int, int], list[ResidualFilter]] = defaultdict(list)
+        for conjunct in conjuncts:
+            levels = neighbours(conjunct, context.components)
+            assert levels is not None, "only conditions on neighbours are tested here"
+            kind = _NeighboursOfSeries if levels[0] == levels[1] else ProgramLayout
+            pair = {context.components[level].index: row for row, level in enumerate(levels)}
+            found = ResidualFilter(
+                context, [], [[conjunct.condition], []], 2, partial(kind.over, positions=pair)
+            )
+            self._filters[levels].append(found)
+
+    def __bool__(self) -> bool:
+        return bool(self._filters)
+
+    def evaluate(self, earlier: Numbers, one: int, later: Numbers, other: int) -> NDArray[np.bool_]:
+        """Whether all conditions hold, for each pair of event numbers."""
+        holds, pairs = np.ones(len(earlier), np.bool_), np.stack([earlier, later])
+        for residual in self._filters.get((one, other), ()):
+            at = np.flatnonzero(holds)
+            holds[at] = residual.select(pairs[:, at])
+        return holds
+
+
+class _NeighboursOfSeries(ProgramLayout):
+    """The earlier event of a series in row 0, the later one in row 1."""
+
+    def row(self, reference: Reference) -> int:
+        """The row of a referenced event."""
+        return int(reference.part is Part.CURRENT)
 
 
 class CollectedMatches:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Condition, EquivalenceTest
-from sase.engine.expressions import lower_counted, lower_several, make_stack
+from sase.engine.expressions import ProgramLayout, lower_counted, lower_several, make_stack
 from sase.engine.kernels.expressions.checks import Checks, Tally, select, select_counted
 from sase.engine.kernels.expressions.program import Program
 from sase.engine.kernels.jit.signatures import frozen
@@ -20,7 +20,7 @@ class ResidualFilter:
     """Tests and conditions, as the arrays that kernels read.
 
     The conditions of a level are one program, tried in order; a `tally` counts for ANALYZE
-    which of them failed.
+    which of them failed. `layout` changes where programs find the events of a sequence.
     """
 
     def __init__(
@@ -29,15 +29,15 @@ class ResidualFilter:
         tests: Sequence[EquivalenceTest],
         conditions: Sequence[list[Condition]],
         rows: int,
+        layout: Callable[[ProgramLayout], ProgramLayout] = lambda layout: layout,
     ) -> None:
         self._context = context
         self._tests = frozen(np.array([context.keep_test(t) for t in tests], np.int64))
         present = [each for each in conditions if each]
         counted = [each for group in present for each in group]
-        layout = context.layout(counted)
-        counts = context.options.analyze
+        found, counts = layout(context.layout(counted)), context.options.analyze
         lowered, entries = (
-            lower_counted(present, layout) if counts else lower_several(_joined(present), layout)
+            lower_counted(present, found) if counts else lower_several(_joined(present), found)
         )
         left = iter(entries)
         starts = [next(left) if each else NOTHING for each in conditions] if present else []

@@ -24,8 +24,11 @@ from sase.engine.expressions import (
     make_stack,
 )
 from sase.engine.expressions.layout import Need
+from sase.engine.kernels.expressions.checks import Checks, select
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
-from sase.engine.kernels.expressions.program import Stack, evaluate_tuples
+from sase.engine.kernels.expressions.program import Columns, Program, Stack
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.sentinels import NOTHING
 from sase.lang.parser import parse_query
 from sase.source import NOWHERE
 from tests.engine.expressions.generators import EPOCH, MICROSECOND
@@ -109,11 +112,27 @@ def tuple_truths(condition: Condition, rows: Sequence[Row], width: int) -> tuple
     lowered = lower(condition, ProgramLayout(places, {"A": 0, "B": 1}, interner))
     stack = make_stack(lowered.depth)
     chosen = np.array(list(product(range(len(rows)), repeat=width)), np.int64)
-    out = np.empty(len(chosen), np.bool_)
     read = list(lanes.values()) or [Vector(np.zeros(len(rows), np.int64), INTEGER)]
     columns = columns_of(read, codes_of(rows), interner.tables())
-    evaluate_tuples(lowered.program, columns, chosen, stack, out)
-    return out.tolist(), stack
+    return selected(lowered.program, columns, chosen, stack).tolist(), stack
+
+
+def selected(program: Program, columns: Columns, rows: np.ndarray, stack: Stack) -> np.ndarray:
+    """The truth of a program for tuples of rows, by the kernel of residual filters."""
+    width = rows.shape[1]
+    checks = Checks(
+        (1 << 62) - 1,
+        frozen(np.zeros(0, np.int64)),
+        frozen(np.zeros((0, 0), np.int64)),
+        frozen(np.array([0, *[NOTHING] * (width - 1)], np.int64)),
+        program,
+        columns,
+        stack,
+        np.zeros(width, np.int64),
+    )
+    keep = np.empty(len(rows), np.bool_)
+    select(np.ascontiguousarray(rows.T), checks, None, keep)
+    return keep
 
 
 def row_truths(condition: Condition, rows: Sequence[Row], fast: bool = False) -> list[bool]:

@@ -27,7 +27,6 @@ from sase.engine.kernels.expressions.program import (
     ADDRESS,
     WORD,
     Program,
-    evaluate_tuples,
     evaluate_values,
 )
 from sase.engine.kernels.expressions.slow_paths import Called
@@ -39,6 +38,7 @@ from tests.engine.expressions.routes import (
     codes_of,
     lanes_of,
     row_truths,
+    selected,
     tuple_truths,
 )
 
@@ -80,11 +80,10 @@ def test_what_is_called_has_an_address_and_else_the_call_goes_wrong() -> None:
     unlinked[:, ADDRESS] = 0
     types, tables = np.zeros(2, np.int16), np.zeros((0, 1), np.int64)
     columns = columns_of([Vector(np.ones(2, np.int64), INTEGER)] * 2, types, tables)
-    rows, stack, out = np.array([[0, 1]]), make_stack(lowered.depth), np.empty(1, np.bool_)
-    evaluate_tuples(lowered.program, columns, rows, stack, out)
-    assert out.tolist() == [True]
+    rows, stack = np.array([[0, 1]]), make_stack(lowered.depth)
+    assert selected(lowered.program, columns, rows, stack).tolist() == [True]
     with pytest.raises(RuntimeError, match="not linked"):
-        evaluate_tuples(Program(frozen(unlinked)), columns, rows, stack, out)
+        selected(Program(frozen(unlinked)), columns, rows, stack)
 
 
 def test_a_comparison() -> None:

@@ -28,12 +28,12 @@ from sase.engine.kernels.expressions.program import (
     ARGUMENTS,
     Columns,
     Program,
-    evaluate_tuples,
     evaluate_values,
 )
 from sase.engine.kernels.expressions.slow_paths import address_for, called
 from sase.engine.kernels.jit.signatures import frozen
 from tests.engine.expressions.generators import reals, units, wholes
+from tests.engine.expressions.routes import selected
 
 LEAST, MOST = -(2**63), 2**63 - 1
 NO_COLUMNS = Columns(
@@ -81,9 +81,7 @@ def run(operation: tuple[int, ...], *operands: Value) -> tuple[int | float | Non
 def holds(test: tuple[int, ...], *operands: Value) -> bool:
     found = set()
     for code in programs(test, operands):
-        out = np.zeros(1, np.bool_)
-        evaluate_tuples(code, NO_COLUMNS, ROWS, make_stack(3), out)
-        found.add(bool(out[0]))
+        found.add(bool(selected(code, NO_COLUMNS, ROWS, make_stack(3))[0]))
     (truth,) = found
     return truth
 

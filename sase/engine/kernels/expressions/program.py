@@ -130,15 +130,6 @@ def evaluate_rows(program: Program, columns: Columns, stack: Stack, out: OutFlag
 
 
 @kernel
-def evaluate_tuples(
-    program: Program, columns: Columns, rows: OutIntRows, stack: Stack, out: OutFlags
-) -> None:
-    """The truth of a condition, for every tuple of rows: a row for each component."""
-    for place in range(out.shape[0]):
-        out[place] = evaluate_tuple(program, 0, columns, rows[place], stack, None)
-
-
-@kernel
 def evaluate_values(
     program: Program, columns: Columns, rows: OutIntRows, stack: Stack, out: OutIntRows
 ) -> None:
