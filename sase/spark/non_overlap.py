@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.kernels.scan.non_overlap import take_apart
+from sase.engine.kernels.scan.non_overlap import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
@@ -109,7 +109,7 @@ class _Selection:
         if continues:
             taken[0] = ended
         keep = np.empty(batch.num_rows, np.bool_)
-        take_apart(groups, begins, ends, taken, keep)
+        select_disjoint(groups, begins, ends, taken, keep)
         if keep.any():  # as the first of each partition is
             self.end = spans[np.flatnonzero(keep)[-1], 2:]
         self.last = batch.slice(batch.num_rows - 1)

@@ -27,11 +27,7 @@ RUNTIME, MULTI = (
 )
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 KLEENE = "sase/engine/kernels/kleene"
-LINE_SCAN, STEPS, LINES = (
-    f"{KLEENE}/line_scan.py",
-    f"{KLEENE}/line_steps.py",
-    f"{KLEENE}/lines.py",
-)
+LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
 RESULT_ORDER = f"{SPARK}/result_order.py"
 SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
@@ -92,8 +88,8 @@ FAULTS = [
     Fault(
         "kinds-of-keys-alike",
         "sase/engine/blocks/key_dictionary.py",
-        "if has_exact_numbers(lane) and lane.tag == self._tags[place]:",
-        "if has_exact_numbers(lane):",
+        "if has_exact_numbers(vector) and vector.tag == self._tags[place]:",
+        "if has_exact_numbers(vector):",
     ),
     Fault(
         "rows-of-other-types-kept",
@@ -114,8 +110,8 @@ FAULTS = [
     Fault(
         "negative-tied",
         NEGATIVES,
-        "stored.tie[checks.rows[after]] + 1",
-        "stored.tie[checks.rows[after]]",
+        "stored.tie[after] + 1",
+        "stored.tie[after]",
     ),
     Fault(
         "negative-jump",
@@ -228,31 +224,32 @@ FAULTS = [
     Fault("swept-range-too-long", SWEEPING, "code > most + 1", "code > most + 2"),
     Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
-    Fault("bar-of-the-wrong-side", STEPS, "return min(bar, pass", "return max(bar, pass"),
+    Fault("bar-of-the-wrong-side", LINES, "return min(bar, pass", "return max(bar, pass"),
     Fault("bar-without-the-window", LINE_SCAN, "is_passing or room", "is_passing or -room"),
     Fault("bar-after-the-window", WINDOW, "return first + span", "return first + span + 1"),
-    Fault("bar-above-equals", STEPS, "== ABOVE and EARLIEST", "!= ABOVE and EARLIEST"),
+    Fault("bar-above-equals", LINES, "== store.ABOVE and EARLIEST", "!= store.ABOVE and EARLIEST"),
     Fault(
         "ranks-not-taken-back", LINE_SCAN, "unread(rules, lines, at,", "unread(rules, lines, count,"
     ),
-    Fault("bar-where-lines-leave", STEPS, "== NEXT_MATCH and rules.acc", "!= 9 and rules.acc"),
-    Fault("line-in-its-old-place", STEPS, "elif not stays:", "elif ahead != event.key - 9:"),
+    Fault("bar-where-lines-leave", LINES, "== NEXT_MATCH and rules.acc", "!= 9 and rules.acc"),
+    Fault("line-in-its-old-place", LINES, "elif not stays:", "elif ahead != event.key - 9:"),
     Fault(
         "rank-counted-again",
         LINE_SCAN,
-        "                    counts[EVENT] = i\n",
-        "                    counts[EVENT] = i\n                    lines.keys[key + RANK] += 1\n",
+        "                    counts[store.EVENT] = i\n",
+        "                    counts[store.EVENT] = i\n"
+        "                    lines.keys[key + store.RANK] += 1\n",
     ),
     Fault("zero-below-zero", LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
     Fault("negative-floats-rising", LINES, "((bits >> 63) & LATEST)", "0"),
-    Fault("line-left-in-its-place", STEPS, "            if stays:\n", "            if False:\n"),
+    Fault("line-left-in-its-place", LINES, "            if stays:\n", "            if False:\n"),
     Fault(
         "enough-and-one-more",
-        STEPS,
-        "cells[line + SIZE] >= enough",
-        "cells[line + SIZE] > enough",
+        LINES,
+        "cells[line + store.SIZE] >= enough",
+        "cells[line + store.SIZE] > enough",
     ),
-    Fault("all-inside", LINE_SCAN, " and lines.keys[key + OUTSIDE] == 0", ""),
+    Fault("all-inside", LINE_SCAN, " and lines.keys[key + store.OUTSIDE] == 0", ""),
     Fault("all-at-other-times", LINE_SCAN, " and stream.ties.shape[0] == 0", ""),
     Fault("met-not-renewed", LINES, "and rules.renews == 1", "and rules.renews == 2"),
     Fault("series-too-short", LINES, ">= rules.least", ">= rules.least - 1"),

@@ -69,7 +69,7 @@ class Block:
     ranks: Numbers | None = None
     _ties: Numbers | None = None
     _types: NDArray[np.int16] | None = None
-    _lanes: dict[str, Vector] = field(default_factory=dict)
+    _vectors: dict[str, Vector] = field(default_factory=dict)
     _codes: dict[Key, Numbers] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -109,9 +109,9 @@ class Block:
 
     def vector(self, attribute: str) -> Vector:
         """An attribute as a vector."""
-        if attribute not in self._lanes:
-            self._lanes[attribute] = self.coding.vector(self, attribute)
-        return self._lanes[attribute]
+        if attribute not in self._vectors:
+            self._vectors[attribute] = self.coding.vector(self, attribute)
+        return self._vectors[attribute]
 
     def raw_vector(self, attribute: str) -> Vector:
         """An attribute for comparisons with constants, of integers of any width."""
@@ -132,10 +132,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """The progress of the stream: no event to come is before `ts`, and the next one has `position`.
-
-    It is final where no event at all is to come.
-    """
+    """No event to come is before `ts`, the next has `position`; once final none comes."""
 
     ts: int
     position: int

@@ -12,7 +12,7 @@ from sase.binding.bound import BoundComponent, Condition
 from sase.engine.blocks.block import Block, EventRange, Tests
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.columns import Events, Loader
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.expressions import Interner, RowFilter
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
@@ -155,7 +155,7 @@ class BlockBuilder:
         codes = self._rank_coding.codes(block, key)
         size = self._rank_coding.size(key)
         if size > len(self._counts):
-            self._counts = np.append(self._counts, np.zeros(size - len(self._counts), np.int64))
+            self._counts = grown(self._counts, size)
         ranks = np.empty(len(codes), np.int64)
         rank(codes, self._counts, ranks)
         return ranks
@@ -188,6 +188,6 @@ def classified(
     block = Block(span, places, places, events.ts, places, places, coding, _types=types)
     for code, (_, condition) in reversed(list(enumerate(definitions))):
         test = RowFilter(condition, {}, coding.texts)
-        lanes = {need: block.vector(need[1]) for need in test.columns}
-        types[test.truth(lanes, types)] = code
+        vectors = {need: block.vector(need[1]) for need in test.columns}
+        types[test.truth(vectors, types)] = code
     return types, names

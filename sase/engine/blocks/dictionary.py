@@ -115,14 +115,14 @@ class PlanDictionary:
         """An attribute of a block's events; NULL where the type does not declare it."""
         events = block.events
         if attribute in events.columns:
-            lane = self._vector_at(("", attribute), events.columns[attribute], block.rows)
+            vector = self._vector_at(("", attribute), events.columns[attribute], block.rows)
         else:
-            lane = self._by_type(block, attribute)
+            vector = self._by_type(block, attribute)
         declared = self._declared(block, attribute)
         if declared is None:
-            return lane
+            return vector
         return Vector(
-            lane.values, lane.tag, declared if lane.valid is None else lane.valid & declared
+            vector.values, vector.tag, declared if vector.valid is None else vector.valid & declared
         )
 
     def raw_vector(self, block: Block, attribute: str) -> Vector:
@@ -151,8 +151,8 @@ class PlanDictionary:
 
     def codes(self, block: Block, key: Key) -> Numbers:
         """The codes of a block's events; of a single test also `UNDECLARED`."""
-        lanes = [self._key(block, test) for test in key.tests]
-        codes = self._key_codes[key].encode_vectors(lanes, block.numbers)
+        vectors = [self._key(block, test) for test in key.tests]
+        codes = self._key_codes[key].encode_vectors(vectors, block.numbers)
         if len(key.tests) == 1:
             # All types of its components declare the attributes of an inferred test.
             attribute = key.tests[0].attribute
@@ -224,9 +224,9 @@ class PlanDictionary:
             rows = np.flatnonzero(given == code)
             if column is None or not len(rows):
                 continue
-            lane = self._vector_at((type_name, attribute), column, block.places[rows])
-            values[rows] = lane.values.view(np.int64)
-            tags[rows] = lane.tag if lane.valid is None else np.where(lane.valid, lane.tag, 0)
+            vector = self._vector_at((type_name, attribute), column, block.places[rows])
+            values[rows] = vector.values.view(np.int64)
+            tags[rows] = vector.tags
         return Vector(values, tags, tags != 0)
 
     # ------------------------------------------------------------ keys
@@ -255,11 +255,10 @@ class PlanDictionary:
         """The values of a test on attributes that go by type."""
         values, tags = np.zeros(len(block), np.int64), np.zeros(len(block), np.uint8)
         for type_name, attribute in test.by_type:
-            lane = block.vector(attribute)
+            vector = block.vector(attribute)
             mine = block.types == self.type_dictionary.codes[type_name]
-            values[mine] = np.ascontiguousarray(lane.values).view(np.int64)[mine]
-            tag = np.broadcast_to(lane.tag, len(block))
-            tags[mine] = tag[mine] if lane.valid is None else np.where(lane.valid, tag, 0)[mine]
+            values[mine] = np.ascontiguousarray(vector.values).view(np.int64)[mine]
+            tags[mine] = np.broadcast_to(vector.tags, len(block))[mine]
         return Vector(values, tags, tags != 0)
 
     def _by_text(self, codes: Numbers, dictionary: Any, attribute: str, block: Block) -> Numbers:

@@ -95,17 +95,13 @@ class EventBuffer:
                 row[places] = found
         self.next += count
 
-    def remember(self, block: Block) -> None:
+    def append_block(self, block: Block) -> None:
         """Append the events of a block, with the columns that were asked for."""
         numbers = {"position": block.positions, "tie": block.ties, "ts": block.ts}
         if block.ranks is not None:
             numbers["rank"] = block.ranks
-        lanes = [block.vector(name) for name in self.attributes]
-        tags = [
-            np.broadcast_to(lane.tag, len(block)) if lane.valid is None
-            else np.where(lane.valid, lane.tag, 0)
-            for lane in lanes
-        ]  # fmt: skip
+        vectors = [block.vector(name) for name in self.attributes]
+        tags = [np.broadcast_to(vector.tags, len(block)) for vector in vectors]
         if len(block):
             self.is_dense &= bool(block.positions[-1] == block.numbers[-1])
         self.append(
@@ -113,7 +109,7 @@ class EventBuffer:
             {
                 "numbers": [numbers[name] for name in self.names],
                 "codes": [block.codes(key) for key in self.keys],
-                "cells": [np.ascontiguousarray(lane.values).view(np.int64) for lane in lanes],
+                "cells": [np.ascontiguousarray(vector.values).view(np.int64) for vector in vectors],
                 "tags": tags,
                 "types": [block.types],
             },

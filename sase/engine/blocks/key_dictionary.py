@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.expressions import Vector
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.engine.kernels.jit.signatures import frozen
@@ -31,10 +31,9 @@ BITS = 1
 
 
 class KeyDictionary:
-    """The codes of one key, of one value or several.
+    """Codes of the values of a key.
 
-    A value is a row of numbers as long as all are of one kind; from the first of another kind
-    on it is two, its class and its number.
+    A value is one number, or, from the first of another kind on, two: its class and its number.
     """
 
     def __init__(self, values: int = 1, *, streaming: bool = False) -> None:
@@ -47,15 +46,19 @@ class KeyDictionary:
         self.size = 1  # all codes are less
         self._most = 0  # codes of a table in use: where there are more some are given up
 
-    def encode_vectors(self, lanes: Sequence[Vector], numbers: Numbers) -> Numbers:
+    def encode_vectors(self, vectors: Sequence[Vector], numbers: Numbers) -> Numbers:
         """The codes of keys, given as vectors; `NOTHING` where a value is NULL."""
-        masks = [lane.valid for lane in lanes if lane.valid is not None]
+        masks = [vector.valid for vector in vectors if vector.valid is not None]
         known = reduce(np.logical_and, masks) if masks else None
         if not len(numbers) or known is not None and not known.any():
             return np.full(len(numbers), NOTHING, np.int64)
-        rows = [row for place, lane in enumerate(lanes) for row in self._rows(place, lane, numbers)]
-        together = rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
-        return self.codes(together, known, numbers)
+        rows = [
+            row
+            for place, vector in enumerate(vectors)
+            for row in self._rows(place, vector, numbers)
+        ]
+        stacked = rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
+        return self.codes(stacked, known, numbers)
 
     def codes(self, rows: Numbers, known: NDArray[np.bool_] | None, numbers: Numbers) -> Numbers:
         """The codes of keys, a column each, of events by number; `NOTHING` where not known."""
@@ -184,16 +187,16 @@ class KeyDictionary:
         saved.check(is_each, "a code is neither taken nor free, or twice")
         return KeyTable(slots, keys, used, free, sizes)
 
-    def _rows(self, place: int, lane: Vector, numbers: Numbers) -> list[Numbers]:
+    def _rows(self, place: int, vector: Vector, numbers: Numbers) -> list[Numbers]:
         """The values of a vector as rows of numbers, as those before them."""
-        if self._digits is None and self._table is None and has_exact_numbers(lane):
-            assert isinstance(lane.tag, int)
-            self._tags[place] = lane.tag
-        if has_exact_numbers(lane) and lane.tag == self._tags[place]:
-            return [np.asarray(lane.values, np.int64)]
+        if self._digits is None and self._table is None and has_exact_numbers(vector):
+            assert isinstance(vector.tag, int)
+            self._tags[place] = vector.tag
+        if has_exact_numbers(vector) and vector.tag == self._tags[place]:
+            return [np.asarray(vector.values, np.int64)]
         if self._tags[place] is not None:
             self._mix(place, numbers)
-        return normalized(lane)
+        return normalized(vector)
 
     def _mix(self, place: int, numbers: Numbers) -> None:
         """Give a value its class beside its number, in the keys that there are too."""
@@ -293,9 +296,7 @@ class TextDictionary:
         """The codes of distinct strings, the last of which are used by an event up to `last`."""
         found = np.fromiter(map(self._code, texts), np.int64, len(texts))
         if len(self._texts) > len(self._used):
-            longer = np.zeros(2 * len(self._texts), np.int64)
-            longer[: len(self._used)] = self._used
-            self._used = longer
+            self._used = grown(self._used, 2 * len(self._texts))
         self._used[found] = last
         return found
 
@@ -346,20 +347,20 @@ class TextDictionary:
         self._most = saved.part("most").count()
 
 
-def has_exact_numbers(lane: Vector) -> bool:
+def has_exact_numbers(vector: Vector) -> bool:
     """Whether values are equal where their numbers are, among those of the same tag."""
-    return isinstance(lane.tag, int) and lane.tag != FLOAT
+    return isinstance(vector.tag, int) and vector.tag != FLOAT
 
 
-def normalized(lane: Vector) -> list[Numbers]:
+def normalized(vector: Vector) -> list[Numbers]:
     """Class and number of each value: an integral float is an integer, a decimal may be a float."""
-    bits = np.ascontiguousarray(lane.values).view(np.int64)
-    tags = np.broadcast_to(lane.tag, bits.shape)
+    bits = np.ascontiguousarray(vector.values).view(np.int64)
+    tags = np.broadcast_to(vector.tag, bits.shape)
     classes, numbers = np.full(len(bits), INTEGER, np.int64), bits.copy()
     reals = bits.view(np.float64)
     is_real = tags == FLOAT
-    if lane.valid is not None:
-        is_real = is_real & lane.valid
+    if vector.valid is not None:
+        is_real = is_real & vector.valid
     whole = is_real.copy()
     whole[is_real] = (
         (np.floor(reals[is_real]) == reals[is_real]) & (reals[is_real] >= -(2.0**63))

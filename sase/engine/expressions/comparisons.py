@@ -34,10 +34,7 @@ NOT_DIRECT = DirectComparison(0, 0)
 
 
 def direct_comparison(condition: Condition | Expression, fills: Fills) -> DirectComparison:
-    """The direct comparison that a condition is, if it is one.
-
-    The moment of its term is the one at which the event is bound.
-    """
+    """Return the direct comparison with the event bound at its moment, or `NOT_DIRECT`."""
     if not isinstance(condition, Comparison) or fills.loops:
         return NOT_DIRECT
     sign, left, right = condition.operator, condition.left, condition.right

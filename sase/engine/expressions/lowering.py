@@ -95,11 +95,7 @@ def lower_several(
 def lower_counted(
     groups: Sequence[Sequence[Condition]], layout: ProgramLayout
 ) -> tuple[Lowered, list[int]]:
-    """One program of groups of conditions that hold together, and where each begins.
-
-    Conditions are numbered through all groups; the END of a false program has the number of the
-    one that failed.
-    """
+    """Lower groups of conjuncts to one program; a false one ends at the END of its number."""
     writer, starts, number = _Assembler(layout), [], 0
     for group in groups:
         starts.append(len(writer.code))
@@ -133,11 +129,7 @@ def lower_terms(
 
 @dataclass
 class _Assembler:
-    """Assembles code; jumps and lists are patched once their targets are known.
-
-    A list belongs to the operation at a place, whose argument becomes its begin, and the next
-    one, if any, its end.
-    """
+    """Assembles code; jumps, and where lists begin and end, are patched when known."""
 
     layout: ProgramLayout
     code: list[list[int]] = field(default_factory=list)

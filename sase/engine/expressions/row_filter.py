@@ -34,10 +34,7 @@ class FilterColumns:
 
 
 class RowFilter:
-    """A condition on one event: decided by NumPy where it can be, by its program otherwise.
-
-    The notes of the stack are of all blocks; the row in them counts within its own block.
-    """
+    """A condition on one event: decided by NumPy where it can be, by its program otherwise."""
 
     def __init__(
         self,
@@ -73,16 +70,16 @@ class RowFilter:
         """The arithmetic that may leave int64: none that NumPy evaluates."""
         return {} if self.is_vectorized else dict(self.lowered.arithmetic)
 
-    def truth(self, lanes: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
+    def truth(self, vectors: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
         """The truth for every row."""
-        if self.is_vectorized and all(isinstance(lanes[need].tag, int) for need in self.columns):
-            return evaluate_vectorized(self.condition, lanes, self.interner)
-        return self.by_program(lanes, types)
+        if self.is_vectorized and all(isinstance(vectors[need].tag, int) for need in self.columns):
+            return evaluate_vectorized(self.condition, vectors, self.interner)
+        return self.by_program(vectors, types)
 
-    def by_program(self, lanes: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
+    def by_program(self, vectors: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
         """The truth for every row, by the program."""
         program = self.lowered.program  # which may ask for tables
-        read = [lanes[need] for need in self.columns]
+        read = [vectors[need] for need in self.columns]
         out = np.empty(len(types), np.bool_)
         columns = columns_of(read, types, self.interner.tables())
         evaluate_rows(program, columns, self.stack, out)

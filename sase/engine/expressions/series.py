@@ -76,10 +76,7 @@ class NodeWords:
 
 @dataclass
 class Fills:
-    """The rows of a program by source, and the series that it ranges over.
-
-    Place 0 is of an event that is noted where arithmetic leaves int64.
-    """
+    """The rows of a program by source, and its loops; row 0 is noted where arithmetic overflows."""
 
     term: Term
     levels: dict[int, int]

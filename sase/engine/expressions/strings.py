@@ -29,10 +29,7 @@ RANK, BY_RANK = Table("rank"), Table("by rank")
 
 
 class Interner:
-    """Codes of all strings that a plan meets, which never change.
-
-    `tables` brings the tables that were asked for up to date, once for every new string.
-    """
+    """Codes of all strings that a plan meets, which never change, and tables over them."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -91,22 +91,22 @@ def _is_known(value: Expression) -> bool:
 
 
 def evaluate_vectorized(
-    condition: Condition, lanes: Mapping[Need, Vector], interner: Interner
+    condition: Condition, vectors: Mapping[Need, Vector], interner: Interner
 ) -> Mask:
     """The truth of a condition on one event, for every row."""
-    return _Vectorized(lanes, interner).truth(condition)
+    return _Vectorized(vectors, interner).truth(condition)
 
 
 class _Vectorized:
     """The vectors and strings of a block."""
 
-    def __init__(self, lanes: Mapping[Need, Vector], interner: Interner) -> None:
-        self.lanes, self.interner = lanes, interner
+    def __init__(self, vectors: Mapping[Need, Vector], interner: Interner) -> None:
+        self.vectors, self.interner = vectors, interner
 
     def truth(self, condition: Condition) -> Mask:
         match condition:
             case Truth(value=value):
-                return np.full(len(next(iter(self.lanes.values())).values), value)
+                return np.full(len(next(iter(self.vectors.values())).values), value)
             case All(operands=operands) | Any(operands=operands):
                 join = np.logical_and if isinstance(condition, All) else np.logical_or
                 result = self.truth(operands[0])
@@ -122,13 +122,13 @@ class _Vectorized:
                 left=Operation(operands=(Reference() as read, Constant(value=int(by)))),
                 right=Constant() as given,
             ):
-                lane = self.lane(read)
-                assert lane.tag == INTEGER
+                vector = self.vector(read)
+                assert vector.tag == INTEGER
                 if sign in ("=", "!=") and given.value == 0:
-                    is_whole = _multiples(lane.values, by)
+                    is_whole = _multiples(vector.values, by)
                     return self.mask_nulls(read, is_whole if sign == "=" else ~is_whole)
-                rest = replace(lane, values=_remainders(lane.values, by))
-                return self.mask_nulls(read, self.of_lane(rest, sign, given))
+                rest = replace(vector, values=_remainders(vector.values, by))
+                return self.mask_nulls(read, self.of_vector(rest, sign, given))
         return self.other(condition)
 
     def other(self, condition: Condition) -> Mask:
@@ -144,17 +144,17 @@ class _Vectorized:
                 assert isinstance(pattern, Constant)
                 table = self.table(Table("like", str(pattern.value)))
                 return self.mask_nulls(
-                    reference, table[self.lane(reference).values] == (not negated)
+                    reference, table[self.vector(reference).values] == (not negated)
                 )
             case NullTest(operand=Reference() as reference, negated=negated):
-                lane = self.lane(reference)
-                if lane.valid is None:
-                    return np.full(len(lane.values), negated)
-                return lane.valid.copy() if negated else ~lane.valid
+                vector = self.vector(reference)
+                if vector.valid is None:
+                    return np.full(len(vector.values), negated)
+                return vector.valid.copy() if negated else ~vector.valid
         raise AssertionError(condition)
 
-    def lane(self, reference: Reference) -> Vector:
-        return self.lanes[reference.component, reference.attribute]
+    def vector(self, reference: Reference) -> Vector:
+        return self.vectors[reference.component, reference.attribute]
 
     def table(self, table: Table) -> Anything:
         number = self.interner.table(table)
@@ -162,7 +162,7 @@ class _Vectorized:
 
     def mask_nulls(self, reference: Reference, mask: Mask) -> Mask:
         """Clear the rows where the attribute is NULL."""
-        valid = self.lane(reference).valid
+        valid = self.vector(reference).valid
         if valid is not None:
             mask &= valid
         return mask
@@ -170,24 +170,24 @@ class _Vectorized:
     def compared(self, reference: Reference, sign: str, given: Expression) -> Mask:
         """An attribute compared with a constant, whatever NULLs give."""
         assert isinstance(given, Constant)
-        return self.of_lane(self.lane(reference), sign, given)
+        return self.of_vector(self.vector(reference), sign, given)
 
-    def of_lane(self, lane: Vector, sign: str, given: Constant) -> Mask:
+    def of_vector(self, vector: Vector, sign: str, given: Constant) -> Mask:
         """Values compared with a constant."""
         if isinstance(given.value, str):
             code = self.interner.code(given.value)
             if sign in ("=", "!="):
-                return COMPARISONS[sign](lane.values, code)
+                return COMPARISONS[sign](vector.values, code)
             ranks = self.table(RANK)
-            return COMPARISONS[sign](ranks[lane.values], ranks[code])
-        assert isinstance(lane.tag, int)
-        sign, bound = _bound(sign, given.value, given.type.kind in TIMES, lane.tag)
-        return COMPARISONS[sign](lane.values, bound)
+            return COMPARISONS[sign](ranks[vector.values], ranks[code])
+        assert isinstance(vector.tag, int)
+        sign, bound = _bound(sign, given.value, given.type.kind in TIMES, vector.tag)
+        return COMPARISONS[sign](vector.values, bound)
 
     def member(self, reference: Reference, values: tuple[Expression, ...]) -> Mask:
         """Whether an attribute is one of some constants."""
-        lane = self.lane(reference)
-        found = np.zeros(len(lane.values), np.bool_)
+        vector = self.vector(reference)
+        found = np.zeros(len(vector.values), np.bool_)
         if len(values) < MANY_VALUES:
             for value in values:
                 found |= self.compared(reference, "=", value)
@@ -197,20 +197,17 @@ class _Vectorized:
             assert isinstance(value, Constant)
             if isinstance(value.value, str):
                 kept.append(self.interner.code(value.value))
-            elif isinstance(lane.tag, int):
+            elif isinstance(vector.tag, int):
                 is_time = value.type.kind in TIMES
-                sign, bound = _bound("=", value.value, is_time, lane.tag)
+                sign, bound = _bound("=", value.value, is_time, vector.tag)
                 kept += [bound] if sign == "=" else []
         # A narrow integer equals no constant that needs more bits.
-        kind = np.float64 if lane.tag == FLOAT else np.int64
-        return np.isin(lane.values, np.array(kept, kind))
+        kind = np.float64 if vector.tag == FLOAT else np.int64
+        return np.isin(vector.values, np.array(kept, kind))
 
 
 def _remainders(values: Anything, by: int) -> Anything:
-    """Signed remainders of integers: `np.fmod`, many times faster.
-
-    NumPy divides by a constant without dividing if it rounds down, and fastest with 32 bits.
-    """
+    """Return signed remainders as `np.fmod` does, many times faster by rounding down."""
     values, whole = _rounded(values, by)
     rest = np.subtract(values, whole, out=whole)
     if len(values) and values.min() < 0:

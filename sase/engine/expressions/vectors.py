@@ -32,6 +32,11 @@ class Vector:
     tag: int | NDArray[np.uint8]
     valid: Mask | None = None
 
+    @property
+    def tags(self) -> NDArray[Any] | int:
+        """The tag of each value, NULL where it is not valid; or one for all."""
+        return self.tag if self.valid is None else np.where(self.valid, self.tag, NULL)
+
 
 def vector_of(column: EventColumn, interner: Interner) -> Vector:
     """A column of the input: strings get the codes of the plan, days become seconds."""
@@ -46,23 +51,23 @@ def vector_of(column: EventColumn, interner: Interner) -> Vector:
 
 
 def columns_of(
-    lanes: Sequence[Vector], types: NDArray[np.int16], tables: NDArray[np.int64]
+    vectors: Sequence[Vector], types: NDArray[np.int16], tables: NDArray[np.int64]
 ) -> Columns:
     """Vectors as the columns of programs; a single one is not copied."""
-    tags = np.empty((len(lanes), len(types)), np.uint8)
-    cells = np.empty((len(lanes), len(types)), np.int64) if len(lanes) != 1 else None
-    for place, lane in enumerate(lanes):
-        tags[place] = lane.tag if lane.valid is None else np.where(lane.valid, lane.tag, NULL)
+    tags = np.empty((len(vectors), len(types)), np.uint8)
+    cells = np.empty((len(vectors), len(types)), np.int64) if len(vectors) != 1 else None
+    for place, vector in enumerate(vectors):
+        tags[place] = vector.tags
         if cells is None:
-            cells = bits_of(lane)[np.newaxis]
+            cells = bits_of(vector)[np.newaxis]
         else:
-            cells[place] = bits_of(lane)
+            cells[place] = bits_of(vector)
     assert cells is not None
     return Columns(frozen(cells), frozen(tags), frozen(types), frozen(tables))
 
 
-def bits_of(lane: Vector) -> NDArray[np.int64]:
+def bits_of(vector: Vector) -> NDArray[np.int64]:
     """The values as int64, floats by their bits."""
-    if lane.values.dtype == np.float64:
-        return lane.values.view(np.int64)
-    return np.asarray(lane.values, np.int64)
+    if vector.values.dtype == np.float64:
+        return vector.values.view(np.int64)
+    return np.asarray(vector.values, np.int64)

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.match_graph.passes import EventPlaces, Frames, Links, mark, reach
+from sase.engine.kernels.match_graph.passes import (
+    EventPlaces,
+    Frames,
+    GraphArrays,
+    Links,
+    mark,
+    reach,
+)
 from sase.engine.match_graph.candidates import Binding, CandidateEvents
 from sase.engine.match_graph.links import linked
 from sase.engine.match_graph.slots import Slots
@@ -66,6 +73,11 @@ class Graph:
         """The arcs, where neighbours are tested."""
         return linked(self.slots, self.stream, self.partitions, self.offsets)
 
+    @cached_property
+    def arrays(self) -> GraphArrays:
+        """The graph as kernels read it."""
+        return GraphArrays(self.slots.arrays, self.stream, self.links)
+
     @property
     def is_linked(self) -> bool:
         """Whether neighbours are tested."""
@@ -76,7 +88,7 @@ class Graph:
         """By place and slot the latest first place of a path, -1 where no window holds one."""
         latest = np.empty((len(self), len(self.slots)), np.int64)
         best = np.empty((2, len(self.slots)), np.int64)
-        reach(self.slots.arrays, self.stream, self.links, latest, best)
+        reach(self.arrays, latest, best)
         return latest
 
     @cached_property
@@ -126,10 +138,7 @@ class Graph:
         """The nodes on matches that begin at `low` or later and end from `first` to `beyond`."""
         alive = np.zeros((beyond - low, len(self.slots)), np.uint8)
         needed = np.empty(len(self.slots), np.int64)
-        mark(
-            self.slots.arrays, self.stream, self.links, self.latest,
-            low, first, beyond, needed, alive,
-        )  # fmt: skip
+        mark(self.arrays, self.latest, low, first, beyond, needed, alive)
         return alive.astype(bool)
 
 

@@ -19,7 +19,13 @@ import numpy as np
 
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import LIMIT
-from sase.engine.kernels.match_graph.ranks import Counts, Found, Wanted, count_paths, descend
+from sase.engine.kernels.match_graph.ranks import (
+    Counts,
+    MatchPlaces,
+    RankQuery,
+    count_paths,
+    descend,
+)
 from sase.engine.match_graph.candidates import Binding
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.totals import linked_counts
@@ -40,16 +46,16 @@ def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Bind
     low, beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
     if max(each.rank for each in wanted) > LIMIT:
         return None
-    slots, matrix = len(graph.slots), (graph.slots.arrays, graph.stream, graph.links, low)
+    slots, matrix = len(graph.slots), (graph.arrays, low)
     shape = (beyond - low, slots)
     counts = Counts(np.empty(shape, np.int64), np.empty((shape[0] + 1, slots), np.int64))
     if not count_paths(*matrix, beyond, counts):
         return None
     ends, ranks = np.array(wanted, np.int64).T
-    sought = Wanted(frozen(ends), frozen(ranks))
+    sought = RankQuery(frozen(ends), frozen(ranks))
     lengths = np.zeros((len(wanted), len(graph.slots.levels)), np.int64)
     bounds = np.zeros(len(wanted) + 1, np.int64)
-    found = Found(np.empty(max(CHUNK, beyond - low), np.int64), bounds, lengths)
+    found = MatchPlaces(np.empty(max(CHUNK, beyond - low), np.int64), bounds, lengths)
     bindings, done = list[Binding](), 0
     while done < len(wanted):
         bounds[done] = 0
@@ -58,7 +64,7 @@ def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Bind
     return bindings
 
 
-def _bindings(graph: Graph, found: Found, start: int, stop: int) -> list[Binding]:
+def _bindings(graph: Graph, found: MatchPlaces, start: int, stop: int) -> list[Binding]:
     """The matches that the kernel wrote."""
     places = found.places[: found.bounds[stop]].tolist()
     bounds, lengths = found.bounds[start : stop + 1].tolist(), found.lengths[start:stop].tolist()
@@ -146,10 +152,7 @@ class _LinkedRanks:
 
 
 class _Segment(NamedTuple):
-    """Running counts by slot: of the places before each, from `start` on.
-
-    `opened` are those of the places strictly earlier than `start`.
-    """
+    """Running counts by slot before each place from `start` on; `opened` of earlier groups."""
 
     start: int
     running: list[list[int]]

@@ -19,10 +19,9 @@ QUANTILE = 1.96
 
 @dataclass(frozen=True)
 class Estimate:
-    """The number of matches, from the share of samples that are accepted.
+    """The number of matches by the share of accepted samples.
 
-    `low` and `high` bound it with a confidence of 95 % (Wilson's interval); `most` is certain:
-    the matches before the test.
+    `low` and `high` bound it with a confidence of 95 % (Wilson's interval), `most` for certain.
     """
 
     count: int
@@ -55,10 +54,7 @@ def wilson(samples: int, accepted: int) -> tuple[float, float]:
 
 
 def drawn(graph: Graph, total: int, number: int, random: Random) -> list[Binding]:
-    """Independent matches, each of the `total` ones equally likely.
-
-    The counts by final event are recomputed rather than kept: they may be large.
-    """
+    """Draw independent matches, each of the `total` ones equally likely, by recomputed counts."""
     ranks = [random.randrange(total) for _ in range(number)]
     found: dict[int, Binding] = {}
     for frame, draws in _by_frame(graph, ranks).items():

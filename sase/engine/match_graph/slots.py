@@ -65,13 +65,13 @@ class Slots:
         self.all = tuple(
             slot for level in range(len(levels)) for slot in _slots_of_level(levels, level)
         )
-        self.sources = tuple(self._sources(target) for target in range(len(self.all)))
+        self.sources = tuple(
+            tuple(source for source in range(target + 1) if self._leads(source, target))
+            for target in range(len(self.all))
+        )
 
     def __len__(self) -> int:
         return len(self.all)
-
-    def _sources(self, target: int) -> tuple[int, ...]:
-        return tuple(source for source in range(target + 1) if self._leads(source, target))
 
     def _leads(self, source: int, target: int) -> bool:
         one, other = self.all[source], self.all[target]

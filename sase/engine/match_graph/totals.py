@@ -89,10 +89,7 @@ class _Pass:
         yield from map(Total, ends.tolist(), *residues.numbers())
 
     def bits(self, frame: int, stop: int) -> int:
-        """An upper bound of the bits of all numbers.
-
-        A match is a choice of events, and of the begins of components among them.
-        """
+        """Bound the bits of all numbers: choices of events, and of the begins of components."""
         graph, frames = self.graph, self.graph.frames
         widest = int((frames.beyond[frame:stop] - frames.low[frame:stop]).max())
         counts = widest + (len(graph.slots.levels) - 1) * (widest + 1).bit_length()
@@ -106,8 +103,8 @@ class _Pass:
     def _run(self, frame: int, stop: int, worth: Sequence[int], modulus: int) -> int:
         graph, numbers = self.graph, np.asarray(worth, np.int64)
         return tally(
-            graph.slots.arrays, graph.stream, graph.links, graph.frames, frame, stop,
-            self.weights.level, numbers, modulus, self._sums, self.results,
+            graph.arrays, graph.frames, frame, stop, self.weights.level, numbers, modulus,
+            self._sums, self.results,
         )  # fmt: skip
 
 

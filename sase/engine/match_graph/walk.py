@@ -100,11 +100,7 @@ class GraphWalk:
         yield from (self.graph.binding(places, lengths) for lengths in cuts)
 
     def _cuts(self, steps: list[_Step]) -> list[tuple[int, ...]]:
-        """The lengths of components for every path of slots through the steps.
-
-        Every begun path can be finished, so the work is linear in the cuts and their
-        lengths.
-        """
+        """Return the lengths of components for every path of slots through the steps."""
         last, found = len(steps) - 1, list[tuple[int, ...]]()
         empty = [0] * len(self.slots.levels)
         branches = [(0, slot, empty) for slot in _bits(steps[-1][1] & self._opening)]

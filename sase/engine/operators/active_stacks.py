@@ -98,12 +98,12 @@ class ActiveStacks:
             self._make_room(len(arrivals.rows))
         self._left -= len(arrivals.rows)
         if len(arrivals.rows):
-            self.remember(int(arrivals.rows[0]), int(arrivals.measures[-1]))
+            self.note_block(int(arrivals.rows[0]), int(arrivals.measures[-1]))
         if self._most_alive is None:
-            self.take(block, arrivals, span)
+            self.scan(block, arrivals, span)
         else:
             evict(self.stacks, self._bound)
-            self.take(block, arrivals, span)
+            self.scan(block, arrivals, span)
             alive = self.stacks.ends[COUNT] - self.stacks.ends[TAIL]
             np.maximum(self._most_alive, alive, out=self._most_alive)
 
@@ -161,12 +161,12 @@ class ActiveStacks:
         """The measure below which instances are evictable."""
         return self._bound
 
-    def remember(self, first: int, last: int) -> None:
+    def note_block(self, first: int, last: int) -> None:
         """Note that events from `first` on, of measures up to `last`, may forbid a start."""
         if self._has_start:
             self._blocks.append((last, first))
 
-    def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
+    def scan(self, block: Block, arrivals: Arrivals, span: int) -> None:
         """Push arrivals for which the stacks have room."""
         if self._absences is None:
             scan(arrivals, self.stacks, None, span)
@@ -195,7 +195,7 @@ class ActiveStacks:
         """Mark instances below `bound` as evictable."""
         self._bound = bound
 
-    def forget(self) -> int | None:
+    def free(self) -> int | None:
         """Free evicted instances; return the oldest live event."""
         evict(self.stacks, self._bound)
         cells, ends = self.stacks.cells, self.stacks.ends

@@ -27,10 +27,7 @@ from sase.planning.walk_back import WalkStep, decided_early
 
 @dataclass
 class _Fills:
-    """Where the rows of a program come from, and the levels that it ranges over.
-
-    `own` is the earliest component that it mentions; the event chosen last is of it.
-    """
+    """The rows and loops of a program; `own` is its earliest component, that is chosen last."""
 
     levels: dict[int, int]
     own: int
@@ -106,7 +103,7 @@ class EarlyProgram:
         self._machinery = Machinery(
             allow if terms else None,
             None,
-            packed(nothing, nothing, nothing, moments, *conditions),
+            packed(nothing, nothing, nothing, nothing, moments, *conditions),
             frozen(np.zeros((0, 0), np.uint8)),
             lowered.program,
             stack,

@@ -18,7 +18,7 @@ from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, detach, measures_of
 from sase.engine.operators.scan_filter import ScanFilter
-from sase.engine.operators.series_program import SeriesProgram, pattern_of
+from sase.engine.operators.series_program import SeriesProgram
 from sase.engine.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
@@ -41,7 +41,6 @@ class RunEvaluationBase:
         is_alone = context.is_alone and context.components[0].is_single
         self._rest = [] if is_alone else list(node.tested)
         self._key = context.dictionary.key(() if is_alone else node.partitions)
-        self._pattern = pattern_of(context)
         terms = list(_terms(node))
         moments = MOMENTS * context.levels
         self._program = SeriesProgram(context, self._rest, terms, moments, of_runs=True)
@@ -49,7 +48,7 @@ class RunEvaluationBase:
         self._binds = bool(terms or self._rest)
         self._written = self._room(context.options.chunk)
         self._seen = self._built = 0
-        self._clock = Watermark(EARLIEST, 0)
+        self._watermark = Watermark(EARLIEST, 0)
 
     def _room(self, chunk: int) -> MatchBuffer:
         """A match buffer for matches that are written one by one."""
@@ -91,22 +90,17 @@ class RunEvaluationBase:
         is_empty = not self._written.sizes[0]
         yield from self._results()
         if why == FULL and is_empty:
-            self._make_room_for_match()
-
-    def _make_room_for_match(self) -> None:
-        """Make room for a match longer than the buffer."""
-        self._written = self._written._replace(
-            events=np.empty(2 * len(self._written.events), np.int64)
-        )
+            events = np.empty(2 * len(self._written.events), np.int64)
+            self._written = self._written._replace(events=events)
 
     def advance(self, watermark: Watermark, below: Iterator[Bindings]) -> Iterator[Bindings]:
         """Yield nothing: time completes no match."""
-        self._clock = watermark
+        self._watermark = watermark
         return iter(())
 
     def checkpoint(self) -> Checkpoint:
         """The counts and the watermark."""
-        clock = [self._clock.ts, self._clock.position]
+        clock = [self._watermark.ts, self._watermark.position]
         return {"seen": self._seen, "built": self._built, "clock": clock}
 
     def restore(self, saved: Saved) -> None:
@@ -114,7 +108,7 @@ class RunEvaluationBase:
         self._seen = saved.part("seen").count()
         self._built = self._written.sizes[2] = saved.part("built").count()
         ts, position = saved.part("clock").parts(2)
-        self._clock = Watermark(ts.number(), position.number(0, saved.live.positions))
+        self._watermark = Watermark(ts.number(), position.number(0, saved.live.positions))
 
     def _counted(self, bytes_held: int) -> Counters:
         """The counters of ANALYZE."""

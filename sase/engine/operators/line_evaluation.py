@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import Part, WindowKind
 from sase.engine.blocks.block import Block, Key
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER, NULL
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import line_scan as scan
 from sase.engine.kernels.kleene import line_store as store
-from sase.engine.kernels.kleene import lines as of
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.runs import DONE, FULL, NEXT_MATCH, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
@@ -36,15 +35,12 @@ MEASURES = {
     WindowKind.PARTITION_EVENTS: scan.BY_RANK,
 }
 # The orders that turned about are others.
-TURNED = {of.BELOW: of.ABOVE, of.NOT_ABOVE: of.NOT_BELOW}
+TURNED = {store.BELOW: store.ABOVE, store.NOT_ABOVE: store.NOT_BELOW}
 NO_VALUES = frozen(np.zeros(0, np.int64))
 
 
 class LineEvaluationState(IncrementalEvaluation):
-    """A running evaluation of lines, of events that come block by block, or all from columns.
-
-    Where matches are `shown` as they are they come component by component.
-    """
+    """A running evaluation of lines, over blocks or fused; `shown` matches are columnar."""
 
     def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
         # Compiled ahead; where events that are loaded are not fused it is the other one.
@@ -80,21 +76,22 @@ class LineEvaluationState(IncrementalEvaluation):
         # What is compared of events in columns, once these are fused.
         self._compared: list[NDArray[Any]] | None = None
 
-    def _line_rules(self) -> of.LineRules:
+    def _line_rules(self) -> store.LineRules:
         window, series, code = self._window, self._series, self._program.code
-        has_series, accepted, is_next = series < self._levels, 0, False
+        accepted, is_next = 0, False
+        repeated = self._context.components[series] if series < self._levels else None
         if self._gate != NOTHING:
             accepted, _ = code.comparison(self._gate)
             is_next = code.compared_part(self._gate) is Part.PREVIOUS
-        return of.LineRules(
+        return store.LineRules(
             strategy=self._strategy,
             span=span_of(window),
             measure=scan.BY_TIME if window is None else MEASURES[window.kind],
             ranked=0,
             levels=self._levels,
             series=series,
-            least=int(self._pattern.least[series]) if has_series else 1,
-            most=int(self._pattern.most[series]) if has_series else NOTHING,
+            least=repeated.minimum if repeated is not None else 1,
+            most=NOTHING if repeated is None or repeated.maximum is None else repeated.maximum,
             accepted=TURNED.get(accepted, accepted),
             renews=int(is_next),
             kind=NULL,
@@ -132,7 +129,7 @@ class LineEvaluationState(IncrementalEvaluation):
         machine, asks = self._program.machine(), int(self._program.code.asks)
         self._lines.counts[store.EVENT], why = 0, NOTHING
         while why != DONE:
-            conditions = of.LineConditions(machine, self._nodes, gate, asks, self._values)
+            conditions = store.LineConditions(machine, self._nodes, gate, asks, self._values)
             why = scan.advance_lines(
                 self._rules, incoming, conditions, self._lines, self._output, len(incoming.numbers)
             )  # fmt: skip
@@ -170,10 +167,7 @@ class LineEvaluationState(IncrementalEvaluation):
 
     @property
     def is_fusible(self) -> bool:
-        """Whether events are asked at most how a further one of the series compares.
-
-        That is with the first one or the one before it, by the same attribute.
-        """
+        """Whether events are only compared with the first one of the series or the one before."""
         if not self._is_shown or self.node.nothing is not None:
             return False
         if self._always.may_overflow or self._first.may_overflow:
@@ -183,10 +177,7 @@ class LineEvaluationState(IncrementalEvaluation):
         return not asked or (len(asked) == 1 and is_met)
 
     def begin(self, events: Block, keys: int, *, is_ranked: bool) -> bool:
-        """Fuse over events with codes of keys below a number, if what they are compared by can be.
-
-        That is so where it is a number of one kind, of each event.
-        """
+        """Fuse over events with dense keys, if what is compared are numbers of one kind."""
         compared = []
         if self._gate != NOTHING:
             vector = events.raw_vector(self._program.code.comparison(self._gate)[1])
@@ -220,14 +211,14 @@ class LineEvaluationState(IncrementalEvaluation):
         )
 
     def push_stream(self, stream: scan.LineStream, end: int) -> Iterator[Bindings]:
-        """Take in events up to one, and yield what they complete when there is no more room."""
+        """Apply events up to one, and yield what they complete when the buffer is full."""
         why = NOTHING
         while why != DONE:
             why = scan.fused_lines(self._rules, stream, self._lines, self._output, self._piece, end)
             yield from self._made_room(why)
 
     def rest(self) -> Iterator[Bindings]:
-        """What was not given yet."""
+        """Yield what is still in the buffer."""
         return self._results()
 
     # ------------------------------------------------------------ room
@@ -259,16 +250,14 @@ class LineEvaluationState(IncrementalEvaluation):
 
     def _doubled(self, array: Numbers) -> Numbers:
         self._check_memory(2 * array.nbytes)
-        larger = np.empty((2 * len(array), *array.shape[1:]), np.int64)
-        larger[: len(array)] = array
-        return larger
+        return grown(array, 2 * len(array))
 
     # ------------------------------------------------------------ time and state
 
     def horizon(self) -> int | None:
         """The first event of any line, once those that are over are gone; none of columns."""
-        bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
-        first = scan.expire_lines(self._rules, self._lines, bound, self._clock.position)
+        bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
+        first = scan.expire_lines(self._rules, self._lines, bound, self._watermark.position)
         return None if first == NOTHING or self._compared is not None else int(first)
 
     def counters(self) -> Counters:

@@ -81,13 +81,13 @@ class MatchSetEvaluationState(RunEvaluationBase):
         """The oldest candidate, once those out of reach are evicted."""
         if self._lists and self._window is not None:
             self._parts = [self._reached(np.concatenate(self._parts, axis=1))]
-        if self._lists and self._clock.is_final:
+        if self._lists and self._watermark.is_final:
             return None
         return next((int(part[NUMBER, 0]) for part in self._parts if part.shape[1]), None)
 
     def _reached(self, events: Numbers) -> Numbers:
         """The candidates that a window to come may reach."""
-        bound = bound_of(self._clock, self._window)
+        bound = bound_of(self._watermark, self._window)
         if not self.node.counts_in_partitions:
             return events[:, events[MEASURE] >= bound]
         last = np.full(1 + int(events[KEY].max(initial=0)), EARLIEST)
@@ -99,12 +99,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         kept = sum(part.shape[1] for part in self._parts)
         bytes_held = sum(part.nbytes for part in self._parts)
         listed = {"matches": self._built} if self._lists else {}
-        return {
-            "events": self._seen,
-            "candidates": kept,
-            **listed,
-            **self._counted(bytes_held),
-        }
+        return {"events": self._seen, "candidates": kept, **listed, **self._counted(bytes_held)}
 
     def checkpoint(self) -> Checkpoint:
         """The candidates."""
@@ -142,9 +137,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         candidates = [self._candidates(part) for part in partitions]
         found = MatchSet.over(levels, candidates, None if span == ANY_SPAN else span)
         return CollectedMatches(
-            found,
-            [part[NUMBER] for part in partitions],
-            [part[POSITION] for part in partitions],
+            found, [part[NUMBER] for part in partitions], [part[POSITION] for part in partitions]
         )
 
     def _candidates(self, events: Numbers) -> CandidateEvents:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene import merged_runs as of
+from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.kleene.merged_enumeration import FRAME, WAY, advance_merged
-from sase.engine.kernels.kleene.run_nodes import BEGIN, DEPTH, EVENT, MOMENTS, PREVIOUS, ROOT
-from sase.engine.kernels.kleene.runs import AT, CROWDED, DONE, PAUSED, SPARE, USED, Incoming
+from sase.engine.kernels.kleene.merged_runs import KEY, SEVERAL, expire_merged
+from sase.engine.kernels.kleene.runs import CROWDED, DONE, PAUSED, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of
@@ -28,7 +28,7 @@ class MergedEvaluationState(RunEvaluationState):
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
-        size, state = context.options.stack, np.zeros(of.STATE, np.int64)
+        size, state = context.options.stack, np.zeros(of.MERGING_STATE, np.int64)
         state[of.FREE_EDGE] = NOTHING
         self._merging = of.Merging(
             frozen(self._needed()),
@@ -47,8 +47,8 @@ class MergedEvaluationState(RunEvaluationState):
         for level, component in enumerate(self._context.components):
             # From a further event on, or from the end of the series; a single event has
             # only an end.
-            first = MOMENTS * level + BEGIN + (1 if component.maximum != 1 else 2)
-            columns = self._program.code.still_read(range(first, MOMENTS * levels))
+            first = of.MOMENTS * level + of.BEGIN + (1 if component.maximum != 1 else 2)
+            columns = self._program.code.still_read(range(first, of.MOMENTS * levels))
             rows.append([len(columns), *columns])
         table = np.zeros((levels, max(map(len, rows))), np.int64)
         for level, row in enumerate(rows):
@@ -58,42 +58,39 @@ class MergedEvaluationState(RunEvaluationState):
     def _advance(self, incoming: Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
         machine, state = self._program.machine(), self._runs.state
-        state[AT] = 0
+        state[of.AT] = 0
         self._make_room_for_measures()
         why = NOTHING
         while why != DONE:
-            why = advance_merged(
-                machine, self._pattern, self._rules, self._runs, self._merging, incoming,
-                self._written,
-            )  # fmt: skip
+            why = advance_merged(machine, self._runs, self._merging, incoming, self._written)
             self._context.check(0)
             if why != PAUSED:
                 yield from self._flush(why)
-            if why == CROWDED and self._merging.state[of.TELLING]:
+            if why == CROWDED and self._merging.state[of.ENUMERATING]:
                 frames, ways = self._merging.frames, self._merging.ways
                 self._merging = self._merging._replace(frames=_twice(frames), ways=_twice(ways))
             elif why == CROWDED:
-                self._make_room_for_event(int(incoming.keys[state[AT]]))
+                self._make_room_for_event(int(incoming.keys[state[of.AT]]))
 
     # ------------------------------------------------------------ room
 
     def _make_room_for_measures(self) -> None:
-        seen, more = self._merging.seen, len(self._runs.heads) - len(self._merging.seen)
-        if more > 0:
-            seen = np.append(seen, np.full(more, EARLIEST, np.int64))
-            self._merging = self._merging._replace(seen=seen)
+        seen, keys = self._merging.seen, len(self._runs.heads)
+        if keys > len(seen):
+            self._merging = self._merging._replace(seen=grown(seen, keys, EARLIEST))
 
     def _make_room_for_event(self, key: int) -> None:
         """Make room for all that the runs of a partition may become by an event."""
         needed = (int(self._runs.counts[key]) + 1) * self._context.levels
         self._expire(EARLIEST)
-        room = len(self._runs.cells) // 4
-        self._make_room_for_nodes(max(needed, room if self._is_tight(room) else 0))
+        # Where so few nodes are free, expiring runs would soon be needed again.
+        room, state = len(self._runs.cells) // 4, self._runs.state
+        is_tight = len(self._runs.cells) - int(state[of.USED]) + int(state[of.SPARE]) <= room
+        self._make_room_for_nodes(max(needed, room if is_tight else 0))
         merging, state = self._merging, self._merging.state
         links, edges, buckets, ways = merging.links, merging.edges, merging.buckets, merging.ways
         if len(links) < len(self._runs.cells):
-            links = np.full((len(self._runs.cells), 2), NOTHING, np.int64)
-            links[: len(merging.links)] = merging.links
+            links = grown(links, len(self._runs.cells), NOTHING)
         while len(edges) - state[of.EDGES] + state[of.SPARE_EDGES] <= max(needed, len(edges) // 4):
             edges = _twice(edges)
         while len(buckets) // 2 <= needed:
@@ -102,24 +99,16 @@ class MergedEvaluationState(RunEvaluationState):
             ways = _twice(ways)
         self._merging = merging._replace(links=links, edges=edges, buckets=buckets, ways=ways)
 
-    def _is_tight(self, room: int) -> bool:
-        """Whether so few nodes are free that expiring runs would soon be needed again."""
-        state = self._runs.state
-        return len(self._runs.cells) - int(state[USED]) + int(state[SPARE]) <= room
-
     # ------------------------------------------------------------ time and state
 
     def _expire(self, bound: int) -> int:
         """Expire runs; return the oldest event still needed."""
         self._make_room_for_measures()
-        found = of.expire_merged(
-            self._runs, self._merging, self._rules, bound, self._clock.position
-        )
-        return int(found)
+        return int(expire_merged(self._runs, self._merging, bound, self._watermark.position))
 
     def horizon(self) -> int | None:
         """The oldest event of any run, once expired ones are freed."""
-        bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
+        bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
         first = self._expire(bound)
         return None if first == NOTHING else first
 
@@ -132,7 +121,7 @@ class MergedEvaluationState(RunEvaluationState):
         merging = self._merging
         return {
             **super().checkpoint(),
-            "links": merging.links[: int(self._runs.state[USED])],
+            "links": merging.links[: int(self._runs.state[of.USED])],
             "edges": merging.edges[: int(merging.state[of.EDGES])],
             "measures": merging.seen,
             "merging": merging.state,
@@ -147,13 +136,12 @@ class MergedEvaluationState(RunEvaluationState):
 
     def _restore_merging(self, saved: Saved, kept: Numbers, known: Numbers) -> None:
         merging, rows = self._merging, max(len(kept), len(self._runs.cells))
-        links = np.full((rows, 2), NOTHING, np.int64)
-        links[: len(kept)] = kept
-        edges = np.zeros((max(len(known), len(merging.edges)), 2), np.int64)
-        edges[: len(known)] = known
-        seen, state = saved.part("measures").array(None), saved.part("merging").array(of.STATE)
+        links = grown(kept, rows, NOTHING)
+        edges = grown(known, max(len(known), len(merging.edges)))
+        seen = saved.part("measures").array(None)
+        state = saved.part("merging").array(of.MERGING_STATE)
         saved.check(((state >= NOTHING) & (state <= MOST_COUNTED)).all(), "counts are none")
-        is_still = not (state[of.FRAMES] or state[of.WAYS] or state[of.TELLING])
+        is_still = not (state[of.FRAMES] or state[of.WAYS] or state[of.ENUMERATING])
         saved.check(is_still, "matches of an event are under way")
         saved.check(state[of.EDGES] == len(known), "there is not a row for each edge")
         self._merging = merging._replace(links=links, edges=edges, seen=seen, state=state)
@@ -161,25 +149,25 @@ class MergedEvaluationState(RunEvaluationState):
     def _check(self, saved: Saved) -> None:
         """Refuse runs and edges that lead anywhere else than such do."""
         cells, links = self._runs.cells, self._merging.links
-        rows = int(self._runs.state[USED])
+        rows = int(self._runs.state[of.USED])
         saved.check(len(links) >= rows, "there are fewer links than nodes")
         edges = self._check_edges(saved, cells[:rows], links[:rows])
         nodes = check_runs(saved, self._runs, self._context.levels, self._built, edges)
-        keys, several = cells[nodes, of.KEY], cells[nodes, DEPTH]
+        keys, several = cells[nodes, KEY], cells[nodes, of.DEPTH]
         saved.check(((keys >= 0) & (keys < len(self._merging.seen))).all(), "there is no such key")
-        before = cells[nodes, PREVIOUS]
-        after = np.where(before == ROOT, 0, cells[before, DEPTH])
+        before = cells[nodes, of.PREVIOUS]
+        after = np.where(before == of.ROOT, 0, cells[before, of.DEPTH])
         is_one = links[nodes, of.HEAD_EDGE] == NOTHING
         # Those that stand for several runs, and those that follow them, are counted below zero.
-        fits = (several == of.SEVERAL) | (is_one & (several == after + 1))
+        fits = (several == SEVERAL) | (is_one & (several == after + 1))
         saved.check(fits.all(), "a depth is not that of its node")
         check_starts(saved, cells, nodes, edges)
 
     def _check_edges(self, saved: Saved, cells: Numbers, links: Numbers) -> Edges:
         """The nodes with edges and those that they lead to; each edge is of one node, or free."""
         edges = self._merging.edges[: int(self._merging.state[of.EDGES])]
-        is_used = cells[:, EVENT] != NOTHING
-        is_used[ROOT] = False
+        is_used = cells[:, of.EVENT] != NOTHING
+        is_used[of.ROOT] = False
         heads = np.where(is_used, links[:, of.HEAD_EDGE], NOTHING)
         free = self._merging.state[of.FREE_EDGE : of.FREE_EDGE + 1]
         owners = lists_of(
@@ -189,10 +177,10 @@ class MergedEvaluationState(RunEvaluationState):
         spare = self._merging.state[of.SPARE_EDGES]
         saved.check(spare == len(edges) - len(taken), "there are more free edges or fewer")
         above, before = owners[taken], edges[taken, of.TO]
-        saved.check(((before >= ROOT) & (before < len(cells))).all(), "an edge leads nowhere")
-        known = before != ROOT
-        earlier = cells[before[known], EVENT]
-        is_back = (earlier != NOTHING) & (earlier < cells[above[known], EVENT])
+        saved.check(((before >= of.ROOT) & (before < len(cells))).all(), "an edge leads nowhere")
+        known = before != of.ROOT
+        earlier = cells[before[known], of.EVENT]
+        is_back = (earlier != NOTHING) & (earlier < cells[above[known], of.EVENT])
         saved.check(is_back.all(), "an edge leads to a node that is not before its own")
         ends = np.flatnonzero(edges[taken, of.AFTER] == NOTHING)
         last = links[above[ends], of.LAST_EDGE]
@@ -201,5 +189,4 @@ class MergedEvaluationState(RunEvaluationState):
 
 
 def _twice(array: Numbers) -> Numbers:
-    """An array with twice as much room."""
-    return np.concatenate([array, np.zeros_like(array)])
+    return grown(array, 2 * len(array))

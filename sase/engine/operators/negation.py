@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.engine.blocks.block import Block, Watermark
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.scan.negation_index import (
-    LATEST,
     Gap,
     NegativeIndex,
     Stored,
@@ -22,7 +21,7 @@ from sase.engine.kernels.scan.negation_index import (
     forbid_counted,
     insert,
 )
-from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST, NOTHING
 from sase.engine.operators.contract import (
     Checkpoint,
     Context,
@@ -270,8 +269,7 @@ class IndexedEvents:
     def _make_room(self, events: int, keys: int) -> None:
         arrays = self.arrays
         if keys > len(arrays.heads):
-            more = np.full(keys - len(arrays.heads), NOTHING, np.int64)
-            arrays = arrays._replace(heads=np.append(arrays.heads, more))
+            arrays = arrays._replace(heads=grown(arrays.heads, keys, NOTHING))
         room, needed = len(arrays.row), self.alive + events
         if needed > room:
             numbers = np.arange(arrays.sizes[1], arrays.sizes[0])

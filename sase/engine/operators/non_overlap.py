@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.scan.non_overlap import take_apart
+from sase.engine.kernels.scan.non_overlap import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Sequences
@@ -44,7 +44,7 @@ class NonOverlapFilter:
         ties = store.numbers("tie")
         groups = self._groups(found)
         keep = np.empty(len(first), np.bool_)
-        take_apart(groups, ties[first & mask], ties[last & mask], self._taken, keep)
+        select_disjoint(groups, ties[first & mask], ties[last & mask], self._taken, keep)
         for group, number in zip(groups[keep].tolist(), last[keep].tolist(), strict=True):
             self._last[group] = number
         return keep
@@ -61,7 +61,7 @@ class NonOverlapFilter:
         return self._places_of(distinct, of_each.reshape(-1))
 
     def _places_of(self, distinct: Numbers, of_each: Numbers) -> Numbers:
-        self._forget()
+        self._drop_finished()
         places = [self._places.setdefault(tuple(k), len(self._places)) for k in distinct.tolist()]
         more = len(self._places) - len(self._taken)
         if more > 0:
@@ -77,7 +77,7 @@ class NonOverlapFilter:
             return np.maximum.reduceat(every, found.begins) if found.size else every
         return np.asarray(np.max(codes[found & mask], axis=0))
 
-    def _forget(self) -> None:
+    def _drop_finished(self) -> None:
         """Drop the partitions in which no match to come can overlap the last one taken."""
         if len(self._places) < self._limit:
             return

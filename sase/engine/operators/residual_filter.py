@@ -46,7 +46,8 @@ class ResidualFilter:
         self._stack = make_stack(lowered.depth)
         self._rows = np.zeros(rows, np.int64)
         self.is_empty = not (tests or present)
-        self.tally = _tally(len(tests), len(counted), rows) if counts else None
+        shapes = ((len(tests), rows), len(counted), rows)
+        self.tally = Tally(*(np.zeros(each, np.int64) for each in shapes)) if counts else None
         self._names = [context.text_of_test(test) for test in tests]
         self._names += [context.text_of(condition) for condition in counted]
         # The level of each condition.
@@ -75,17 +76,8 @@ class ResidualFilter:
         """The arrays as they are now."""
         context, store = self._context, self._context.buffer
         columns = store.columns(context.dictionary.texts.tables())
-        codes = frozen(store.codes)
-        return Checks(
-            store.mask,
-            self._tests,
-            codes,
-            self._starts,
-            self._program,
-            columns,
-            self._stack,
-            self._rows,
-        )
+        known = store.mask, self._tests, frozen(store.codes), self._starts, self._program
+        return Checks(*known, columns, self._stack, self._rows)
 
     @property
     def rejected(self) -> dict[str, int]:
@@ -114,9 +106,3 @@ def by_text(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 def _joined(groups: Sequence[list[Condition]]) -> list[Condition]:
     return [each[0] if len(each) == 1 else All(tuple(each)) for each in groups]
-
-
-def _tally(tests: int, conditions: int, rows: int) -> Tally:
-    return Tally(
-        np.zeros((tests, rows), np.int64), np.zeros(conditions, np.int64), np.zeros(rows, np.int64)
-    )

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sase.engine.blocks.block import Block
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, grown
+from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
@@ -94,61 +95,51 @@ class RunEvaluationState(IncrementalEvaluation):
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
-        self._rules = of.Rules(
-            self._strategy,
-            span_of(node.window),
-            int(self._prunes()),
-            sum(1 << level for level in beginnings(context)),
-        )
+        first = sum(1 << level for level in beginnings(context))
         size = context.options.stack
-        self._runs = of.Runs(
+        self._runs = nodes.Runs(
+            nodes.Rules(self._strategy, span_of(node.window), int(self._prunes()), first),
             self._program.cells(size),
             np.full(16, NOTHING, np.int64),
             np.zeros(16, np.int64),
             np.zeros(size, np.int64),
-            np.zeros(of.STATE, np.int64),
+            np.zeros(nodes.STATE, np.int64),
         )
-        self._runs.state[of.USED], self._runs.state[of.FREE] = 1, NOTHING
+        self._runs.state[nodes.USED], self._runs.state[nodes.FREE] = 1, NOTHING
 
     def _advance(self, incoming: of.Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
         machine, state = self._program.machine(), self._runs.state
-        state[of.AT] = 0
+        state[nodes.AT] = 0
         why = NOTHING
         while why != of.DONE:
-            why = of.advance_runs(
-                machine, self._pattern, self._rules, self._runs, incoming, self._written
-            )
+            why = of.advance_runs(machine, self._runs, incoming, self._written)
             self._context.check(0)
             if why != of.PAUSED:
                 yield from self._flush(why)
             if why == of.CROWDED:
                 # For all that the runs of a partition may become by an event.
-                runs_there = int(self._runs.counts[incoming.keys[state[of.AT]]])
+                runs_there = int(self._runs.counts[incoming.keys[state[nodes.AT]]])
                 self._make_room_for_nodes((runs_there + 1) * self._context.levels)
 
     # ------------------------------------------------------------ room
 
     def _make_room_for_keys(self, keys: int) -> None:
-        runs, more = self._runs, keys - len(self._runs.heads)
-        if more > 0:
-            more = max(more, len(runs.heads))
-            self._runs = runs._replace(
-                heads=np.append(runs.heads, np.full(more, NOTHING, np.int64)),
-                counts=np.append(runs.counts, np.zeros(more, np.int64)),
-            )
+        runs, room = self._runs, max(keys, 2 * len(self._runs.heads))
+        if keys > len(runs.heads):
+            heads, counts = grown(runs.heads, room, NOTHING), grown(runs.counts, room)
+            self._runs = runs._replace(heads=heads, counts=counts)
 
     def _make_room_for_nodes(self, needed: int) -> None:
         """Make room for the nodes that an event may make, and one more to try."""
         runs = self._runs
         size = len(runs.cells)
-        while size - int(runs.state[of.USED]) + int(runs.state[of.SPARE]) <= needed:
+        while size - int(runs.state[nodes.USED]) + int(runs.state[nodes.SPARE]) <= needed:
             size *= 2
         cells, fresh = runs.cells, runs.fresh
         if size > len(cells):
             self._check_memory(8 * size * self._program.width)
-            cells = np.zeros((size, self._program.width), np.int64)
-            cells[: len(runs.cells)] = runs.cells
+            cells = grown(runs.cells, size)
         if needed >= len(fresh):
             fresh = np.zeros(1 << needed.bit_length(), np.int64)
         self._runs = runs._replace(cells=cells, fresh=fresh)
@@ -157,20 +148,22 @@ class RunEvaluationState(IncrementalEvaluation):
 
     def horizon(self) -> int | None:
         """The oldest event of any run, once expired ones are freed."""
-        bound = EARLIEST if self._clock.is_final else bound_of(self._clock, self._window)
-        first = of.expire(self._runs, self._rules, bound, self._clock.position)
+        bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
+        first = of.expire(self._runs, bound, self._watermark.position)
         return None if first == NOTHING else int(first)
 
     def counters(self) -> Counters:
         """Count events, runs made and alive, steps, and matches."""
-        return self._counters(self._runs.state[of.MADE : of.STEPS + 1], self._runs.cells.nbytes)
+        return self._counters(
+            self._runs.state[nodes.MADE : nodes.STEPS + 1], self._runs.cells.nbytes
+        )
 
     def checkpoint(self) -> Checkpoint:
         """The runs."""
         runs = self._runs
         return {
             **super().checkpoint(),
-            "cells": runs.cells[: int(runs.state[of.USED])],
+            "cells": runs.cells[: int(runs.state[nodes.USED])],
             "heads": runs.heads,
             "counts": runs.counts,
             "state": runs.state,
@@ -185,15 +178,15 @@ class RunEvaluationState(IncrementalEvaluation):
         self._program.check_values(saved, kept[1:])
         heads = saved.part("heads").array(None, low=NOTHING)
         counts = saved.part("counts").array(len(heads))
-        state = saved.part("state").array(of.STATE)
-        saved.check(0 < state[of.USED] == len(kept), "there is not a row for each node")
-        self._runs = of.Runs(cells, heads, counts, self._runs.fresh, state)
+        state = saved.part("state").array(nodes.STATE)
+        saved.check(0 < state[nodes.USED] == len(kept), "there is not a row for each node")
+        self._runs = self._runs._replace(cells=cells, heads=heads, counts=counts, state=state)
         self._check(saved)
 
     def _check(self, saved: Saved) -> None:
         """Refuse runs that lead anywhere else than runs do."""
-        nodes = check_runs(saved, self._runs, self._context.levels, self._built)
-        check_depths(saved, self._runs.cells, nodes)
+        used = check_runs(saved, self._runs, self._context.levels, self._built)
+        check_depths(saved, self._runs.cells, used)
 
 
 def _strategy(node: RunEvaluation) -> int:

@@ -11,7 +11,7 @@ from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import FilterColumns, RowFilter, Vector
-from sase.engine.kernels.scan.admission import choose, leave, turn_away
+from sase.engine.kernels.scan.admission import clear_bits, reject_rows, select_rows
 from sase.engine.operators.contract import Context
 from sase.engine.operators.residual_filter import by_text
 
@@ -52,16 +52,16 @@ class ScanFilter:
             return states
         states = states.copy()
         for number, (bit, test) in enumerate(self._tests):
-            lanes, types = {need: block.vector(need[1]) for need in test.columns}, block.types
+            vectors, types = {need: block.vector(need[1]) for need in test.columns}, block.types
             if np.bitwise_and.reduce(states, initial=-1) >> bit & 1:
                 # A whole column is faster than all of its rows.
-                rejected = turn_away(states, bit, test.truth(lanes, types))
+                rejected = reject_rows(states, bit, test.truth(vectors, types))
                 place_of: Callable[[int], int] = block.positions.item
             else:
                 rows = np.empty(len(states), np.int64)
-                rows = rows[: choose(states, bit, rows)]
-                lanes = {need: _rows_of(lane, rows) for need, lane in lanes.items()}
-                fails = ~test.truth(lanes, types[rows])
+                rows = rows[: select_rows(states, bit, rows)]
+                vectors = {need: _rows_of(vector, rows) for need, vector in vectors.items()}
+                fails = ~test.truth(vectors, types[rows])
                 states[rows[fails]] ^= 1 << bit
                 rejected = int(np.count_nonzero(fails))
                 place_of = _place_in(block, rows)
@@ -74,9 +74,9 @@ class ScanFilter:
     def narrow_bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Narrow states in bytes; rejections are counted for ANALYZE alone."""
         for number, (bit, test) in enumerate(self._tests):
-            lanes = {need: block.raw_vector(need[1]) for need in test.columns}
+            vectors = {need: block.raw_vector(need[1]) for need in test.columns}
             given, states = states, np.empty_like(states)
-            leave(given, bit, test.truth(lanes, block.types), states)
+            clear_bits(given, bit, test.truth(vectors, block.types), states)
             if self._is_analyzed:
                 self._rejected[number] += int(np.count_nonzero(given ^ states))
         return states
@@ -99,7 +99,7 @@ def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:
     return lambda row: int(block.positions[rows[row]])
 
 
-def _rows_of(lane: Vector, rows: Numbers) -> Vector:
+def _rows_of(vector: Vector, rows: Numbers) -> Vector:
     """A vector of some of the events."""
-    tag = lane.tag if isinstance(lane.tag, int) else lane.tag[rows]
-    return Vector(lane.values[rows], tag, None if lane.valid is None else lane.valid[rows])
+    tag = vector.tag if isinstance(vector.tag, int) else vector.tag[rows]
+    return Vector(vector.values[rows], tag, None if vector.valid is None else vector.valid[rows])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sase.binding.bound import Condition
+from sase.binding.bound import Condition, EquivalenceTest
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Mask
 from sase.engine.kernels.sentinels import EARLIEST
@@ -63,17 +63,13 @@ class SequenceFilter:
         self._seen, self._passed = saved.part("seen").count(), saved.part("passed").count()
 
 
-class SelectionState(SequenceFilter):
-    """Pass the sequences that satisfy conditions and equivalence tests."""
+class ConditionFilter(SequenceFilter):
+    """Pass the sequences that a residual filter lets pass."""
 
-    def __init__(self, node: Selection, context: Context) -> None:
+    def __init__(
+        self, context: Context, tests: Sequence[EquivalenceTest], conditions: list[Condition]
+    ) -> None:
         super().__init__()
-        conditions: list[Condition] = [conjunct.condition for conjunct in node.conditions]
-        tests = [test for test in node.equivalences if test.value is None]
-        for test in node.equivalences:
-            if test.value is not None:
-                conditions += [c for _, c in context.values(test, context.components)]
-        tests = [] if context.is_alone else tests
         self._residual = ResidualFilter.of_sequences(context, tests, conditions)
 
     def passes(self, sequences: Sequences) -> Mask:
@@ -83,6 +79,18 @@ class SelectionState(SequenceFilter):
     def analysis(self) -> Counters:
         """Rejections by test and condition."""
         return {} if self._residual.tally is None else {"rejected": self._residual.rejected}
+
+
+class SelectionState(ConditionFilter):
+    """Pass the sequences that satisfy conditions and equivalence tests."""
+
+    def __init__(self, node: Selection, context: Context) -> None:
+        conditions: list[Condition] = [conjunct.condition for conjunct in node.conditions]
+        tests = [test for test in node.equivalences if test.value is None]
+        for test in node.equivalences:
+            if test.value is not None:
+                conditions += [c for _, c in context.values(test, context.components)]
+        super().__init__(context, [] if context.is_alone else tests, conditions)
 
 
 class WindowState(SequenceFilter):

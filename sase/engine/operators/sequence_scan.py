@@ -93,7 +93,7 @@ class SequenceScanState:
 
     def horizon(self) -> int | None:
         """Free evicted instances; return the oldest live event."""
-        return self.stacks.forget()
+        return self.stacks.free()
 
     def counters(self) -> Counters:
         """Events of an admitted type, and the counters of the stacks."""

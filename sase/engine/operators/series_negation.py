@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import All, Column, Condition, EquivalenceTest
+from sase.binding.bound import Column, Condition, EquivalenceTest
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.kleene.residual_checks import (
@@ -52,9 +52,8 @@ def _arrays(found: Bindings) -> MatchArrays:
 class SeriesHaving(SequenceFilter):
     """HAVING of bindings."""
 
-    def __init__(self, having: Condition, context: Context) -> None:
+    def __init__(self, conditions: Sequence[Condition], context: Context) -> None:
         super().__init__()
-        conditions = having.operands if isinstance(having, All) else (having,)
         self._asked = _SeriesCheck(context, [], [Term(each) for each in conditions], 1)
 
     def passes(self, sequences: Bindings) -> NDArray[np.bool_]:  # type: ignore[override]

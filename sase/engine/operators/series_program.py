@@ -20,32 +20,13 @@ from sase.engine.kernels.expressions.program import Program, Stack
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
 from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.predicates import decide, learn, store_predicates
-from sase.engine.kernels.kleene.run_nodes import (
-    CHANGES,
-    CHECKS,
-    COUNT,
-    EVENT_BEFORE,
-    FINISH,
-    FIRST_EVENT,
-    HEAD,
-    KNOWN_EVENT,
-    LAST_EVENT,
-    LEAST,
-    LEVEL,
-    MOMENTS,
-    MOMENTS_AT,
-    MOST,
-    PLAIN,
-    ROOT,
-    SPREAD,
-    SUM,
-    TABLE_WIDTH,
-    TAKE,
-    Machine,
-    Pattern,
-    PredicateArrays,
+from sase.engine.kernels.kleene import run_nodes as of
+from sase.engine.kernels.kleene.predicates import (
+    evaluate_condition,
+    store_predicates,
+    update_aggregate,
 )
+from sase.engine.kernels.kleene.run_nodes import Machine, Pattern, PredicateArrays
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
 from sase.engine.saved_state import Saved
@@ -56,8 +37,8 @@ class Machinery:
 
     def __init__(
         self,
-        decide: Callable[..., bool] | None,
-        learn: Callable[..., None] | None,
+        condition: Callable[..., bool] | None,
+        aggregate: Callable[..., None] | None,
         tables: Numbers,
         lacking: NDArray[np.uint8],
         program: Program,
@@ -66,9 +47,9 @@ class Machinery:
         rows: int,
         cursors: int,
     ) -> None:
-        self._is_judged = decide is not None or learn is not None
-        self._decide = 0 if decide is None else address_of(decide)
-        self._learn = 0 if learn is None else address_of(learn)
+        self._has_programs = bool(condition or aggregate)
+        self._condition = address_of(condition) if condition else 0
+        self._aggregate = address_of(aggregate) if aggregate else 0
         self._tables, self._lacking, self._program, self._stack = tables, lacking, program, stack
         self._rows, self._cursors = np.zeros(rows, np.int64), np.zeros(cursors, np.int64)
         self._place = SharedTuple(store_predicates)
@@ -77,19 +58,12 @@ class Machinery:
         """The arrays as they are now."""
         store, place = context.buffer, 0
         columns = store.columns(context.dictionary.texts.tables())
-        if self._is_judged:
+        if self._has_programs:
             asked = self._program, columns, self._stack, self._rows, self._cursors
             place = self._place.of(PredicateArrays(store.mask, self._tables, self._lacking, *asked))
-        return Machine(
-            store.mask,
-            self._decide,
-            self._learn,
-            place,
-            self._tables,
-            frozen(store.codes),
-            columns.cells,
-            columns.tags,
-        )
+        kernels = self._condition, self._aggregate, place
+        codes = frozen(store.codes)
+        return Machine(store.mask, *kernels, self._tables, codes, columns.cells, columns.tags)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,17 +105,22 @@ class SeriesCode:
         layouts, fills, words = laid_out(ordered, levels, base, len(tests))
         pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
         lowered, starts = lower_terms(pairs)
+        # At the end of a component nothing is bound that could be compared before.
         compared = [
-            direct_comparison(each.term.term, each) if of_runs else NOT_DIRECT for each in fills
+            direct_comparison(each.term.term, each)
+            if of_runs and each.term.moment % of.MOMENTS != of.FINISH
+            else NOT_DIRECT
+            for each in fills
         ]
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         tables = packed(
+            np.stack(pattern_of(context), axis=1),
             np.array([context.keep_test(test) for test in tests], np.int64),
             *_changes(words, context.levels, mixes=base.mixes),
             np.append(0, np.cumsum(counts)),
             *conditions_of(starts, fills, compared),
         )
-        first, numbered = int(tables[0, CHECKS]), enumerate(zip(ordered, compared, strict=True))
+        first, numbered = int(tables[0, of.CHECKS]), enumerate(zip(ordered, compared, strict=True))
         return cls(
             tuple(tests),
             tuple(context.buffer.attributes),
@@ -150,8 +129,8 @@ class SeriesCode:
             _sets(words, context.dictionary.type_dictionary.unknown_type + 1),
             _initial(words, len(tests)),
             any(each.loops for each in fills),
-            any(_asks(each, other) for each, other in zip(ordered, compared, strict=True)),
-            any(kind > COUNT for _, kind, *_ in words.changes),
+            NOT_DIRECT in compared,
+            any(kind > of.COUNT for _, kind, *_ in words.changes),
             tuple(each.moment for each in ordered),
             tuple((term.moment, first + n) for n, (term, other) in numbered if other != NOT_DIRECT),
             tuple((each.moment, fill) for each, fill in zip(ordered, fills, strict=True)),
@@ -167,18 +146,18 @@ class SeriesCode:
     def gate(self, level: int) -> int:
         """The row of the first direct comparison at a further event of a level."""
         return next(
-            (row for moment, row in self.gates if moment == MOMENTS * level + TAKE), NOTHING
+            (row for moment, row in self.gates if moment == of.MOMENTS * level + of.TAKE), NOTHING
         )
 
     def comparison(self, row: int) -> tuple[int, str]:
         """The accepted orders of a direct comparison, and the attribute of the new event."""
-        accepted, column = self.tables[row, PLAIN : PLAIN + 2].tolist()
+        accepted, column = self.tables[row, of.PLAIN : of.PLAIN + 2].tolist()
         return accepted, self.attributes[column]
 
     def compared_part(self, row: int) -> Part | None:
         """What a further event is compared with in its series, if by the same attribute."""
-        _, column, source, _, other, _ = self.tables[row, PLAIN:].tolist()
-        parts = {EVENT_BEFORE: Part.PREVIOUS, KNOWN_EVENT: Part.FIRST}
+        _, column, source, _, other, _ = self.tables[row, of.PLAIN :].tolist()
+        parts = {of.EVENT_BEFORE: Part.PREVIOUS, of.KNOWN_EVENT: Part.FIRST}
         return parts.get(source) if column == other else None
 
     def still_read(self, moments: Container[int]) -> list[int]:
@@ -188,7 +167,7 @@ class SeriesCode:
             if moment in moments:
                 assert not fill.loops, "a condition that ranges over events reads every node"
                 found |= {word for row in fill.rows for word in words_read(row)}
-        return [HEAD + word for word in sorted(found)]
+        return [of.HEAD + word for word in sorted(found)]
 
 
 class SeriesProgram:
@@ -224,8 +203,8 @@ class SeriesProgram:
         """The constant parts of machines."""
         code, fills = self.code, [fill for _, fill in self.code.reads]
         return Machinery(
-            decide if code.asks else None,
-            learn if code.learns else None,
+            evaluate_condition if code.asks else None,
+            update_aggregate if code.learns else None,
             code.tables,
             code.sets,
             code.lowered.program,
@@ -237,26 +216,28 @@ class SeriesProgram:
     def check_values(self, saved: Saved, nodes: Numbers) -> None:
         """Check the least and greatest values that nodes of a checkpoint know."""
         names, tables = list(self._context.buffer.attributes), self.code.tables
-        for kind, word, column, *_ in tables[tables[0, CHANGES] : tables[0, MOMENTS_AT]].tolist():
-            if kind in (LEAST, MOST):
-                tags, values = nodes[:, HEAD + word], nodes[:, HEAD + word + 1]
+        for kind, word, column, *_ in tables[
+            tables[0, of.CHANGES] : tables[0, of.MOMENTS_AT]
+        ].tolist():
+            if kind in (of.LEAST, of.MOST):
+                tags, values = nodes[:, of.HEAD + word], nodes[:, of.HEAD + word + 1]
                 saved.live.check_values(saved, names[column], tags, values)
 
     def cells(self, nodes: int) -> Numbers:
         """Nodes, of which the first is the root."""
         cells = np.zeros((nodes, self.width), np.int64)
-        cells[ROOT] = self.code.root
+        cells[of.ROOT] = self.code.root
         return cells
 
 
 def _initial(words: NodeWords, tests: int) -> Numbers:
     """The words of the root."""
-    root = np.zeros(HEAD + words.width, np.int64)
-    root[LEVEL] = NOTHING
-    root[HEAD : HEAD + tests] = UNDECLARED
+    root = np.zeros(of.HEAD + words.width, np.int64)
+    root[of.LEVEL] = NOTHING
+    root[of.HEAD : of.HEAD + tests] = UNDECLARED
     for _, kind, word, _, _ in words.changes:
-        if kind in (FIRST_EVENT, LAST_EVENT):
-            root[HEAD + word] = NOTHING
+        if kind in (of.FIRST_EVENT, of.LAST_EVENT):
+            root[of.HEAD + word] = NOTHING
     return root
 
 
@@ -269,35 +250,24 @@ def _sets(words: NodeWords, types: int) -> NDArray[np.uint8]:
 
 
 def pattern_of(context: Context) -> Pattern:
-    """The least and the most events of each level."""
+    """The least and the most events of each level, and whether it is a series."""
     components = context.components
-    return Pattern(
-        frozen(np.array([each.minimum for each in components], np.int64)),
-        frozen(
-            np.array(
-                [NOTHING if each.maximum is None else each.maximum for each in components], np.int64
-            )
-        ),
-        frozen(np.array([not each.is_single for each in components], np.int64)),
-    )
+    most = [NOTHING if each.maximum is None else each.maximum for each in components]
+    columns = [each.minimum for each in components], most, [not c.is_single for c in components]
+    return Pattern(*(frozen(np.array(column, np.int64)) for column in columns))
 
 
 def packed(*tables: NDArray[Any]) -> Numbers:
     """Tables one below the other, under a row of their begins."""
     rows = [np.asarray(table, np.int64) for table in tables]
     rows = [table.reshape(-1, 1) if table.ndim == 1 else table for table in rows]
-    found = np.zeros((1 + sum(map(len, rows)), TABLE_WIDTH), np.int64)
+    found = np.zeros((1 + sum(map(len, rows)), of.TABLE_WIDTH), np.int64)
     begin = 1
     for number, table in enumerate(rows):
         found[0, number] = begin
         found[begin : begin + len(table), : table.shape[1]] = table
         begin += len(table)
     return frozen(found)
-
-
-def _asks(term: Term, compared: DirectComparison) -> bool:
-    """Whether a term needs a program, as all do at the end of a component."""
-    return compared == NOT_DIRECT or term.moment % MOMENTS == FINISH
 
 
 class _Program(Protocol):
@@ -324,18 +294,16 @@ def conditions_of(
         rows += each.rows
         checks.append([start, begin, len(loops), first, len(rows), *other])
     return (
-        np.array(checks, np.int64).reshape(-1, TABLE_WIDTH),
+        np.array(checks, np.int64).reshape(-1, of.TABLE_WIDTH),
         np.array(loops, np.int64).reshape(-1, 2),
         np.array(rows, np.int64).reshape(-1, 5),
     )
 
 
 def _changes(words: NodeWords, levels: int, *, mixes: bool) -> tuple[Numbers, Numbers]:
-    """Where the changes of each level begin, and what binding changes.
-
-    Kernels for values with a scale are compiled only if there may be some.
-    """
-    called = {SUM: rounded, SPREAD: rounded, LEAST: ordered, MOST: ordered} if mixes else {}
+    """Lower the changes of each level; only if it `mixes`, compile kernels for scaled values."""
+    calls = {of.SUM: rounded, of.SPREAD: rounded, of.LEAST: ordered, of.MOST: ordered}
+    called = calls if mixes else {}
     changes = sorted(words.changes, key=lambda change: change[0])
     counts = np.bincount([change[0] for change in changes], minlength=levels)[:levels]
     rows = [

@@ -21,10 +21,7 @@ MOST_RUNS = 32
 
 @dataclass
 class _TimerRun:
-    """Sequences in the order of their timers, of which those before `start` are released.
-
-    Runs are numbered as they arrive.
-    """
+    """A numbered run of sequences in the order of their timers, released before `start`."""
 
     number: int
     due: NDArray[np.int64]

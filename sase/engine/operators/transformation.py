@@ -17,8 +17,7 @@ from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
 from sase.engine.operators.non_overlap import NonOverlapFilter
-from sase.engine.operators.residual_filter import ResidualFilter
-from sase.engine.operators.selection import SequenceFilter
+from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
 from sase.engine.saved_state import Saved
 from sase.planning.nodes import Transformation
@@ -92,33 +91,17 @@ class Results:
         return Results(positions, tuple(value[places] for value in self.values))
 
 
-class _Having(SequenceFilter):
-    """HAVING of sequences."""
-
-    def __init__(self, node: Transformation, context: Context) -> None:
-        super().__init__()
-        assert node.having is not None
-        having = node.having
-        conditions: list[Condition] = [having]
-        if isinstance(having, All):
-            conditions = [*having.operands]
-        self._checking = ResidualFilter.of_sequences(context, [], conditions)
-
-    def passes(self, sequences: Sequences) -> NDArray[np.bool_]:
-        """Whether each sequence satisfies it."""
-        return self._checking.select(sequences)
-
-    def analysis(self) -> Counters:
-        """Rejections by condition."""
-        return {"rejected": self._checking.rejected}
-
-
 def _having(
     node: Transformation, context: Context, *, of_series: bool
-) -> _Having | SeriesHaving | None:
+) -> ConditionFilter | SeriesHaving | None:
     if node.having is None:
         return None
-    return SeriesHaving(node.having, context) if of_series else _Having(node, context)
+    conditions: list[Condition] = [node.having]
+    if isinstance(node.having, All):
+        conditions = [*node.having.operands]
+    if of_series:
+        return SeriesHaving(conditions, context)
+    return ConditionFilter(context, [], conditions)
 
 
 class TransformationState:

@@ -11,12 +11,13 @@ from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.runs import CROWDED, DONE
-from sase.engine.kernels.kleene.walk_back import advance_collapsed
+from sase.engine.kernels.kleene.walk_back import advance_walks
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.early_filters import EarlyProgram
 from sase.engine.operators.evaluation import RunEvaluationBase, beginnings
+from sase.engine.operators.series_program import pattern_of
 from sase.engine.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
@@ -24,13 +25,13 @@ from sase.planning.nodes import RunEvaluation
 class WalkBackEvaluationState(RunEvaluationBase):
     """A running evaluation under skip till any match that holds events instead of runs."""
 
-    kernel = staticmethod(advance_collapsed)
+    kernel = staticmethod(advance_walks)
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self._early = EarlyProgram(context, node.early)
         levels = context.levels
-        self._bounds = of.Bounds(
+        bounds = of.Bounds(
             span_of(node.window),
             # Ranks of another partition do not compare.
             int(self._prunes() and not node.counts_in_partitions),
@@ -41,7 +42,9 @@ class WalkBackEvaluationState(RunEvaluationBase):
             np.array([_before(context, level) for level in range(levels)], np.int64),
         )
         size = context.options.stack
-        self._collapsed = of.Collapsed(
+        self._walk = of.WalkBack(
+            pattern_of(context),
+            bounds,
             np.zeros((size, of.FIELDS + 2 * levels), np.int64),
             _unknown(16 * levels),
             np.zeros((size, of.STEP), np.int64),
@@ -58,28 +61,25 @@ class WalkBackEvaluationState(RunEvaluationBase):
         incoming = self._incoming(block, block.positions)
         self._make_room_for_keys(self._context.dictionary.size(self._key))
         machine, early = self._program.machine(), self._early.machine()
-        self._collapsed.state[of.AT] = 0
+        self._walk.state[of.AT] = 0
         why = NOTHING
         while why != DONE:
-            why = advance_collapsed(
-                machine, early, self._pattern, self._bounds, self._collapsed, incoming,
-                self._written,
-            )  # fmt: skip
+            why = advance_walks(machine, early, self._walk, incoming, self._written)
             yield from self._flush(why)
             self._context.check(0)
             if why == CROWDED:
                 self._make_room()
 
     def _make_room_for_keys(self, keys: int) -> None:
-        known, levels = self._collapsed.known, self._context.levels
+        known, levels = self._walk.known, self._context.levels
         more = keys * levels - len(known)
         if more > 0:
             known = np.concatenate([known, _unknown(max(more, len(known)))])
-            self._collapsed = self._collapsed._replace(known=known)
+            self._walk = self._walk._replace(known=known)
 
     def _make_room(self) -> None:
         """Double what is full."""
-        found = self._collapsed
+        found = self._walk
         state, size = found.state, len(found.cells)
         cells, steps, ways, nodes = found.cells, found.steps, found.ways, found.nodes
         if state[of.COUNT] - state[of.TAIL] >= size:
@@ -92,22 +92,22 @@ class WalkBackEvaluationState(RunEvaluationBase):
             nodes = self._program.cells(2 * len(nodes))
         if cells is found.cells and steps is found.steps and nodes is found.nodes:
             ways = np.append(ways, np.zeros_like(ways), axis=0)
-        self._collapsed = found._replace(cells=cells, steps=steps, ways=ways, nodes=nodes)
+        self._walk = found._replace(cells=cells, steps=steps, ways=ways, nodes=nodes)
 
     def horizon(self) -> int | None:
         """The oldest instance."""
-        found, state = self._collapsed, self._collapsed.state
-        if self._clock.is_final:
+        found, state = self._walk, self._walk.state
+        if self._watermark.is_final:
             return None
-        if self._bounds.prunes:
-            of.forget(found, bound_of(self._clock, self._window))
+        if found.bounds.prunes:
+            of.evict(found, bound_of(self._watermark, self._window))
         if state[of.TAIL] == state[of.COUNT]:
             return None
         return int(found.cells[state[of.TAIL] & (len(found.cells) - 1), of.ROW])
 
     def counters(self) -> Counters:
         """Events, instances and live ones; walks, visits, and matches bound."""
-        state = self._collapsed.state
+        state = self._walk.state
         return {
             "events": self._seen,
             "instances": int(state[of.COUNT]),
@@ -117,12 +117,12 @@ class WalkBackEvaluationState(RunEvaluationBase):
             "bound": int(state[of.BOUND]),
             "failed": int(state[of.FAILED]),
             "matches": self._built,
-            **self._counted(sum(array.nbytes for array in self._collapsed)),
+            **self._counted(sum(array.nbytes for array in self._walk[2:])),
         }
 
     def checkpoint(self) -> Checkpoint:
         """The instances and the state of partitions; between pushes there is no walk."""
-        found = self._collapsed
+        found = self._walk
         numbers = np.arange(found.state[of.TAIL], found.state[of.COUNT])
         return {
             **super().checkpoint(),
@@ -134,16 +134,16 @@ class WalkBackEvaluationState(RunEvaluationBase):
     def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint: every instance leads to earlier ones."""
         super().restore(saved)
-        kept = saved.part("cells").array(None, self._collapsed.cells.shape[1])
+        kept = saved.part("cells").array(None, self._walk.cells.shape[1])
         state = saved.part("state").array(of.STATE, low=0, high=MOST_COUNTED)
         known = saved.part("known").array(None, of.KNOWN)
-        size = len(self._collapsed.cells)
+        size = len(self._walk.cells)
         while size < len(kept):
             size *= 2
         self._check(saved, kept, known, state)
-        cells = np.zeros((size, self._collapsed.cells.shape[1]), np.int64)
+        cells = np.zeros((size, self._walk.cells.shape[1]), np.int64)
         cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
-        self._collapsed = self._collapsed._replace(cells=cells, known=known, state=state)
+        self._walk = self._walk._replace(cells=cells, known=known, state=state)
 
     def _check(self, saved: Saved, kept: Numbers, known: Numbers, state: Numbers) -> None:
         levels, count = self._context.levels, state[of.COUNT]

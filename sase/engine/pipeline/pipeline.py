@@ -289,7 +289,7 @@ class Pipeline:
         """The blocks of events, of which the event buffer has what operators asked to be kept."""
         for block in self.builder.blocks(events, self.plan.options.block, begin):
             if self.keeps_events:
-                self.context.buffer.remember(block)
+                self.context.buffer.append_block(block)
             if self.warnings.unseen:
                 self.warnings.note_types(block.events, block.rows)
             yield block

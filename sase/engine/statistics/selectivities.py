@@ -55,7 +55,7 @@ def selectivities(
     # What is kept of rows is known when all conditions have asked for it.
     checked = [_ChainCondition(population, _of_each(conjunct.condition)) for conjunct in several]
     if checked:
-        population.context.buffer.remember(population.block)
+        population.context.buffer.append_block(population.block)
     found = {each.condition: share for each, share in population.beginning()}
     for conjunct, condition in zip(several, checked, strict=True):
         chains = _chains(population, condition, tests)

@@ -62,12 +62,14 @@ def bound_condition(text: str, schema: Schema) -> Condition:
     return conditions[0] if len(conditions) == 1 else All(conditions, span=NOWHERE)
 
 
-def lanes_of(needs: Sequence[Need], rows: Sequence[Row], interner: Interner) -> dict[Need, Vector]:
-    """The attributes of events; where they are all of one kind the lane has one tag."""
-    return {need: lane([row.get(need[1]) for row in rows], interner) for need in needs}
+def vectors_of(
+    needs: Sequence[Need], rows: Sequence[Row], interner: Interner
+) -> dict[Need, Vector]:
+    """The attributes of events; where they are all of one kind the vector has one tag."""
+    return {need: vector([row.get(need[1]) for row in rows], interner) for need in needs}
 
 
-def lane(values: Sequence[object], interner: Interner) -> Vector:
+def vector(values: Sequence[object], interner: Interner) -> Vector:
     cells = [cell(value, interner) for value in values]
     found = {tag for tag, _ in cells} - {NULL}
     if len(found) > 1:
@@ -107,12 +109,12 @@ def codes_of(rows: Sequence[Row]) -> np.ndarray:
 def tuple_truths(condition: Condition, rows: Sequence[Row], width: int) -> tuple[list[bool], Stack]:
     """The truth for every tuple of events, by the kernel for tuples; and its stack."""
     interner, needs = Interner(), columns_needed([condition])
-    lanes = lanes_of(needs, rows, interner)
+    vectors = vectors_of(needs, rows, interner)
     places = {need: place for place, need in enumerate(needs)}
     lowered = lower(condition, ProgramLayout(places, {"A": 0, "B": 1}, interner))
     stack = make_stack(lowered.depth)
     chosen = np.array(list(product(range(len(rows)), repeat=width)), np.int64)
-    read = list(lanes.values()) or [Vector(np.zeros(len(rows), np.int64), INTEGER)]
+    read = list(vectors.values()) or [Vector(np.zeros(len(rows), np.int64), INTEGER)]
     columns = columns_of(read, codes_of(rows), interner.tables())
     return selected(lowered.program, columns, chosen, stack).tolist(), stack
 
@@ -139,24 +141,24 @@ def row_truths(condition: Condition, rows: Sequence[Row], fast: bool = False) ->
     """The truth for every event, by the kernel for rows or, where that is possible, by NumPy."""
     interner = Interner()
     test = RowFilter(condition, {"A": 0, "B": 1}, interner)
-    lanes = lanes_of(test.columns, rows, interner)
+    vectors = vectors_of(test.columns, rows, interner)
     evaluate = test.truth if fast else test.by_program
     if not test.columns:
-        lanes, test.columns = (
+        vectors, test.columns = (
             {(0, "n"): Vector(np.zeros(len(rows), np.int64), INTEGER)},
             ((0, "n"),),
         )
-    found: list[bool] = evaluate(lanes, codes_of(rows)).tolist()
+    found: list[bool] = evaluate(vectors, codes_of(rows)).tolist()
     # Integers as they come, which may be narrow, are no others.
-    given = {need: narrowed(lane) for need, lane in lanes.items()}
+    given = {need: narrowed(vector) for need, vector in vectors.items()}
     assert evaluate(given, codes_of(rows)).tolist() == found
     return found
 
 
-def narrowed(lane: Vector) -> Vector:
-    """The integers of a lane in the fewest bytes that hold them."""
-    if lane.values.dtype != np.int64 or not isinstance(lane.tag, int) or lane.tag != INTEGER:
-        return lane
-    ends = int(lane.values.min(initial=0)), int(lane.values.max(initial=0))
+def narrowed(vector: Vector) -> Vector:
+    """The integers of a vector in the fewest bytes that hold them."""
+    if vector.values.dtype != np.int64 or not isinstance(vector.tag, int) or vector.tag != INTEGER:
+        return vector
+    ends = int(vector.values.min(initial=0)), int(vector.values.max(initial=0))
     kind = np.promote_types(*map(np.min_scalar_type, ends))
-    return replace(lane, values=lane.values.astype(kind if kind.kind in "iu" else np.int64))
+    return replace(vector, values=vector.values.astype(kind if kind.kind in "iu" else np.int64))

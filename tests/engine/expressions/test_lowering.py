@@ -36,10 +36,10 @@ from tests.engine.expressions.routes import (
     PAIR,
     bound_condition,
     codes_of,
-    lanes_of,
     row_truths,
     selected,
     tuple_truths,
+    vectors_of,
 )
 
 TYPES = {"A": 0, "B": 1}
@@ -154,8 +154,8 @@ def test_notes_are_counted_over_all_blocks() -> None:
     interner = Interner()
     test = RowFilter(condition, TYPES, interner)
     for _ in range(2):
-        lanes = lanes_of(test.columns, ROWS, interner)
-        assert test.truth(lanes, codes_of(ROWS)).tolist() == [True, False, False, False]
+        vectors = vectors_of(test.columns, ROWS, interner)
+        assert test.truth(vectors, codes_of(ROWS)).tolist() == [True, False, False, False]
     assert test.stack.notes[:3].tolist() == [4, 2, 1]
 
 
@@ -171,8 +171,8 @@ def values_of(text: str, rows: Sequence[dict[str, object]]) -> list[list[int]]:
     interner, needs = Interner(), columns_needed([column.value])
     places = {need: place for place, need in enumerate(needs)}
     lowered = lower_value(column.value, ProgramLayout(places, TYPES, interner))
-    lanes = lanes_of(needs, rows, interner)
-    columns = columns_of(list(lanes.values()), codes_of(rows), interner.tables())
+    vectors = vectors_of(needs, rows, interner)
+    columns = columns_of(list(vectors.values()), codes_of(rows), interner.tables())
     chosen = np.array([[0, 1], [1, 0], [2, 0], [0, 2]], np.int64)
     out = np.zeros((4, 2), np.int64)
     evaluate_values(lowered.program, columns, chosen, make_stack(lowered.depth), out)

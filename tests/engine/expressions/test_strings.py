@@ -90,8 +90,8 @@ def test_a_dictionary_is_mapped_to_the_codes_of_the_plan() -> None:
     interner.code("b")
     dictionary = pa.array(["a", "b"], pa.large_string())
     values = np.array([1, 0, -1, 1], np.int32)
-    lane = vector_of(EventColumn(STRING, values, values >= 0, dictionary), interner)
-    assert lane.values.tolist() == [0, 1, -1, 0]
+    vector = vector_of(EventColumn(STRING, values, values >= 0, dictionary), interner)
+    assert vector.values.tolist() == [0, 1, -1, 0]
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_a_dictionary_is_mapped_to_the_codes_of_the_plan() -> None:
     ],
 )
 def test_the_tag_of_a_column_says_its_unit(data_type: DataType, tag: int, first: int) -> None:
-    lane = vector_of(EventColumn(data_type, np.array([1, 2], np.int64)), Interner())
-    assert (lane.tag, lane.values[0]) == (tag, first)
+    vector = vector_of(EventColumn(data_type, np.array([1, 2], np.int64)), Interner())
+    assert (vector.tag, vector.values[0]) == (tag, first)
 
 
 def test_a_single_lane_is_not_copied() -> None:
@@ -117,11 +117,11 @@ def test_a_single_lane_is_not_copied() -> None:
 
 def test_lanes_side_by_side() -> None:
     valid = np.array([True, False])
-    lanes = [
+    vectors = [
         Vector(np.array([0.5, 1.5]), FLOAT),
         Vector(np.array([1, 2], np.int32), INTEGER, valid),
     ]
-    columns = columns_of(lanes, np.zeros(2, np.int16), Interner().tables())
+    columns = columns_of(vectors, np.zeros(2, np.int16), Interner().tables())
     assert columns.cells.view(np.float64)[0].tolist() == [0.5, 1.5]
     assert columns.cells[1].tolist() == [1, 2]
     assert columns.tags.tolist() == [[FLOAT, FLOAT], [INTEGER, NULL]]

@@ -109,7 +109,7 @@ class Run:
             found += self.push(events[start:end], checks)
             if self.span != ANY_SPAN and end < len(events):
                 self.stacks.evict(max(events[end].measure - self.span, EARLIEST))
-            self.stacks.forget()
+            self.stacks.free()
         return found
 
     def instances(self, level: int) -> list[tuple[int, int | None]]:

@@ -12,10 +12,10 @@ from sase.engine.kernels.scan.admission import (
     STATE,
     TIME,
     admit,
-    choose,
     is_rising,
     rank,
-    turn_away,
+    reject_rows,
+    select_rows,
 )
 from sase.engine.kernels.sentinels import NOTHING
 
@@ -44,7 +44,7 @@ def test_admitted_events(
 @given(st.lists(st.sampled_from([-1, 0, 1, 2, 5, 1 << 62]), max_size=20), st.integers(0, 63))
 def test_events_of_a_component(states: list[int], bit: int) -> None:
     rows = np.full(len(states), 77, np.int64)
-    count = choose(np.array(states, np.int64), bit, rows)
+    count = select_rows(np.array(states, np.int64), bit, rows)
     assert rows[:count].tolist() == [row for row, each in enumerate(states) if (each >> bit) & 1]
 
 
@@ -52,7 +52,7 @@ def test_events_of_a_component(states: list[int], bit: int) -> None:
 def test_events_that_do_not_pass(events: list[tuple[int, bool]], bit: int) -> None:
     states = np.array([state | 1 << bit for state, _ in events], np.int64)
     passes = np.array([passed for _, passed in events], np.bool_)
-    assert turn_away(states, bit, passes) == len(events) - passes.sum()
+    assert reject_rows(states, bit, passes) == len(events) - passes.sum()
     assert states.tolist() == [
         state | 1 << bit if passed else state & ~(1 << bit) for state, passed in events
     ]

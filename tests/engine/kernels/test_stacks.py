@@ -157,7 +157,7 @@ def test_what_is_forgotten_is_not_needed(events: list[Event], length: int, cuts:
         found += rows
         if end < len(events):
             run.stacks.evict(events[end].measure - window.span)
-            first = run.stacks.forget()
+            first = run.stacks.free()
             known = [row for level in (0, 1) for row, _ in run.instances(level)]
             assert first == min(known, default=None)
             oldest = events[end].row if first is None else first

@@ -1,13 +1,13 @@
 """(NFAb) The runs of a pattern one at a time, depth first, for comparison (SASE+, 5.2.3).
 
-One run at a time goes on, over the events of a block that are of its partition, until it fails or
-has met them all. Where it moves and might as well have stayed, what it was waits on a stack with
-the place to read on from; when the run is done, the latest that waits is taken up again.
+One run at a time advances over the events of a block that are of its partition, until it fails or
+has met them all. Where it forks, what it was is pushed onto a stack with the place to read on
+from; when the run is done, the last one pushed is popped.
 
     events   a1   a2   b3         a1 ── a2 ── b3         a1 a2 waits while a1 a2 b3 goes on,
                                    └─── b3               then a1 reads a2 and b3 once more
 
-So matches do not come in the order of results: those of a block are sorted before they are told.
+So matches do not come in the order of results: those of a block are sorted before they are written.
 What has met all events of its partition waits in its list for the next block.
 """
 
@@ -17,57 +17,33 @@ from typing import NamedTuple
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
+from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer, write_match
-from sase.engine.kernels.kleene.run_nodes import (
-    EVENT,
-    LEVEL,
-    NEEDED,
-    NEXT,
-    PREVIOUS,
-    ROOT,
-    START,
-    Machine,
-    Pattern,
-)
+from sase.engine.kernels.kleene.run_nodes import Machine, Runs, free_branch, levels_of
 from sase.engine.kernels.kleene.runs import (
     CROWDED,
     DONE,
-    EXPIRED,
-    FRESH,
     FULL,
-    LIVE,
-    MOST_LIVE,
     PATIENCE,
     PAUSED,
-    SPARE,
-    STEPS,
-    USED,
     Incoming,
-    Rules,
-    Runs,
-    free_branch,
-    go_on,
-    goes_on,
-    ignores,
-    is_over,
+    apply,
+    extend,
+    may_grow,
 )
 from sase.engine.kernels.kleene.transitions import is_match
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
-# Of a run that waits: its node, the place to read on from, and where its partition ends.
+# Of a run on the stack: its node, the place to read on from, and where its partition ends.
 NODE, PLACE, STOP = range(3)
-# Of the state: the place to begin at next, runs that wait, matches found and how many of them are
-# written; how often a run that waited was taken up again.
-AT, WAITING, FOUND, TOLD, BACKTRACKED = range(5)
+# Of the state: the place to begin at next, runs on the stack, matches found and written; forks.
+AT, WAITING, FOUND, WRITTEN, BACKTRACKED = range(5)
 STATE = 5
 
 
 class RunSearch(NamedTuple):
-    """The events of a block by partition and where each partition ends; what waits; matches.
-
-    `spare` is room to sort them.
-    """
+    """Events by partition and where each ends; the stack; matches; `spare` room to sort them."""
 
     order: OutInts
     stops: OutInts
@@ -81,53 +57,36 @@ class RunSearch(NamedTuple):
 
 
 @inlined
-def wait(search: RunSearch, node: int, place: int, stop: int) -> None:
-    """Put a run onto the stack."""
+def push(search: RunSearch, node: int, place: int, stop: int) -> None:
+    """Push a run onto the stack."""
     row = search.waiting[search.state[WAITING]]
     row[NODE], row[PLACE], row[STOP] = node, place, stop
     search.state[WAITING] += 1
 
 
-@linked
-def dropped(runs: Runs, node: int) -> None:
-    """Let a run go."""
-    runs.state[LIVE] -= 1
-    runs.cells[node, NEEDED] -= 1
-    free_branch(runs, node)
-
-
 @inlined
-def take_on(
-    machine: Machine, pattern: Pattern, runs: Runs, search: RunSearch, place: int, stop: int
-) -> None:
-    """The fresh nodes are matches, or runs that wait, the last of them to be taken up first."""
+def push_fresh(machine: Machine, runs: Runs, search: RunSearch, place: int, stop: int) -> None:
+    """Note the fresh nodes that are matches; push the runs that they are, to be resumed."""
     cells, state = runs.cells, runs.state
-    for number in range(state[FRESH]):
+    for number in range(state[nodes.FRESH]):
         node = runs.fresh[number]
-        if is_match(machine, pattern, cells, node):
-            cells[node, NEEDED] += 1
+        if is_match(machine, cells, node):
+            cells[node, nodes.NEEDED] += 1
             search.matches[search.state[FOUND]] = node
             search.state[FOUND] += 1
-        if goes_on(pattern, cells, node):
-            cells[node, NEEDED] += 1
-            state[LIVE] += 1
-            wait(search, node, place, stop)
+        if may_grow(machine, cells, node):
+            cells[node, nodes.NEEDED] += 1
+            state[nodes.LIVE] += 1
+            push(search, node, place, stop)
         else:
             free_branch(runs, node)
-    state[MOST_LIVE] = max(state[MOST_LIVE], state[LIVE])
-    state[FRESH] = 0
+    state[nodes.MOST_LIVE] = max(state[nodes.MOST_LIVE], state[nodes.LIVE])
+    state[nodes.FRESH] = 0
 
 
 @inlined
-def begin(
-    machine: Machine,
-    pattern: Pattern,
-    rules: Rules,
-    runs: Runs,
-    incoming: Incoming,
-    search: RunSearch,
-) -> None:
-    """The runs that begin with an event; with the first of a partition those that there are."""
+def begin(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+    """Push the runs that begin with an event; before the first of a partition those it has."""
     place = search.state[AT]
     i, stop = search.order[place], search.stops[place]
     if place == 0 or search.stops[place - 1] != stop:
@@ -135,82 +94,65 @@ def begin(
         node = runs.heads[key]
         runs.heads[key], runs.counts[key] = NOTHING, 0
         while node != NOTHING:
-            wait(search, node, place, stop)
-            node = runs.cells[node, NEXT]
-    if incoming.begins[i] & rules.first:
-        go_on(machine, pattern, runs, incoming, i, ROOT)
-        take_on(machine, pattern, runs, search, place + 1, stop)
+            push(search, node, place, stop)
+            node = runs.cells[node, nodes.NEXT]
+    if incoming.begins[i] & runs.rules.first:
+        extend(machine, runs, incoming, i, nodes.ROOT)
+        push_fresh(machine, runs, search, place + 1, stop)
     search.state[AT] += 1
 
 
 @inlined
-def pursue(
-    machine: Machine,
-    pattern: Pattern,
-    rules: Rules,
-    runs: Runs,
-    incoming: Incoming,
-    search: RunSearch,
-) -> None:
-    """Take up the latest run that waits, until it fails, moves or has met all events."""
+def resume(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+    """Pop a run, and advance it until it fails, forks or has met all events."""
     cells, state = runs.cells, runs.state
     search.state[WAITING] -= 1
     row = search.waiting[search.state[WAITING]]
     node, place, stop = row[NODE], row[PLACE], row[STOP]
     stays = True
-    while stays and place < stop and state[FRESH] == 0:
+    while stays and place < stop and state[nodes.FRESH] == 0:
         i = search.order[place]
-        state[STEPS] += 1
         place += 1
-        if is_over(machine, rules, runs, incoming, i, node):
-            state[EXPIRED] += 1
-            stays = False
-        else:
-            own, bound = False, window_start(incoming.measures[i], rules.span)
-            if (incoming.begins[i] | incoming.takes[i]) != 0 and cells[node, START] >= bound:
-                own = go_on(machine, pattern, runs, incoming, i, node)
-            stays = ignores(machine, rules, runs, incoming, i, node, own)
-    if stays and state[FRESH] > 0:
-        wait(search, node, place, stop)
+        bound = window_start(incoming.measures[i], runs.rules.span)
+        stays = apply(machine, runs, incoming, i, node, bound)
+    if stays and state[nodes.FRESH] > 0:
+        push(search, node, place, stop)
         search.state[BACKTRACKED] += 1
     elif stays:
         key = incoming.keys[search.order[stop - 1]]
-        cells[node, NEXT], runs.heads[key] = runs.heads[key], node
+        cells[node, nodes.NEXT], runs.heads[key] = runs.heads[key], node
         runs.counts[key] += 1
-    if state[FRESH] > 0:
-        take_on(machine, pattern, runs, search, place, stop)
+    if state[nodes.FRESH] > 0:
+        push_fresh(machine, runs, search, place, stop)
     if not stays:
-        dropped(runs, node)
+        state[nodes.LIVE] -= 1
+        cells[node, nodes.NEEDED] -= 1
+        free_branch(runs, node)
 
 
 @kernel
 def advance_backtracking(
-    machine: Machine,
-    pattern: Pattern,
-    rules: Rules,
-    runs: Runs,
-    incoming: Incoming,
-    search: RunSearch,
+    machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch
 ) -> int:
     """Find the matches that the events of a block complete, on from where it was crowded."""
-    state, levels = runs.state, pattern.least.shape[0]
-    until = state[STEPS] + PATIENCE
+    state, levels = runs.state, levels_of(machine)
+    until = state[nodes.STEPS] + PATIENCE
     while search.state[WAITING] > 0 or search.state[AT] < search.order.shape[0]:
         arriving = 0
         if search.state[WAITING] == 0:
             arriving = runs.counts[incoming.keys[search.order[search.state[AT]]]]
-        room = runs.cells.shape[0] - state[USED] + state[SPARE]
+        room = runs.cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
         is_crowded = room <= levels or runs.fresh.shape[0] <= levels
         is_crowded |= search.state[WAITING] + arriving + levels >= search.waiting.shape[0]
         is_crowded |= search.state[FOUND] + levels >= search.matches.shape[0]
         if is_crowded:
             return CROWDED
-        if state[STEPS] >= until:
+        if state[nodes.STEPS] >= until:
             return PAUSED
         if search.state[WAITING] > 0:
-            pursue(machine, pattern, rules, runs, incoming, search)
+            resume(machine, runs, incoming, search)
         else:
-            begin(machine, pattern, rules, runs, incoming, search)
+            begin(machine, runs, incoming, search)
     return DONE
 
 
@@ -219,22 +161,22 @@ def advance_backtracking(
 
 @linked
 def comes_before(cells: OutIntRows, one: int, other: int) -> bool:
-    """Whether a match is told before another one.
+    """Whether a match comes before another one in results.
 
     What ends first; of those that end alike what is shorter, or goes on back with a later event;
     of the same events what has the last of them at a lower level, then the one before it.
     """
-    if cells[one, EVENT] != cells[other, EVENT]:
-        return bool(cells[one, EVENT] < cells[other, EVENT])
+    if cells[one, nodes.EVENT] != cells[other, nodes.EVENT]:
+        return bool(cells[one, nodes.EVENT] < cells[other, nodes.EVENT])
     levels = 0
     while one != other:
-        if one == ROOT or other == ROOT:
-            return one == ROOT
-        if cells[one, EVENT] != cells[other, EVENT]:
-            return bool(cells[one, EVENT] > cells[other, EVENT])
+        if one == nodes.ROOT or other == nodes.ROOT:
+            return one == nodes.ROOT
+        if cells[one, nodes.EVENT] != cells[other, nodes.EVENT]:
+            return bool(cells[one, nodes.EVENT] > cells[other, nodes.EVENT])
         if levels == 0:
-            levels = cells[one, LEVEL] - cells[other, LEVEL]
-        one, other = cells[one, PREVIOUS], cells[other, PREVIOUS]
+            levels = cells[one, nodes.LEVEL] - cells[other, nodes.LEVEL]
+        one, other = cells[one, nodes.PREVIOUS], cells[other, nodes.PREVIOUS]
     return levels < 0
 
 
@@ -261,12 +203,12 @@ def sort_found(runs: Runs, search: RunSearch) -> None:
 @kernel
 def write_found(runs: Runs, search: RunSearch, written: MatchBuffer) -> int:
     """Write matches, on from where there was no more room."""
-    while search.state[TOLD] < search.state[FOUND]:
-        node = search.matches[search.state[TOLD]]
+    while search.state[WRITTEN] < search.state[FOUND]:
+        node = search.matches[search.state[WRITTEN]]
         if not write_match(runs.cells, node, written):
             return FULL
-        runs.cells[node, NEEDED] -= 1
+        runs.cells[node, nodes.NEEDED] -= 1
         free_branch(runs, node)
-        search.state[TOLD] += 1
-    search.state[FOUND] = search.state[TOLD] = 0
+        search.state[WRITTEN] += 1
+    search.state[FOUND] = search.state[WRITTEN] = 0
     return DONE

@@ -21,7 +21,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
 
-class OtherStacks(NamedTuple):
+class AttributeStacks(NamedTuple):
     """The stacks of the attributes but the first, which share numbers with those of the first.
 
     By attribute and level: the tops by key, and at each place the instance below and the key.
@@ -34,12 +34,9 @@ class OtherStacks(NamedTuple):
 
 @kernel
 def scan_all(
-    arrivals: Arrivals, keys: OutIntRows, stacks: StackArrays, others: OtherStacks, span: int
+    arrivals: Arrivals, keys: OutIntRows, stacks: StackArrays, others: AttributeStacks, span: int
 ) -> None:
-    """Push every arrival that some earlier event matches on all attributes onto all stacks.
-
-    `keys` has a row for each of the other attributes.
-    """
+    """Push every arrival that some earlier event matches on all attributes onto all stacks."""
     mask = stacks.cells.shape[1] - 1
     for i in range(arrivals.rows.shape[0]):
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
@@ -79,7 +76,7 @@ def has_all_keys(keys: OutIntRows, i: int) -> bool:
 @linked
 def intersect(
     stacks: StackArrays,
-    others: OtherStacks,
+    others: AttributeStacks,
     keys: OutIntRows,
     at: tuple[int, int, int],
     bound: int,

@@ -23,10 +23,7 @@ from sase.engine.kernels.window import window_start
 
 
 class RuntimeStack(NamedTuple):
-    """By cell: states as bits, and the event's number, tie and measure if some state admits it.
-
-    `sizes` is how many cells there are.
-    """
+    """By cell: states as bits, and the event that a state admits, with its tie and measure."""
 
     active: OutInts
     entered: OutInts

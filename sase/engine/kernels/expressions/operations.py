@@ -215,10 +215,7 @@ def joined_simply(operation: int, left: Value, right: Value) -> Value:
 
 @linked
 def chosen(operation: int, left: Value, right: Value, side: int) -> Value:
-    """`coalesce`, `least`, `greatest`: NULL is skipped, and of equal ones the left one taken.
-
-    `side` is the order of the right one and the left one.
-    """
+    """Choose one value; NULL is skipped, `side` is the order of the right one and the left one."""
     if left[0] == NULL:
         return right
     if operation == Op.COALESCE:

@@ -30,10 +30,7 @@ WORD = 63  # types in a word of a set
 
 
 class Program(NamedTuple):
-    """A row of `code` is an operation, its arguments, and the address of what it calls.
-
-    Behind END are constants of lists.
-    """
+    """A row of `code` is an operation, its arguments, and what it calls; lists stand behind END."""
 
     code: IntRows
 
@@ -63,12 +60,7 @@ class Stack(NamedTuple):
 
 @inlined
 def evaluate_tuple(
-    program: Program,
-    start: int,
-    columns: Columns,
-    rows: OutInts,
-    stack: Stack,
-    numbered: object,
+    program: Program, start: int, columns: Columns, rows: OutInts, stack: Stack, numbered: object
 ) -> bool:
     """The truth of a condition on one row for each component; a value stays on the stack.
 

@@ -41,11 +41,7 @@ def forms_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def _reader(name: str) -> Callable[[int, int], int]:
-    """What reads one of the numbers of a type that begin at an address.
-
-    In a loop several are read at once: that they stand side by side is seen of a place behind a
-    pointer, and not of an address that grows.
-    """
+    """Return a reader of numbers of a type, of a place behind an address, which LLVM vectorizes."""
     if numba.config.DISABLE_JIT:
         simple = getattr(ctypes, f"c_{name}")
         size = ctypes.sizeof(simple)
@@ -78,10 +74,7 @@ def field(array: int, place: int) -> int:
 
 @inlined
 def number(address: int, form: int, row: int) -> int:
-    """One of the numbers that begin at an address; those of uint64 wrap around.
-
-    Those that follow each other are read faster by `copy_numbers`.
-    """
+    """Read a number; one of uint64 wraps around. `copy_numbers` reads adjacent ones faster."""
     if form == 0:
         return _int8(address, row)
     if form == 1:
@@ -126,10 +119,7 @@ def copy_numbers(address: int, form: int, count: int, out: OutInts, to: int) -> 
 
 @inlined
 def between(address: int, form: int, least: int, most: int) -> int:
-    """Which of so many numbers as there are `LANES` lie between two: a bit for each.
-
-    Numbers have one or two bytes, in which both ends fit.
-    """
+    """Test `LANES` numbers of one or two bytes: a bit for each in an inclusive range."""
     if form >> 1 == 0:
         return between_bytes(address, least, most)
     return between_shorts(address, least, most)
@@ -156,10 +146,7 @@ def is_whole(array: int) -> bool:
 
 @inlined
 def is_same(array: int, known: Ints) -> bool:
-    """Whether an array without NULLs is the memory of a known one: offset, length, and buffers.
-
-    That has none either, and what says so may be left out.
-    """
+    """Whether an array is the memory of a known one without NULLs: offset, length and buffers."""
     buffers, count = field(array, BUFFERS), known.shape[0] - 2
     if field(array, OFFSET) != known[0] or field(array, LENGTH) != known[1]:
         return False
@@ -187,11 +174,7 @@ def copy(given: Ints, begin: int, out: OutInts, to: int, count: int) -> None:
 
 @inlined
 def copy_blocks(given: Ints, begin: int, out: OutInts, to: int, count: int) -> None:
-    """Copy numbers and up to fifteen behind them, for which there must be room.
-
-    All sixteen by sixteen: a loop for those that are left over would end at another place each
-    time, which the processor cannot foresee.
-    """
+    """Copy numbers by sixteen, past the end: a loop over the rest would mispredict branches."""
     for place in range(0, count, BLOCK):
         eight = eight_of(given, begin + place)
         other = eight_of(given, begin + place + 8)

@@ -73,10 +73,7 @@ def inlined(function: Function) -> Function:
 
 
 def by_address(function: Callable[..., Any], *, absent: Sequence[str] = ()) -> Callable[..., Any]:
-    """Return what calls a kernel from others by its address, which comes before the arguments.
-
-    The kernel is no part of those then, and compiled by whoever asks for its address.
-    """
+    """Return what calls a kernel that is compiled apart by the address before its arguments."""
     if numba.config.DISABLE_JIT:
         return lambda address, *arguments: function(*arguments)
     arguments, result = signature(function, absent), get_type_hints(function)["return"]
@@ -138,10 +135,7 @@ class _LinkedDispatcher(_Dispatcher):
 
 
 class _KernelDispatcher(_Dispatcher):
-    """A kernel, which is compiled for its annotations alone, once in all processes.
-
-    What these are is found out on the first call, as few of all kernels are called.
-    """
+    """A kernel, which is compiled once for its annotations, on the first call in any process."""
 
     def __init__(self, function: Callable[..., Any], absent: Sequence[str]) -> None:
         super().__init__(function, KernelCompiler)
@@ -163,7 +157,7 @@ class _KernelDispatcher(_Dispatcher):
     @property
     def is_cached(self) -> bool:
         """Whether any process of this installation has compiled it, or it cannot be cached."""
-        return bool(self.overloads) or self._cache.is_filled or not _is_permanent(_folder())
+        return bool(self.overloads) or self._cache.is_filled or _folder().name.startswith(TEMPORARY)
 
     def _compile_for_args(self, *values: Any) -> Any:
         with self._lock:
@@ -194,10 +188,7 @@ class _KernelDispatcher(_Dispatcher):
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Save a twelfth of the time of compiling, in which there is little garbage.
-
-    Of threads that compile at the same time the first one turns collection on again.
-    """
+    """Turn garbage collection off while compiling, which takes a twelfth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -211,11 +202,7 @@ def _without_garbage_collection() -> Iterator[None]:
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]
-    """The machine code of a kernel, as earlier processes compiled it.
-
-    Numba prepares for compiling before it looks into the cache, which takes ten times as long as to
-    load all kernels of a query.
-    """
+    """The cached machine code of a kernel, looked up before Numba prepares to compile."""
 
     def load_overload(self, arguments: Any, context: Any) -> Any:
         """Return what is cached, or None: then Numba prepares, and compiles."""
@@ -288,10 +275,6 @@ def _temporary_folder(bases: list[Path]) -> Path:
         f"compiled kernels are not kept: {tried} cannot be written (NUMBA_CACHE_DIR names another)"
     )
     return Path(folder)
-
-
-def _is_permanent(folder: Path) -> bool:
-    return not folder.name.startswith(TEMPORARY)
 
 
 # ---------------------------------------------------------------- messages

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 
 def _word_at(data: NDArray[np.uint8], place: int) -> int:
-    """Eight bytes as an integer, the first the lowest, wherever they begin."""
+    """Load eight bytes, aligned or not, as a little-endian integer."""
     return int.from_bytes(data[place : place + 8].tobytes(), "little", signed=True)
 
 
@@ -35,7 +35,7 @@ def _load_word(context: Any, data: Any, place: Any) -> tuple[Signature, Callable
 
 
 def _top_bit(bits: int) -> int:
-    """The place of the highest bit that is set, of an integer above zero."""
+    """Return the place of the highest bit of a positive integer."""
     return int(bits).bit_length() - 1
 
 
@@ -49,7 +49,7 @@ def _highest(context: Any, bits: Any) -> tuple[Signature, Callable[..., Any]]:
 
 
 def _low_bit(bits: int) -> int:
-    """The place of the lowest bit that is set, of an integer that is not zero."""
+    """Return the place of the lowest bit of an integer that is not zero."""
     return int(bits & -bits).bit_length() - 1
 
 
@@ -61,22 +61,19 @@ def _lowest(context: Any, bits: Any) -> tuple[Signature, Callable[..., Any]]:
     return types.int64(types.int64), code
 
 
-# So many numbers are looked at side by side, since an integer has a bit for each.
+# Numbers that are tested at once: an int64 has a bit for each.
 LANES = 64
 
 
 def _between(bits: int) -> Callable[[int, int, int], int]:
-    """What says which of the numbers at an address, as a bit each, lie between two that fit.
-
-    They may be signed, and both ends are in.
-    """
+    """Return a SIMD test of `LANES` numbers at an address: a bit for each in an inclusive range."""
     if config.DISABLE_JIT:
         return lambda address, least, most: _simply_between(bits, address, least, most)
     lane = ir.IntType(bits)
     lanes, first = ir.VectorType(lane, LANES), ir.VectorType(ir.IntType(32), LANES)
 
     def every(builder: Any, number: Any) -> Any:
-        """A number in each lane."""
+        """Broadcast a number to all lanes."""
         empty, place = ir.Constant(lanes, ir.Undefined), ir.Constant(ir.IntType(32), 0)
         one = builder.insert_element(empty, builder.trunc(number, lane), place)
         return builder.shuffle_vector(one, empty, ir.Constant(first, [0] * LANES))

@@ -1,8 +1,8 @@
-"""Skip till any match, postponed: the events that may take part, as instances (SASE++).
+"""(SASE++) Skip till any match, postponed: the events that may take part, as instances.
 
 An instance is an event of a partition. Of each level it knows the last instance before it that may
 be of that level, and the latest first event from which it can be reached as one of that level. That
-is all there is of the runs of the paper's intermediate match: `walking` goes back through it.
+is all there is of the runs of the paper's intermediate match: `walk_back` goes back through it.
 
     instances        a1   a2   b3   a4   b5        c6 is the last: walks  c6 b5 a4, c6 b5 b3 a2, …
 """
@@ -40,17 +40,6 @@ TOP, REACHED, REACHED_NOW, NOW = range(4)
 KNOWN = 4
 
 
-class Collapsed(NamedTuple):
-    """Instances, what is known by partition and level, the walk, and nodes to bind a match in."""
-
-    cells: OutIntRows
-    known: OutIntRows
-    steps: OutIntRows
-    ways: OutIntRows
-    nodes: OutIntRows
-    state: OutInts
-
-
 class Bounds(NamedTuple):
     """What the window spans, at which levels a match may begin and end, and if it must be bound.
 
@@ -67,26 +56,37 @@ class Bounds(NamedTuple):
     before: OutInts
 
 
+class WalkBack(NamedTuple):
+    """The plan, instances, what is known by partition and level, the walk, and nodes to bind in."""
+
+    pattern: Pattern
+    bounds: Bounds
+    cells: OutIntRows
+    known: OutIntRows
+    steps: OutIntRows
+    ways: OutIntRows
+    nodes: OutIntRows
+    state: OutInts
+
+
 # ---------------------------------------------------------------- instances
 
 
 @inlined
-def reached(collapsed: Collapsed, base: int, level: int, order: int) -> int:
-    """The latest first event from which an event of this order can follow one of a level."""
-    known = collapsed.known[base + level]
+def reach_of(walk: WalkBack, base: int, level: int, order: int) -> int:
+    """Return the latest first event from which an event of this order can follow one of a level."""
+    known = walk.known[base + level]
     if known[NOW] == order:
         return int(known[REACHED])
     return int(max(known[REACHED], known[REACHED_NOW]))
 
 
 @linked
-def remembered(
-    pattern: Pattern, bounds: Bounds, collapsed: Collapsed, incoming: Incoming, i: int
-) -> bool:
-    """Make an instance of an event, of the levels at which it can be reached within the window."""
-    levels, state, cells = pattern.least.shape[0], collapsed.state, collapsed.cells
+def add_instance(walk: WalkBack, incoming: Incoming, i: int) -> bool:
+    """Add an event as an instance of the levels that it reaches within the window, if any."""
+    levels, state, cells = walk.pattern.least.shape[0], walk.state, walk.cells
     base, order = incoming.keys[i] * levels, incoming.ties[i]
-    measure, bound = incoming.measures[i], window_start(incoming.measures[i], bounds.span)
+    measure, bound = incoming.measures[i], window_start(incoming.measures[i], walk.bounds.span)
     number = state[COUNT]
     cell = cells[number & (cells.shape[0] - 1)]
     begins, takes = incoming.begins[i], incoming.takes[i]
@@ -95,23 +95,23 @@ def remembered(
         bit, reach = 1 << level, EARLIEST
         if begins & bit:
             # The earliest measure of all stands for none.
-            begun = max(measure, EARLIEST + 1) if bounds.first & bit else EARLIEST
+            begun = max(measure, EARLIEST + 1) if walk.bounds.first & bit else EARLIEST
             for earlier in range(level):
-                if (bounds.before[level] >> earlier) & 1:
-                    begun = max(begun, reached(collapsed, base, earlier, order))
+                if (walk.bounds.before[level] >> earlier) & 1:
+                    begun = max(begun, reach_of(walk, base, earlier, order))
             if begun == EARLIEST or begun < bound:
                 begins &= ~bit
             else:
                 reach = begun
-        if takes & bit and pattern.kleene[level] == 1 and pattern.most[level] != 1:
-            taken = reached(collapsed, base, level, order)
+        if takes & bit and walk.pattern.kleene[level] == 1 and walk.pattern.most[level] != 1:
+            taken = reach_of(walk, base, level, order)
             if taken == EARLIEST or taken < bound:
                 takes &= ~bit
             else:
                 reach = max(reach, taken)
         else:
             takes &= ~bit
-        cell[FIELDS + level] = collapsed.known[base + level, TOP]
+        cell[FIELDS + level] = walk.known[base + level, TOP]
         cell[FIELDS + levels + level] = reach
         any_level = any_level or reach != EARLIEST
     if not any_level:
@@ -120,7 +120,7 @@ def remembered(
     cell[BEGINS], cell[TAKES] = begins, takes
     for level in range(levels):
         if ((begins | takes) >> level) & 1:
-            known = collapsed.known[base + level]
+            known = walk.known[base + level]
             known[TOP] = number
             if known[NOW] != order:
                 known[REACHED] = max(known[REACHED], known[REACHED_NOW])
@@ -130,16 +130,12 @@ def remembered(
     return True
 
 
-@kernel
-def forget(collapsed: Collapsed, bound: int) -> None:
-    """Give up the instances before a bound."""
-    drop(collapsed, bound)
-
-
-@linked
-def drop(collapsed: Collapsed, bound: int) -> None:
-    """Give up the instances before a bound."""
-    cells, state = collapsed.cells, collapsed.state
+def _evicted(walk: WalkBack, bound: int) -> None:
+    """Evict the instances before a bound."""
+    cells, state = walk.cells, walk.state
     mask = cells.shape[0] - 1
     while state[TAIL] < state[COUNT] and cells[state[TAIL] & mask, MEASURE] < bound:
         state[TAIL] += 1
+
+
+evicted, evict = linked(_evicted), kernel(_evicted)

@@ -1,8 +1,7 @@
-"""Events to the matches of lines: from columns in memory, in one step, or block by block.
+"""(NFAb) Fused scan and evaluation of lines, over columns in memory or over blocks.
 
-What is to know of columns is read for a piece of events at a time: keys and what is compared as
-integers. Those of which the greater one passes are floats by their bits, and all numbers turned
-about where a series falls. Blocks have it already.
+Columns are decoded a piece at a time: keys to codes, what is compared to integers of which the
+greater one passes (floats by their bits, all inverted where a series falls).
 """
 
 from __future__ import annotations
@@ -13,30 +12,19 @@ from sase.engine.kernels.expressions.operations import FLOAT
 from sase.engine.kernels.jit.arrow_memory import copy_numbers
 from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.signatures import Bytes, IntRows, Ints, OutInts
-from sase.engine.kernels.kleene.line_steps import is_simple, step, step_inside
+from sase.engine.kernels.kleene import line_store as store
 from sase.engine.kernels.kleene.line_store import (
-    AT,
-    BAR,
-    COUNT,
-    EVENT,
-    EXPIRED,
-    HEAD,
-    KEY_FIELDS,
-    NEXT,
-    OUTSIDE,
-    RANK,
-    SPOT,
-    START,
-    STEPS,
-    UNTIL,
+    LineConditions,
+    LineEvent,
     LineMatches,
+    LineRules,
     Lines,
     drop,
     has_room,
     lacks,
     link,
 )
-from sase.engine.kernels.kleene.lines import LineConditions, LineEvent, LineRules, sortable
+from sase.engine.kernels.kleene.lines import is_simple, sortable, step, step_inside
 from sase.engine.kernels.kleene.runs import DONE, RANKED, STRICT, Incoming
 from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
 from sase.engine.kernels.sentinels import NOTHING
@@ -81,7 +69,7 @@ class LineStream(NamedTuple):
 def read_columns(
     rules: LineRules, stream: LineStream, lines: Lines, begin: int, count: int, room: OutInts
 ) -> None:
-    """Read what is to know of events from one on."""
+    """Decode the events of a piece."""
     for place in range(count):
         begins, takes = stream.begins[begin + place], stream.takes[begin + place]
         what = BEGINS if begins & 1 else ANY if begins else INSIDE
@@ -90,7 +78,7 @@ def read_columns(
     read_values(rules, stream, begin, count, room)
     if rules.ranked:
         for place in range(count):
-            at = room[CODE + place] + RANK
+            at = room[CODE + place] + store.RANK
             room[RANKS + place] = lines.keys[at]
             lines.keys[at] += 1
     if rules.measure == BY_TIME:
@@ -103,7 +91,7 @@ def read_columns(
 
 @inlined
 def read_codes(stream: LineStream, begin: int, count: int, room: OutInts) -> None:
-    """Read the keys of events from one on."""
+    """Decode the keys of a piece."""
     for place in range(count):
         room[CODE + place] = 0
     for column in range(stream.keys.shape[0]):
@@ -114,14 +102,14 @@ def read_codes(stream: LineStream, begin: int, count: int, room: OutInts) -> Non
         for place in range(count):
             room[CODE + place] |= (room[MEASURE + place] - least) << shift
     for place in range(count):
-        room[CODE + place] *= KEY_FIELDS
+        room[CODE + place] *= store.KEY_FIELDS
 
 
 @inlined
 def read_values(
     rules: LineRules, stream: LineStream, begin: int, count: int, room: OutInts
 ) -> None:
-    """Read what is compared of events from one on, as integers of which the greater one passes."""
+    """Decode what is compared of a piece, as integers of which the greater one passes."""
     if rules.accepted == 0:
         for place in range(count):
             room[VALUE + place] = 0
@@ -141,7 +129,7 @@ def unread(rules: LineRules, lines: Lines, begin: int, count: int, room: OutInts
     """Take back the ranks of events of a piece that are read once more."""
     if rules.ranked:
         for place in range(begin, count):
-            lines.keys[room[CODE + place] + RANK] -= 1
+            lines.keys[room[CODE + place] + store.RANK] -= 1
 
 
 @inlined
@@ -152,14 +140,14 @@ def next_read(lines: Lines, room: OutInts, place: int, count: int, measures: int
         what = room[WHAT + place]
         key = room[CODE + place]
         if what == INSIDE:
-            is_passing = room[VALUE + place] >= keys[key + BAR]
-            if is_passing or room[measures + place] > keys[key + UNTIL]:
+            is_passing = room[VALUE + place] >= keys[key + store.BAR]
+            if is_passing or room[measures + place] > keys[key + store.UNTIL]:
                 break
-            steps += keys[key + COUNT]
-        elif what == BEGINS or (what == ANY and keys[key + COUNT]):
+            steps += keys[key + store.COUNT]
+        elif what == BEGINS or (what == ANY and keys[key + store.COUNT]):
             break
         place += 1
-    lines.counts[STEPS] += steps
+    lines.counts[store.STEPS] += steps
     return place
 
 
@@ -180,8 +168,8 @@ def apply_column(
     key, value, place = room[CODE + at], room[VALUE + at], stream.position + i
     begins, takes = int(stream.begins[i]), int(stream.takes[i])
     is_alike = is_simple(rules) and stream.ties.shape[0] == 0
-    is_within = measure <= lines.keys[key + UNTIL] and begins & 1 == 0
-    if is_alike and is_within and lines.keys[key + OUTSIDE] == 0:
+    is_within = measure <= lines.keys[key + store.UNTIL] and begins & 1 == 0
+    if is_alike and is_within and lines.keys[key + store.OUTSIDE] == 0:
         event = LineEvent(place, key, begins, takes, value, 0, 0, measure, 0)
         step_inside(rules, lines, output, event)
     else:
@@ -196,8 +184,8 @@ def fused_lines(
     rules: LineRules, stream: LineStream, lines: Lines, output: LineMatches, room: OutInts,
     behind: int,
 ) -> int:  # fmt: skip
-    """Take in events of columns, on from where it stopped, and write the matches they complete."""
-    last, counts, first = rules.levels - 1, lines.counts, lines.counts[EVENT]
+    """Apply events of columns, on from where it stopped, and write the matches they complete."""
+    last, counts, first = rules.levels - 1, lines.counts, lines.counts[store.EVENT]
     measures = RANKS if rules.measure == BY_RANK else MEASURE
     while first < behind:
         count = min(PIECE, behind - first)
@@ -210,12 +198,12 @@ def fused_lines(
                 why = lacks(lines, output, key, begins, writes)
                 if why != DONE:
                     unread(rules, lines, at, count, room)
-                    counts[EVENT] = i
+                    counts[store.EVENT] = i
                     return why
             apply_column(rules, stream, lines, output, room, i, at, room[measures + at])
             at = next_read(lines, room, at + 1, count, measures)
         first += count
-    counts[EVENT] = behind
+    counts[store.EVENT] = behind
     return DONE
 
 
@@ -241,18 +229,18 @@ def next_incoming(
     keys, steps, is_known = lines.keys, 0, conditions.values.shape[0] > 0
     while i < behind:
         if incoming.takes[i] and incoming.keys[i] >= 0:
-            begins, key = incoming.begins[i], incoming.keys[i] * KEY_FIELDS
+            begins, key = incoming.begins[i], incoming.keys[i] * store.KEY_FIELDS
             if begins & 1:
                 break
             if is_known and begins == 0:
-                is_passing = value_of(rules, conditions, i) >= keys[key + BAR]
-                if is_passing or incoming.measures[i] > keys[key + UNTIL]:
+                is_passing = value_of(rules, conditions, i) >= keys[key + store.BAR]
+                if is_passing or incoming.measures[i] > keys[key + store.UNTIL]:
                     break
-                steps += keys[key + COUNT]
-            elif keys[key + COUNT]:
+                steps += keys[key + store.COUNT]
+            elif keys[key + store.COUNT]:
                 break
         i += 1
-    lines.counts[STEPS] += steps
+    lines.counts[store.STEPS] += steps
     return i
 
 
@@ -261,16 +249,17 @@ def advance_lines(
     rules: LineRules, incoming: Incoming, conditions: LineConditions, lines: Lines,
     output: LineMatches, behind: int,
 ) -> int:  # fmt: skip
-    """Take in events of a block, on from where it stopped, and write the matches they complete."""
+    """Apply events of a block, on from where it stopped, and write the matches they complete."""
     last, counts = rules.levels - 1, lines.counts
-    i = next_incoming(rules, conditions, incoming, lines, counts[EVENT], behind)
+    i = next_incoming(rules, conditions, incoming, lines, counts[store.EVENT], behind)
     while i < behind:
-        key, begins, takes = incoming.keys[i] * KEY_FIELDS, incoming.begins[i], incoming.takes[i]
+        begins, takes = incoming.begins[i], incoming.takes[i]
+        key = incoming.keys[i] * store.KEY_FIELDS
         writes = (takes >> last) & 1
         if not has_room(lines, output, begins, writes):
             why = lacks(lines, output, key, begins, writes)
             if why != DONE:
-                counts[EVENT] = i
+                counts[store.EVENT] = i
                 return why
         measure = incoming.measures[i]
         event = LineEvent(
@@ -279,7 +268,7 @@ def advance_lines(
         )  # fmt: skip
         step(rules, conditions, lines, output, event)
         i = next_incoming(rules, conditions, incoming, lines, i + 1, behind)
-    counts[EVENT] = behind
+    counts[store.EVENT] = behind
     return DONE
 
 
@@ -287,18 +276,18 @@ def advance_lines(
 def expire_lines(rules: LineRules, lines: Lines, bound: int, spot: int) -> int:
     """Drop the lines that a window or contiguity has ended; return the first event still needed."""
     cells, keys, first = lines.cells, lines.keys, NOTHING
-    for key in range(0, keys.shape[0], KEY_FIELDS):
-        ahead, line = NOTHING, keys[key + HEAD]
+    for key in range(0, keys.shape[0], store.KEY_FIELDS):
+        ahead, line = NOTHING, keys[key + store.HEAD]
         while line != NOTHING:
-            after = cells[line + NEXT]
-            is_left = rules.strategy == STRICT and cells[line + SPOT] + 1 < spot
-            if cells[line + START] < bound or is_left:
-                lines.counts[EXPIRED] += 1
+            after = cells[line + store.NEXT]
+            is_left = rules.strategy == STRICT and cells[line + store.SPOT] + 1 < spot
+            if cells[line + store.START] < bound or is_left:
+                lines.counts[store.EXPIRED] += 1
                 link(lines, key, ahead, after)
                 drop(lines, key, line)
             else:
                 ahead = line
-                event = lines.heap[cells[line + AT]]
+                event = lines.heap[cells[line + store.AT]]
                 if first == NOTHING or event < first:
                     first = event
             line = after

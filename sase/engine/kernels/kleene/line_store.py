@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from sase.engine.kernels.jit.arrow_memory import BLOCK, copy_blocks
 from sase.engine.kernels.jit.compiler import inlined, linked
-from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
+from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.kernels.kleene.runs import DONE, FULL
 from sase.engine.kernels.sentinels import NOTHING
 
@@ -38,6 +39,64 @@ COUNTS = 10
 SMALLEST, SIZES = BLOCK, 48
 # What there is no room for, besides results.
 NO_LINE, NO_EXTENT = 3, 4
+# The orders that are accepted, as bits: less, equal, more.
+BELOW, NOT_ABOVE, ABOVE, NOT_BELOW = 0b001, 0b011, 0b100, 0b110
+
+
+class LineRules(NamedTuple):
+    """The plan: strategy, window, levels, and the comparison for a further event of the series.
+
+    The window spans `span` of a measure; `ranked` says whether events are ranked in partitions.
+    `series` is its level, or the number of levels if there is none, with the least and the most
+    events. A further event of it is accepted in some orders to another one, as bits, or 0 if that
+    is not asked: to the one before it, if what is met is renewed, or to the first one. What is
+    compared is of a `kind`; it is `turned` where the lesser one is more. Events of levels before
+    `listed` are single in results, and the last one too unless the list is `whole`.
+    """
+
+    strategy: int
+    span: int
+    measure: int
+    ranked: int
+    levels: int
+    series: int
+    least: int
+    most: int
+    accepted: int
+    renews: int
+    kind: int
+    turned: int
+    listed: int
+    whole: int
+
+
+class LineConditions(NamedTuple):
+    """What more there is to ask of an event, and the nodes of lines, which that reads.
+
+    `gate` is the row of the comparison for a further event of the series, or `NOTHING`, and
+    `values` what it compares of the events of a block, or empty where they are of several kinds;
+    `asks` says whether there is more than plain comparisons.
+    """
+
+    machine: Machine
+    nodes: OutIntRows
+    gate: int
+    asks: int
+    values: Ints
+
+
+class LineEvent(NamedTuple):
+    """An event; `bound` is the least measure of the first event of a match with it."""
+
+    number: int
+    key: int
+    begins: int
+    takes: int
+    value: int
+    tie: int
+    spot: int
+    measure: int
+    bound: int
 
 
 class Lines(NamedTuple):
@@ -141,6 +200,25 @@ def link(lines: Lines, key: int, ahead: int, line: int) -> None:
         lines.keys[key + HEAD] = line
     else:
         lines.cells[ahead + NEXT] = line
+
+
+@inlined
+def write_line(rules: LineRules, lines: Lines, output: LineMatches, line: int, last: int) -> None:
+    """Write a match: the events of a line, and `last` unless that is `NOTHING`."""
+    heap, sizes = lines.heap, output.sizes
+    count, to, at, size = sizes[0], sizes[1], lines.cells[line + AT], lines.cells[line + SIZE]
+    single = min(rules.listed, size)
+    for level in range(single):
+        output.singles[level, count] = heap[at + level]
+    copy_blocks(heap, at + single, output.events, to, size - single)
+    to += size - single
+    if last != NOTHING:
+        output.singles[rules.levels - 1, count] = last
+        if rules.whole:
+            output.events[to] = last
+            to += 1
+    sizes[0], sizes[1] = count + 1, to
+    output.ends[count] = to
 
 
 # ---------------------------------------------------------------- room

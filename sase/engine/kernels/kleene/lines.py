@@ -1,37 +1,32 @@
 """(NFAb) Runs that never fork: an event makes one run of a run, or none (SASE+, 4 and 5).
 
 That is so where runs ignore no event that they can bind, and only the last component can follow a
-series. This is what is known of lines and asked of an event, and how it is bound; `line_steps` is
-what an event does to the lines of its key.
+series. Lines of a key are in the order of results: what an event has changed comes before what it
+has not. With each key stands what tells most of its events that they change nothing: the bar, which
+is the least value that any of its lines may accept, and the end of their first window.
 
 Without `conditions` nothing is asked of an event but its levels and one comparison with the event
 before it in its series, or the first one; what is compared are integers of which the greater one
-passes.
+passes. Their tags are not looked at, and no node is bound: a way of its own for speed.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from sase.engine.kernels.expressions.operations import FLOAT
-from sase.engine.kernels.jit.arrow_memory import copy_blocks
 from sase.engine.kernels.jit.compiler import inlined, linked
-from sase.engine.kernels.jit.signatures import Ints, OutIntRows
-from sase.engine.kernels.kleene.comparisons import hold_besides, may_bind, met
+from sase.engine.kernels.jit.signatures import OutIntRows
+from sase.engine.kernels.kleene import line_store as store
 from sase.engine.kernels.kleene.line_store import (
-    AT,
-    MADE,
-    MET,
-    NODE_SHIFT,
-    SIZE,
-    SPOT,
-    TIE,
-    TRIAL,
+    LineConditions,
+    LineEvent,
     LineMatches,
+    LineRules,
     Lines,
     append,
     drop,
+    link,
     new_line,
+    write_line,
 )
 from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
@@ -43,67 +38,18 @@ from sase.engine.kernels.kleene.run_nodes import (
     TAKE,
     Machine,
 )
-from sase.engine.kernels.kleene.transitions import bind, hold
+from sase.engine.kernels.kleene.runs import NEXT_MATCH
+from sase.engine.kernels.kleene.transitions import (
+    bind,
+    comparisons_hold,
+    known_side,
+    programs_hold,
+)
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
+from sase.engine.kernels.window import window_end
 
-# The orders that are accepted, as bits: less, equal, more.
-BELOW, NOT_ABOVE, ABOVE, NOT_BELOW = 0b001, 0b011, 0b100, 0b110
-
-
-class LineRules(NamedTuple):
-    """The plan: strategy, window, levels, and the comparison for a further event of the series.
-
-    The window spans `span` of a measure; `ranked` says whether events are ranked in partitions.
-    `series` is its level, or the number of levels if there is none, with the least and the most
-    events. A further event of it is accepted in some orders to another one, as bits, or 0 if that
-    is not asked: to the one before it, if what is met is renewed, or to the first one. What is
-    compared is of a `kind`; it is `turned` where the lesser one is more. Events of levels before
-    `listed` are single in results, and the last one too unless the list is `whole`.
-    """
-
-    strategy: int
-    span: int
-    measure: int
-    ranked: int
-    levels: int
-    series: int
-    least: int
-    most: int
-    accepted: int
-    renews: int
-    kind: int
-    turned: int
-    listed: int
-    whole: int
-
-
-class LineConditions(NamedTuple):
-    """What more there is to ask of an event, and the nodes of lines, which that reads.
-
-    `gate` is the row of the comparison for a further event of the series, or `NOTHING`, and
-    `values` what it compares of the events of a block, or empty where they are of several kinds;
-    `asks` says whether there is more than plain comparisons.
-    """
-
-    machine: Machine
-    nodes: OutIntRows
-    gate: int
-    asks: int
-    values: Ints
-
-
-class LineEvent(NamedTuple):
-    """An event; `bound` is the least measure of the first event of a match with it."""
-
-    number: int
-    key: int
-    begins: int
-    takes: int
-    value: int
-    tie: int
-    spot: int
-    measure: int
-    bound: int
+# What becomes of a line.
+STAYS, MOVES, OVER = range(3)
 
 
 # ---------------------------------------------------------------- by the number of events
@@ -134,8 +80,8 @@ def may_take(rules: LineRules, size: int) -> bool:
 
 
 @inlined
-def goes_on(rules: LineRules, size: int) -> bool:
-    """Whether a line of so many events may have more of them."""
+def may_grow(rules: LineRules, size: int) -> bool:
+    """Whether a line of so many events may have more."""
     if size > rules.series and is_last(rules):
         return may_take(rules, size)
     return size < rules.levels or size > rules.series
@@ -145,21 +91,23 @@ def goes_on(rules: LineRules, size: int) -> bool:
 
 
 @linked
-def hold_on_trial(
+def programs_hold_on_trial(
     machine: Machine, nodes: OutIntRows, node: int, level: int, moment: int, event: int
 ) -> bool:
     """Whether the conditions hold that need to see an event bound after a node."""
-    bind(machine, nodes, TRIAL, node, level, event)
-    return hold_besides(machine, nodes, MOMENTS * level + moment, TRIAL)
+    bind(machine, nodes, store.TRIAL, node, level, event)
+    return programs_hold(machine, nodes, MOMENTS * level + moment, store.TRIAL, NO_EVENT)
 
 
 @inlined
 def accept(conditions: LineConditions, node: int, level: int, moment: int, event: int) -> bool:
     """Whether all conditions of a moment hold for an event after a node."""
     machine, nodes = conditions.machine, conditions.nodes
-    if not may_bind(machine, nodes, MOMENTS * level + moment, node, event):
+    if not comparisons_hold(machine, nodes, MOMENTS * level + moment, node, event):
         return False
-    return conditions.asks == 0 or hold_on_trial(machine, nodes, node, level, moment, event)
+    return conditions.asks == 0 or programs_hold_on_trial(
+        machine, nodes, node, level, moment, event
+    )
 
 
 @inlined
@@ -167,7 +115,7 @@ def may_leave(conditions: LineConditions | None, node: int, level: int) -> bool:
     """Whether the conditions on a component as a whole hold at a node."""
     if conditions is None:
         return True
-    return conditions.asks == 0 or hold(
+    return conditions.asks == 0 or programs_hold(
         conditions.machine, conditions.nodes, MOMENTS * level + FINISH, node, NO_EVENT
     )
 
@@ -176,7 +124,7 @@ def may_leave(conditions: LineConditions | None, node: int, level: int) -> bool:
 def is_accepted(rules: LineRules, value: int, other: int) -> bool:
     """Whether a further event of the series may come, as it compares with another one."""
     if value > other:
-        return rules.accepted == 0 or rules.accepted & ABOVE != 0
+        return rules.accepted == 0 or rules.accepted & store.ABOVE != 0
     side = int(value == other)
     return rules.accepted == 0 or (rules.accepted >> side) & 1 == 1
 
@@ -187,13 +135,13 @@ def may_bind_at(
     level: int, moment: int,
 ) -> bool:  # fmt: skip
     """Whether an event may be bound next, at a level of a line."""
-    other = lines.cells[line + MET]
+    other = lines.cells[line + store.MET]
     if conditions is None:
         return moment == BEGIN or is_accepted(rules, event.value, other)
     is_known = moment == TAKE and conditions.values.shape[0] > 0 and other != EARLIEST
     if is_known and not is_accepted(rules, event.value, other):
         return False
-    return accept(conditions, line >> NODE_SHIFT, level, moment, event.number)
+    return accept(conditions, line >> store.NODE_SHIFT, level, moment, event.number)
 
 
 @inlined
@@ -203,33 +151,14 @@ def may_complete(
     """Whether a line is a match with an event of the last level, which binds no more; count it."""
     last = rules.levels - 1
     if conditions is not None and not accept(
-        conditions, line >> NODE_SHIFT, last, BEGIN, event.number
+        conditions, line >> store.NODE_SHIFT, last, BEGIN, event.number
     ):
         return False
-    lines.counts[MADE] += 1
-    return may_leave(conditions, TRIAL, last)
+    lines.counts[store.MADE] += 1
+    return may_leave(conditions, store.TRIAL, last)
 
 
 # ---------------------------------------------------------------- binding
-
-
-@inlined
-def write(rules: LineRules, lines: Lines, output: LineMatches, line: int, last: int) -> None:
-    """Write a match: the events of a line, and one more unless that is `NOTHING`."""
-    heap, sizes = lines.heap, output.sizes
-    count, to, at, size = sizes[0], sizes[1], lines.cells[line + AT], lines.cells[line + SIZE]
-    single = min(rules.listed, size)
-    for level in range(single):
-        output.singles[level, count] = heap[at + level]
-    copy_blocks(heap, at + single, output.events, to, size - single)
-    to += size - single
-    if last != NOTHING:
-        output.singles[rules.levels - 1, count] = last
-        if rules.whole:
-            output.events[to] = last
-            to += 1
-    sizes[0], sizes[1] = count + 1, to
-    output.ends[count] = to
 
 
 @inlined
@@ -245,18 +174,18 @@ def bind_node(rules: LineRules, conditions: LineConditions, lines: Lines, line: 
 
     That is `EARLIEST` where it is of another kind than what is compared: then no event is skipped.
     """
-    cells, nodes, node = lines.cells, conditions.nodes, line >> NODE_SHIFT
-    size = cells[line + SIZE]
-    event, before = lines.heap[cells[line + AT] + size - 1], node if size > 1 else ROOT
+    cells, nodes, node = lines.cells, conditions.nodes, line >> store.NODE_SHIFT
+    size = cells[line + store.SIZE]
+    event, before = lines.heap[cells[line + store.AT] + size - 1], node if size > 1 else ROOT
     bind(conditions.machine, nodes, node, before, level_of(rules, size), event)
     if conditions.gate != NOTHING and size > rules.series:
         check = conditions.machine.tables[conditions.gate, PLAIN:]
-        kind, value = met(conditions.machine, nodes, check, node)
+        kind, value = known_side(conditions.machine, nodes, check, node)
         if kind != rules.kind:
-            cells[line + MET] = EARLIEST
+            cells[line + store.MET] = EARLIEST
         else:
             value = sortable(value) if kind == FLOAT else value
-            cells[line + MET] = ~value if rules.turned else value
+            cells[line + store.MET] = ~value if rules.turned else value
 
 
 @inlined
@@ -267,25 +196,25 @@ def bind_event(
     """Bind an event, and write the match that the line may be then; whether it goes on."""
     cells = lines.cells
     append(lines, line, event.number)
-    cells[line + TIE], cells[line + SPOT] = event.tie, event.spot
-    size = cells[line + SIZE]
+    cells[line + store.TIE], cells[line + store.SPOT] = event.tie, event.spot
+    size = cells[line + store.SIZE]
     if conditions is not None:
         bind_node(rules, conditions, lines, line)
     elif size == rules.series + 1 or (size > rules.series and rules.renews == 1):
-        cells[line + MET] = event.value
-    lines.counts[MADE] += 1
+        cells[line + store.MET] = event.value
+    lines.counts[store.MADE] += 1
     is_whole = level_of(rules, size) == rules.levels - 1 and may_end(rules, size)
-    if is_whole and may_leave(conditions, line >> NODE_SHIFT, rules.levels - 1):
-        write(rules, lines, output, line, NOTHING)
-    return goes_on(rules, size)
+    if is_whole and may_leave(conditions, line >> store.NODE_SHIFT, rules.levels - 1):
+        write_line(rules, lines, output, line, NOTHING)
+    return may_grow(rules, size)
 
 
 @linked
-def begun(
+def begin_line(
     rules: LineRules, conditions: LineConditions | None, lines: Lines, output: LineMatches,
     event: LineEvent,
 ) -> int:  # fmt: skip
-    """Return the line that begins with an event, if one does and goes on."""
+    """Begin a line with an event; return it, if it may grow."""
     if conditions is not None and not accept(conditions, ROOT, 0, BEGIN, event.number):
         return NOTHING
     line = new_line(lines, event.key, event.measure)
@@ -293,3 +222,157 @@ def begun(
         return line
     drop(lines, event.key, line)
     return NOTHING
+
+
+# ---------------------------------------------------------------- the bar
+
+
+@inlined
+def is_ordered(rules: LineRules) -> bool:
+    """Whether a bar tells which events certainly leave all lines of a key alone."""
+    return rules.strategy == NEXT_MATCH and rules.accepted in (store.ABOVE, store.NOT_BELOW)
+
+
+@inlined
+def passing(rules: LineRules, other: int) -> int:
+    """Return the least value that is accepted after another one; not above either end."""
+    return other + int(rules.accepted == store.ABOVE and EARLIEST < other < LATEST)
+
+
+@inlined
+def lowered(rules: LineRules, lines: Lines, line: int, bar: int) -> int:
+    """Lower the bar to the least value that may change a line, or below all."""
+    if not is_ordered(rules):
+        return EARLIEST
+    if lines.cells[line + store.SIZE] <= rules.series:
+        return bar
+    return min(bar, passing(rules, lines.cells[line + store.MET]))
+
+
+# ---------------------------------------------------------------- the step
+
+
+@inlined
+def apply(
+    rules: LineRules, conditions: LineConditions | None, lines: Lines, output: LineMatches,
+    event: LineEvent, line: int,
+) -> int:  # fmt: skip
+    """Apply an event to a line, write the match that it completes, and return what becomes of it.
+
+    An event ends a series that it may also go on with, or begins another component, or goes on.
+    """
+    cells, stays = lines.cells, rules.strategy == NEXT_MATCH
+    is_behind = stays or event.spot == cells[line + store.SPOT] + 1
+    if cells[line + store.START] < event.bound or not is_behind:
+        lines.counts[store.EXPIRED] += 1
+        return OVER
+    if cells[line + store.TIE] == event.tie:
+        return STAYS if stays else OVER
+    size = cells[line + store.SIZE]
+    inside, level = size > rules.series, level_of(rules, size)
+    is_ended = (event.begins >> (level + 1)) & 1 == 1 and may_end(rules, size)
+    goes = False
+    if is_ended and may_leave(conditions, line >> store.NODE_SHIFT, level):
+        if level + 2 < rules.levels or is_last(rules):
+            goes = may_bind_at(rules, conditions, lines, event, line, level + 1, BEGIN)
+        elif may_complete(rules, conditions, lines, event, line):
+            write_line(rules, lines, output, line, event.number)
+            stays = stays and inside
+    if inside and (event.takes >> level) & 1 and may_take(rules, size):
+        goes = may_bind_at(rules, conditions, lines, event, line, level, TAKE)
+    if not goes:
+        return STAYS if stays else OVER
+    return MOVES if bind_event(rules, conditions, lines, output, event, line) else OVER
+
+
+@inlined
+def move_forward(lines: Lines, key: int, line: int, ahead: int, changed: int) -> None:
+    """Move a line behind the last one that was changed, or to the head of its key."""
+    cells = lines.cells
+    link(lines, key, ahead, cells[line + store.NEXT])
+    cells[line + store.NEXT] = (
+        lines.keys[key + store.HEAD] if changed == NOTHING else cells[changed + store.NEXT]
+    )
+    link(lines, key, changed, line)
+
+
+@inlined
+def step(
+    rules: LineRules, conditions: LineConditions | None, lines: Lines, output: LineMatches,
+    event: LineEvent,
+) -> None:  # fmt: skip
+    """Apply an event to each line of its key; the lines that it changes come first."""
+    cells, keys, counts, key = lines.cells, lines.keys, lines.counts, event.key
+    # Counting ends the loop sooner than the list shows its end, which keeps the processor waiting.
+    line, shown, bar, first = keys[key + store.HEAD], keys[key + store.COUNT], LATEST, LATEST
+    new = changed = ahead = NOTHING
+    outside, stays = 0, False
+    if event.begins & 1:
+        new = begin_line(rules, conditions, lines, output, event)
+        if new != NOTHING:
+            bar, first = lowered(rules, lines, new, bar), event.measure
+            outside += int(cells[new + store.SIZE] <= rules.series)
+    for _ in range(shown):
+        after = cells[line + store.NEXT]
+        what = apply(rules, conditions, lines, output, event, line)
+        if what == OVER:
+            link(lines, key, ahead, after)
+            drop(lines, key, line)
+        else:
+            bar, first = lowered(rules, lines, line, bar), min(first, cells[line + store.START])
+            outside += int(cells[line + store.SIZE] <= rules.series)
+            if what == STAYS:
+                ahead, stays = line, True
+            elif not stays:
+                changed = ahead = line  # it is where it belongs
+            else:
+                move_forward(lines, key, line, ahead, changed)
+                changed = line
+        line = after
+    keys[key + store.BAR], keys[key + store.UNTIL] = bar, window_end(first, rules.span)
+    keys[key + store.OUTSIDE] = outside
+    counts[store.STEPS] += shown
+    if new != NOTHING:
+        cells[new + store.NEXT], keys[key + store.HEAD] = keys[key + store.HEAD], new
+    if new != NOTHING or changed != NOTHING:
+        counts[store.MOST_LIVE] = max(counts[store.MOST_LIVE], counts[store.LIVE])
+
+
+@inlined
+def is_simple(rules: LineRules) -> bool:
+    """Whether lines in their series only wait for one more event of it, or for the last one."""
+    is_second_last = rules.series == rules.levels - 2
+    return rules.strategy == NEXT_MATCH and is_second_last and rules.most < 0
+
+
+@inlined
+def step_inside(rules: LineRules, lines: Lines, output: LineMatches, event: LineEvent) -> None:
+    """Do as `step`, a fifth faster, where all lines are in their series and no two events tie."""
+    cells, keys, key = lines.cells, lines.keys, event.key
+    completes = (event.begins >> (rules.levels - 1)) & 1
+    takes, enough = (event.takes >> rules.series) & 1, rules.series + rules.least
+    line, shown, bar = keys[key + store.HEAD], keys[key + store.COUNT], LATEST
+    changed = ahead = NOTHING
+    made, stays = 0, False
+    for _ in range(shown):
+        after, other = cells[line + store.NEXT], cells[line + store.MET]
+        if completes and cells[line + store.SIZE] >= enough:
+            made += 1
+            write_line(rules, lines, output, line, event.number)
+        if takes and is_accepted(rules, event.value, other):
+            made += 1
+            append(lines, line, event.number)
+            if rules.renews == 1:
+                cells[line + store.MET] = other = event.value
+            if stays:
+                move_forward(lines, key, line, ahead, changed)
+            else:
+                ahead = line
+            changed = line
+        else:
+            ahead, stays = line, True
+        bar = min(bar, other)
+        line = after
+    keys[key + store.BAR] = passing(rules, bar) if is_ordered(rules) or shown == 0 else EARLIEST
+    lines.counts[store.STEPS] += shown
+    lines.counts[store.MADE] += made

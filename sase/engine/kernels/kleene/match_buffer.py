@@ -1,4 +1,4 @@
-"""How the matches that end with a node are written."""
+"""The buffer of matches, and how one is written from its last node."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ class MatchBuffer(NamedTuple):
 
 @inlined
 def write_match(cells: OutIntRows, node: int, written: MatchBuffer) -> bool:
-    """Write the match that ends with a node, if there is room.
-
-    Of what it has in common with one that is there already the events are copied from there.
-    """
+    """Write the match that ends with a node, if there is room; copy what an earlier one shares."""
     count, used, earlier = written.sizes[0], written.sizes[1], written.sizes[2]
     end, lengths = used + cells[node, DEPTH], written.lengths
     if count >= written.ends.shape[0] or end > written.events.shape[0]:
@@ -53,7 +50,7 @@ def write_match(cells: OutIntRows, node: int, written: MatchBuffer) -> bool:
 
 @inlined
 def level_reached(cells: OutIntRows, node: int, level: int, lengths: OutIntRows, count: int) -> int:
-    """Note how many events there are of a node's level, on the way back from a higher one."""
+    """Write the length of a node's level, on the way back from a higher one; return the level."""
     reached = cells[node, LEVEL]
     if reached < level:
         for between in range(reached + 1, level):

@@ -1,4 +1,4 @@
-"""(NFAb) The matches for which merged runs stand, told one by one in the order of results.
+"""(NFAb) Enumerate the matches for which merged runs stand, in the order of results.
 
 From the last event a walk goes back to all nodes that may come before, those of the latest event
 first. At each step it stands at one event, in a frame: a way is a node of it, with all that was
@@ -12,45 +12,20 @@ from __future__ import annotations
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows
+from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer, write_match
-from sase.engine.kernels.kleene.merged_runs import (
-    AFTER,
-    EDGES,
-    FRAMES,
-    HEAD_EDGE,
-    SPARE_EDGES,
-    TELLING,
-    TO,
-    WAYS,
-    Merging,
-    move,
-    settle,
-)
-from sase.engine.kernels.kleene.run_nodes import (
-    DEPTH,
-    EVENT,
-    LEVEL,
-    PREVIOUS,
-    ROOT,
-    START,
-    Machine,
-    Pattern,
-)
+from sase.engine.kernels.kleene.merged_runs import merge
+from sase.engine.kernels.kleene.run_nodes import Machine, Merging, Runs, levels_of
 from sase.engine.kernels.kleene.runs import (
-    AT,
     CROWDED,
     DONE,
-    FRESH,
     FULL,
     PATIENCE,
     PAUSED,
-    SPARE,
-    STEPS,
-    USED,
     WATCHED,
     Incoming,
-    Rules,
-    Runs,
+    commit,
+    step,
 )
 from sase.engine.kernels.kleene.transitions import is_match
 from sase.engine.kernels.sentinels import NOTHING
@@ -73,21 +48,27 @@ FRAME = 3
 def pass_dead(runs: Runs, merging: Merging, way: int, bound: int) -> None:
     """Pass over the nodes from which all runs begin too early."""
     row, cells = merging.ways[way], runs.cells
-    while row[NEXT_NODE] > ROOT and cells[row[NEXT_NODE], START] < bound:
+    while row[NEXT_NODE] > nodes.ROOT and cells[row[NEXT_NODE], nodes.START] < bound:
         edge = row[NEXT_EDGE]
         row[NEXT_NODE] = NOTHING
         if edge != NOTHING:
-            row[NEXT_NODE], row[NEXT_EDGE] = merging.edges[edge, TO], merging.edges[edge, AFTER]
+            row[NEXT_NODE], row[NEXT_EDGE] = (
+                merging.edges[edge, nodes.TO],
+                merging.edges[edge, nodes.AFTER],
+            )
 
 
 @linked
 def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
-    """The next node that a way may go back to."""
+    """Advance a way to the next node that it may go back to."""
     row = merging.ways[way]
     edge = row[NEXT_EDGE]
     row[NEXT_NODE] = NOTHING
     if edge != NOTHING:
-        row[NEXT_NODE], row[NEXT_EDGE] = merging.edges[edge, TO], merging.edges[edge, AFTER]
+        row[NEXT_NODE], row[NEXT_EDGE] = (
+            merging.edges[edge, nodes.TO],
+            merging.edges[edge, nodes.AFTER],
+        )
     pass_dead(runs, merging, way, bound)
 
 
@@ -98,8 +79,8 @@ def fill_way(
     """Make a way of a node before another way."""
     row, cell = merging.ways[way], runs.cells[node]
     row[PLACE], row[BEHIND], row[RANK] = node, behind, rank
-    row[NEXT_NODE], row[NEXT_EDGE] = cell[PREVIOUS], merging.links[node, HEAD_EDGE]
-    row[OF_EVENT], row[OF_LEVEL] = cell[EVENT], cell[LEVEL]
+    row[NEXT_NODE], row[NEXT_EDGE] = cell[nodes.PREVIOUS], merging.links[node, nodes.HEAD_EDGE]
+    row[OF_EVENT], row[OF_LEVEL] = cell[nodes.EVENT], cell[nodes.LEVEL]
     row[CHOSEN] = 1 if behind == NOTHING else merging.ways[behind, CHOSEN] + 1
     pass_dead(runs, merging, way, bound)
 
@@ -113,9 +94,9 @@ def is_less(ways: OutIntRows, one: int, other: int) -> bool:
 
 
 @linked
-def ranked(merging: Merging, begin: int) -> None:
-    """Bring the ways of a frame into the order of what is behind, then of levels."""
-    ways, end = merging.ways, merging.state[WAYS]
+def rank_ways(merging: Merging, begin: int) -> None:
+    """Sort the ways of a frame by what is behind, then by level."""
+    ways, end = merging.ways, merging.state[nodes.WAYS]
     for place in range(begin + 1, end):
         to = place
         while to > begin and is_less(ways, to, to - 1):
@@ -140,24 +121,24 @@ def ranked(merging: Merging, begin: int) -> None:
 
 @inlined
 def set_frame(merging: Merging, number: int, begin: int) -> None:
-    """The frame on top is of all ways from one on."""
+    """Set the frame on top, of all ways from one on."""
     frame, state = merging.frames[number], merging.state
     frame[BEGIN] = frame[LOOKED] = begin
-    frame[END] = state[WAYS]
-    state[FRAMES] = number + 1
+    frame[END] = state[nodes.WAYS]
+    state[nodes.FRAMES] = number + 1
 
 
 @linked
-def start(machine: Machine, pattern: Pattern, runs: Runs, merging: Merging, bound: int) -> None:
-    """The frame of the matches that the fresh nodes are."""
+def start(machine: Machine, runs: Runs, merging: Merging, bound: int) -> None:
+    """Make the frame of the matches that the fresh nodes are."""
     state = merging.state
-    for place in range(runs.state[FRESH]):
+    for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
-        if is_match(machine, pattern, runs.cells, node):
-            fill_way(runs, merging, state[WAYS], node, NOTHING, 0, bound)
-            state[WAYS] += 1
-    if state[WAYS] > 0:
-        ranked(merging, 0)
+        if is_match(machine, runs.cells, node):
+            fill_way(runs, merging, state[nodes.WAYS], node, NOTHING, 0, bound)
+            state[nodes.WAYS] += 1
+    if state[nodes.WAYS] > 0:
+        rank_ways(merging, 0)
         set_frame(merging, 0, 0)
 
 
@@ -165,10 +146,10 @@ def start(machine: Machine, pattern: Pattern, runs: Runs, merging: Merging, boun
 def wrote_way(runs: Runs, merging: Merging, way: int, written: MatchBuffer) -> bool:
     """Write the match of a way and of what comes before its node, if there is room."""
     cells, ways, node = runs.cells, merging.ways, merging.ways[way, PLACE]
-    if cells[node, DEPTH] > 0 and ways[way, CHOSEN] == 1:
+    if cells[node, nodes.DEPTH] > 0 and ways[way, CHOSEN] == 1:
         return write_match(cells, node, written)
     count, used = written.sizes[0], written.sizes[1]
-    before = max(cells[node, DEPTH], 1) - 1
+    before = max(cells[node, nodes.DEPTH], 1) - 1
     end = used + before + ways[way, CHOSEN]
     if count >= written.ends.shape[0] or end > written.events.shape[0]:
         return False
@@ -176,9 +157,9 @@ def wrote_way(runs: Runs, merging: Merging, way: int, written: MatchBuffer) -> b
     for level in range(written.lengths.shape[0]):
         written.lengths[level, count] = 0
     for place in range(used + before - 1, used - 1, -1):
-        node = cells[node, PREVIOUS]
-        written.events[place] = cells[node, EVENT]
-        written.lengths[cells[node, LEVEL], count] += 1
+        node = cells[node, nodes.PREVIOUS]
+        written.events[place] = cells[node, nodes.EVENT]
+        written.lengths[cells[node, nodes.LEVEL], count] += 1
     for place in range(used + before, end):
         written.events[place] = ways[way, OF_EVENT]
         written.lengths[ways[way, OF_LEVEL], count] += 1
@@ -191,72 +172,71 @@ def wrote_way(runs: Runs, merging: Merging, way: int, written: MatchBuffer) -> b
 def is_chosen(runs: Runs, merging: Merging, way: int, several: int) -> bool:
     """Whether a way has a match, of which nothing more needs to be chosen or compared."""
     before = merging.ways[way, NEXT_NODE]
-    is_one_run = several == 1 and runs.cells[merging.ways[way, PLACE], DEPTH] > 0
-    return bool(before == ROOT or (before > ROOT and is_one_run))
+    is_one_run = several == 1 and runs.cells[merging.ways[way, PLACE], nodes.DEPTH] > 0
+    return bool(before == nodes.ROOT or (before > nodes.ROOT and is_one_run))
 
 
 @inlined
 def descend(runs: Runs, merging: Merging, bound: int) -> None:
-    """Go back from the frame on top as long as there is one way, and one node before it.
-
-    Where a node stands for one run only nothing more needs to be chosen.
-    """
+    """Go back from the frame on top while it has one way with one node before, of several runs."""
     cells, ways, state = runs.cells, merging.ways, merging.state
-    frame = merging.frames[state[FRAMES] - 1]
+    frame = merging.frames[state[nodes.FRAMES] - 1]
     way = frame[BEGIN]
     if frame[END] > way + 1:
         return
-    while ways[way, NEXT_NODE] > ROOT and ways[way, NEXT_EDGE] == NOTHING:
-        if way + 1 >= ways.shape[0] or cells[ways[way, PLACE], DEPTH] > 0:
+    while ways[way, NEXT_NODE] > nodes.ROOT and ways[way, NEXT_EDGE] == NOTHING:
+        if way + 1 >= ways.shape[0] or cells[ways[way, PLACE], nodes.DEPTH] > 0:
             break
         node = ways[way, NEXT_NODE]
         ways[way, NEXT_NODE] = NOTHING
         fill_way(runs, merging, way + 1, node, way, 0, bound)
         way += 1
     frame[BEGIN] = frame[LOOKED] = way
-    frame[END] = state[WAYS] = way + 1
+    frame[END] = state[nodes.WAYS] = way + 1
 
 
 @linked
 def latest(runs: Runs, merging: Merging, begin: int) -> tuple[int, int]:
-    """The latest event to which ways may go back, and how many nodes of it they come to."""
+    """Find the latest event to which ways may go back; count the nodes of it they come to."""
     cells, ways, edges, event = runs.cells, merging.ways, merging.edges, NOTHING
-    for way in range(begin, merging.state[WAYS]):
+    for way in range(begin, merging.state[nodes.WAYS]):
         if ways[way, NEXT_NODE] != NOTHING:
-            event = max(event, cells[ways[way, NEXT_NODE], EVENT])
+            event = max(event, cells[ways[way, NEXT_NODE], nodes.EVENT])
     count = 0
-    for way in range(begin, merging.state[WAYS]):
+    for way in range(begin, merging.state[nodes.WAYS]):
         node, edge = ways[way, NEXT_NODE], ways[way, NEXT_EDGE]
-        while node != NOTHING and cells[node, EVENT] == event:
+        while node != NOTHING and cells[node, nodes.EVENT] == event:
             count += 1
             node = NOTHING
             if edge != NOTHING:
-                node, edge = edges[edge, TO], edges[edge, AFTER]
+                node, edge = edges[edge, nodes.TO], edges[edge, nodes.AFTER]
     return event, count
 
 
 @linked
 def go_back(runs: Runs, merging: Merging, begin: int, event: int, bound: int) -> None:
-    """A frame of the nodes of an event to which the ways of the frame on top go back."""
+    """Push a frame of the nodes of an event to which the ways of the frame on top go back."""
     cells, ways, state = runs.cells, merging.ways, merging.state
-    end, is_done = state[WAYS], True
+    end, is_done = state[nodes.WAYS], True
     for way in range(begin, end):
-        while ways[way, NEXT_NODE] != NOTHING and cells[ways[way, NEXT_NODE], EVENT] == event:
-            fill_way(runs, merging, state[WAYS], ways[way, NEXT_NODE], way, ways[way, RANK], bound)
-            state[WAYS] += 1
+        while ways[way, NEXT_NODE] != NOTHING and cells[ways[way, NEXT_NODE], nodes.EVENT] == event:
+            fill_way(
+                runs, merging, state[nodes.WAYS], ways[way, NEXT_NODE], way, ways[way, RANK], bound
+            )
+            state[nodes.WAYS] += 1
             step_on(runs, merging, way, bound)
         is_done = is_done and ways[way, NEXT_NODE] == NOTHING
-    ranked(merging, end)
-    set_frame(merging, state[FRAMES] - is_done, end)
+    rank_ways(merging, end)
+    set_frame(merging, state[nodes.FRAMES] - is_done, end)
 
 
 @linked
-def tell(runs: Runs, merging: Merging, written: MatchBuffer, bound: int) -> int:
+def enumerate_matches(runs: Runs, merging: Merging, written: MatchBuffer, bound: int) -> int:
     """Write matches, on from where there was no room."""
     state, frames = merging.state, merging.frames
-    while state[FRAMES] > 0:
+    while state[nodes.FRAMES] > 0:
         descend(runs, merging, bound)
-        frame = frames[state[FRAMES] - 1]
+        frame = frames[state[nodes.FRAMES] - 1]
         while frame[LOOKED] < frame[END]:
             way = frame[LOOKED]
             if is_chosen(runs, merging, way, frame[END] - frame[BEGIN]):
@@ -266,10 +246,15 @@ def tell(runs: Runs, merging: Merging, written: MatchBuffer, bound: int) -> int:
             frame[LOOKED] += 1
         event, count = latest(runs, merging, frame[BEGIN])
         if event == NOTHING:
-            state[FRAMES] -= 1
-            state[WAYS] = 0 if state[FRAMES] == 0 else frames[state[FRAMES] - 1, END]
+            state[nodes.FRAMES] -= 1
+            state[nodes.WAYS] = (
+                0 if state[nodes.FRAMES] == 0 else frames[state[nodes.FRAMES] - 1, END]
+            )
             continue
-        if state[FRAMES] >= frames.shape[0] or state[WAYS] + count > merging.ways.shape[0]:
+        if (
+            state[nodes.FRAMES] >= frames.shape[0]
+            or state[nodes.WAYS] + count > merging.ways.shape[0]
+        ):
             return CROWDED
         go_back(runs, merging, frame[BEGIN], event, bound)
     return DONE
@@ -279,48 +264,46 @@ def tell(runs: Runs, merging: Merging, written: MatchBuffer, bound: int) -> int:
 
 
 @inlined
-def has_room(pattern: Pattern, runs: Runs, merging: Merging, key: int) -> bool:
+def has_room(machine: Machine, runs: Runs, merging: Merging, key: int) -> bool:
     """Whether there is room for all that the runs of a partition may become by an event."""
-    state, needed = runs.state, (runs.counts[key] + 1) * pattern.least.shape[0]
-    edges = merging.edges.shape[0] - merging.state[EDGES] + merging.state[SPARE_EDGES]
-    room = min(runs.cells.shape[0] - state[USED] + state[SPARE], runs.fresh.shape[0], edges)
+    state, needed = runs.state, (runs.counts[key] + 1) * levels_of(machine)
+    edges = merging.edges.shape[0] - merging.state[nodes.EDGES] + merging.state[nodes.SPARE_EDGES]
+    room = min(
+        runs.cells.shape[0] - state[nodes.USED] + state[nodes.SPARE], runs.fresh.shape[0], edges
+    )
     room = min(room, merging.buckets.shape[0] // 2, merging.ways.shape[0])
     return bool(needed < room)
 
 
 @kernel
 def advance_merged(
-    machine: Machine,
-    pattern: Pattern,
-    rules: Rules,
-    runs: Runs,
-    merging: Merging,
-    incoming: Incoming,
-    written: MatchBuffer,
+    machine: Machine, runs: Runs, merging: Merging, incoming: Incoming, written: MatchBuffer
 ) -> int:
-    """Take in events, on from where it stopped, and write the matches they complete."""
-    state = runs.state
-    until = state[STEPS] + PATIENCE
-    while state[AT] < incoming.numbers.shape[0]:
-        if state[STEPS] >= until:
+    """Apply events, on from where it stopped, and write the matches they complete."""
+    state, rules = runs.state, runs.rules
+    until = state[nodes.STEPS] + PATIENCE
+    while state[nodes.AT] < incoming.numbers.shape[0]:
+        if state[nodes.STEPS] >= until:
             return PAUSED
-        i = state[AT]
+        i = state[nodes.AT]
         key = incoming.keys[i]
         is_watched = rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
-        is_new = merging.state[TELLING] == 0 and key >= 0 and is_watched
+        is_new = merging.state[nodes.ENUMERATING] == 0 and key >= 0 and is_watched
         if is_new and (incoming.begins[i] & rules.first or runs.heads[key] != NOTHING):
-            if not has_room(pattern, runs, merging, key):
+            if not has_room(machine, runs, merging, key):
                 return CROWDED
-            move(machine, pattern, rules, runs, merging, incoming, i)
-        if state[FRESH] > 0:
+            merging.seen[key] = incoming.measures[i]
+            step(machine, runs, merging, incoming, i)
+            merge(machine, runs, merging, key)
+        if state[nodes.FRESH] > 0:
             bound = window_start(incoming.measures[i], rules.span)
-            if merging.state[TELLING] == 0:
-                start(machine, pattern, runs, merging, bound)
-                merging.state[TELLING] = 1
-            why = tell(runs, merging, written, bound)
+            if merging.state[nodes.ENUMERATING] == 0:
+                start(machine, runs, merging, bound)
+                merging.state[nodes.ENUMERATING] = 1
+            why = enumerate_matches(runs, merging, written, bound)
             if why != DONE:
                 return int(why)
-            merging.state[TELLING] = 0
-            settle(pattern, runs, merging, key)
-        state[AT] += 1
+            merging.state[nodes.ENUMERATING] = 0
+            commit(machine, runs, merging, key)
+        state[nodes.AT] += 1
     return DONE

@@ -1,6 +1,7 @@
-"""What is seldom decided and learnt of a series, as kernels that those of runs call by address.
+"""Conditions by programs, and aggregates, of the events that a run has bound.
 
-They are large: who makes a machine puts in where they are, and has those compiled that it needs.
+They are kernels of their own, called by address: large, and compiled only for queries that have
+some. Plain comparisons need neither (`transitions`).
 """
 
 from __future__ import annotations
@@ -15,101 +16,75 @@ from sase.engine.kernels.expressions.slow_paths import real_of, side_of
 from sase.engine.kernels.jit.compiler import by_address, kernel, linked, tuple_at
 from sase.engine.kernels.jit.linking import store_at
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
-from sase.engine.kernels.kleene.run_nodes import (
-    CHANGES,
-    CHECKS,
-    COUNT,
-    DEVIATION,
-    EVENT,
-    EVENT_AT,
-    EVENT_BEFORE,
-    FILLS,
-    HEAD,
-    JUDGED,
-    KNOWN_EVENT,
-    LACKS,
-    LEAST,
-    LENGTH,
-    LEVEL,
-    LOOPS,
-    LOW_BITS,
-    LOW_MASK,
-    MOST,
-    NUMBERS,
-    PREVIOUS,
-    ROOT,
-    SPREAD,
-    SUM,
-    PredicateArrays,
-    entry,
-)
+from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene.run_nodes import PredicateArrays, entry
 from sase.engine.kernels.sentinels import NOTHING
 
 
 @kernel
-def store_predicates(address: int, judge: PredicateArrays) -> None:
-    """Put what is read where `learn` and `decide` find it."""
-    store_at(address, judge)
+def store_predicates(address: int, arrays: PredicateArrays) -> None:
+    """Store the arrays that `update_aggregate` and `evaluate_condition` load."""
+    store_at(address, arrays)
 
 
 predicates_at = tuple_at(PredicateArrays)
 
-# ---------------------------------------------------------------- learning
+# ---------------------------------------------------------------- aggregates
 
 
 @kernel
-def learn(address: int, number: int, cells: OutIntRows, node: int, place: int) -> None:
-    """Let a new node know of its own event, by a change that takes more than its number."""
-    judge = predicates_at(address)
-    row, words = judge.tables[judge.tables[0, CHANGES] + number], cells[node]
-    kind, word, column, called = row[0], HEAD + row[1], row[2], row[4]
-    if kind == LACKS:
-        words[word] |= judge.lacking[column, judge.columns.types[place]]
+def update_aggregate(address: int, number: int, cells: OutIntRows, node: int, place: int) -> None:
+    """Update an aggregate of a new node by its own event."""
+    arrays = predicates_at(address)
+    row, words = arrays.tables[arrays.tables[0, nodes.CHANGES] + number], cells[node]
+    kind, word, column, called = row[0], nodes.HEAD + row[1], row[2], row[4]
+    if kind == nodes.LACKS:
+        words[word] |= arrays.lacking[column, arrays.columns.types[place]]
         return
-    tag = int(judge.columns.tags[column, place])
+    tag = int(arrays.columns.tags[column, place])
     if tag == do.NULL:
         return
-    value = tag, int(judge.columns.cells[column, place])
-    if kind == NUMBERS:
+    value = tag, int(arrays.columns.cells[column, place])
+    if kind == nodes.NUMBERS:
         words[word] += 1
-    elif kind == SUM:
+    elif kind == nodes.SUM:
         add(words, word, value, real_of(called, value))
-    elif kind == SPREAD:
+    elif kind == nodes.SPREAD:
         spread(words, word, real_of(called, value))
     else:
         known = int(words[word]), int(words[word + 1])
-        if known[0] == do.NULL or is_better(judge, row, known, value):
+        if known[0] == do.NULL or is_better(arrays, row, known, value):
             words[word], words[word + 1] = value
 
 
 @linked
-def is_better(judge: PredicateArrays, change: Ints, known: do.Value, value: do.Value) -> bool:
-    """Whether a value is less, or greater, than the one known; texts go by the table."""
+def is_better(arrays: PredicateArrays, change: Ints, known: do.Value, value: do.Value) -> bool:
+    """Whether a value is less, or greater, than the known one; texts by their ranks."""
     kind, table, address = change[0], change[3], change[4]
     if table != NOTHING:
-        tables = judge.columns.tables
+        tables = arrays.columns.tables
         known = known[0], int(tables[table, known[1]])
         value = value[0], int(tables[table, value[1]])
-    return side_of(address, value, known) == (-1 if kind == LEAST else 1)
+    return side_of(address, value, known) == (-1 if kind == nodes.LEAST else 1)
 
 
 @linked
 def add(words: OutInts, word: int, value: do.Value, real: float) -> None:
-    """Add to a sum: how many, high and low bits of integers, whether all are, and as floats."""
+    """Add to a sum: the count, high and low bits of integers, whether there are others, a float."""
     words[word] += 1
     if words[word] > 1:
         real = float(np.int64(words[word + 4]).view(np.float64)) + real
     words[word + 4] = int(np.float64(real).view(np.int64))
     if value[0] == do.INTEGER:
-        words[word + 1] += value[1] >> LOW_BITS
-        words[word + 2] += value[1] & LOW_MASK
+        words[word + 1] += value[1] >> nodes.LOW_BITS
+        words[word + 2] += value[1] & nodes.LOW_MASK
     else:
         words[word + 3] = 1
 
 
 @linked
 def spread(words: OutInts, word: int, value: float) -> None:
-    """Welford's recurrence: how many, the mean, and the squares of the distances from it."""
+    """Add to a variance by Welford's recurrence: the count, the mean, the squared distances."""
     words[word] += 1
     mean = float(np.int64(words[word + 1]).view(np.float64))
     squares = float(np.int64(words[word + 2]).view(np.float64))
@@ -125,13 +100,13 @@ def spread(words: OutInts, word: int, value: float) -> None:
 
 @linked
 def value_of(words: OutInts, word: int, kind: int) -> do.Value:
-    """What a node knows, as a value."""
-    if kind in (COUNT, NUMBERS, LACKS):
+    """Return the value of an aggregate."""
+    if kind in (nodes.COUNT, nodes.NUMBERS, nodes.LACKS):
         return do.INTEGER, int(words[word])
-    if kind in (LEAST, MOST):
+    if kind in (nodes.LEAST, nodes.MOST):
         return int(words[word]), int(words[word + 1])
     count = words[word]
-    if kind == DEVIATION:
+    if kind == nodes.DEVIATION:
         if count < 2:
             return do.NOTHING
         squares = float(np.int64(words[word + 2]).view(np.float64))
@@ -140,85 +115,89 @@ def value_of(words: OutInts, word: int, kind: int) -> do.Value:
         return do.NOTHING
     if words[word + 3] == 1:
         total = float(np.int64(words[word + 4]).view(np.float64))
-        return do.real(total if kind == SUM else total / float(count))
-    high = words[word + 1] + (words[word + 2] >> LOW_BITS)
+        return do.real(total if kind == nodes.SUM else total / float(count))
+    high = words[word + 1] + (words[word + 2] >> nodes.LOW_BITS)
     if not -do.HALF_WORD <= high < do.HALF_WORD:
         return do.NOTHING
-    whole = int((high << LOW_BITS) | (words[word + 2] & LOW_MASK))
-    return (do.INTEGER, whole) if kind == SUM else do.real(float(whole) / float(count))
+    whole = int((high << nodes.LOW_BITS) | (words[word + 2] & nodes.LOW_MASK))
+    return (do.INTEGER, whole) if kind == nodes.SUM else do.real(float(whole) / float(count))
 
 
 @linked
-def fill(judge: PredicateArrays, cells: OutIntRows, condition: int, judged: int) -> None:
-    """Put what a program reads where it reads it; NOTHING for an event that there is not."""
-    rows, cursors, mask = judge.rows, judge.cursors, judge.mask
-    newest = cells[cursors[0], EVENT]
-    rows[0] = (newest if cursors[0] != ROOT else max(judged, 0)) & mask
-    check = judge.tables[judge.tables[0, CHECKS] + condition]
+def fill(arrays: PredicateArrays, cells: OutIntRows, condition: int, judged: int) -> None:
+    """Fill the rows of a program; `NOTHING` for an event that there is not."""
+    rows, cursors, mask = arrays.rows, arrays.cursors, arrays.mask
+    newest = cells[cursors[0], nodes.EVENT]
+    rows[0] = (newest if cursors[0] != nodes.ROOT else max(judged, 0)) & mask
+    check = arrays.tables[arrays.tables[0, nodes.CHECKS] + condition]
     for number in range(check[3], check[4]):
-        row = judge.tables[judge.tables[0, FILLS] + number]
+        row = arrays.tables[arrays.tables[0, nodes.FILLS] + number]
         source, loop, word, kind, place = row[0], row[1], row[2], row[3], row[4]
         node = cursors[loop]
-        if source >= EVENT_BEFORE and source != JUDGED:
-            before = cells[node, PREVIOUS]
-            node = before if cells[before, LEVEL] == cells[node, LEVEL] else ROOT
-        if source == KNOWN_EVENT:
-            event = cells[node, HEAD + word]
-        elif source == JUDGED:
+        if source >= nodes.EVENT_BEFORE and source != nodes.JUDGED:
+            before = cells[node, nodes.PREVIOUS]
+            node = before if cells[before, nodes.LEVEL] == cells[node, nodes.LEVEL] else nodes.ROOT
+        if source == nodes.KNOWN_EVENT:
+            event = cells[node, nodes.HEAD + word]
+        elif source == nodes.JUDGED:
             event = judged
-        elif source in (EVENT_AT, EVENT_BEFORE):
-            event = cells[node, EVENT] if node != ROOT else NOTHING
+        elif source in (nodes.EVENT_AT, nodes.EVENT_BEFORE):
+            event = cells[node, nodes.EVENT] if node != nodes.ROOT else NOTHING
         else:
-            rows[place], rows[place + 1] = value_of(cells[node], HEAD + word, kind)
+            rows[place], rows[place + 1] = value_of(cells[node], nodes.HEAD + word, kind)
             continue
         rows[place] = NOTHING if event == NOTHING else event & mask
 
 
-# ---------------------------------------------------------------- deciding
+# ---------------------------------------------------------------- conditions
 
 
 @kernel
-def decide(address: int, cells: OutIntRows, condition: int, node: int, judged: int) -> bool:
-    """Whether a condition holds, for every choice of an event of each series it ranges over."""
-    judge = predicates_at(address)
-    cursors, check = judge.cursors, judge.tables[judge.tables[0, CHECKS] + condition]
+def evaluate_condition(
+    address: int, cells: OutIntRows, condition: int, node: int, judged: int
+) -> bool:
+    """Whether a condition holds for every choice of an event of each series that it ranges over."""
+    arrays = predicates_at(address)
+    cursors, check = arrays.cursors, arrays.tables[arrays.tables[0, nodes.CHECKS] + condition]
     start, begin, end = check[0], check[1], check[2]
     cursors[0] = node
     for loop in range(begin, end):
-        cursors[1 + loop - begin] = last_of(judge, cells, loop, node)
+        cursors[1 + loop - begin] = last_of(arrays, cells, loop, node)
         if cursors[1 + loop - begin] == NOTHING:
             return True
     while True:
-        fill(judge, cells, condition, judged)
-        if not evaluate_tuple(judge.program, start, judge.columns, judge.rows, judge.stack, None):
+        fill(arrays, cells, condition, judged)
+        if not evaluate_tuple(
+            arrays.program, start, arrays.columns, arrays.rows, arrays.stack, None
+        ):
             return False
         loop = begin
         while loop < end:
             at = loop - begin + 1
-            cursors[at] = within(judge, cells, loop, cells[cursors[at], PREVIOUS])
+            cursors[at] = within(arrays, cells, loop, cells[cursors[at], nodes.PREVIOUS])
             if cursors[at] != NOTHING:
                 break
-            cursors[at] = last_of(judge, cells, loop, node)
+            cursors[at] = last_of(arrays, cells, loop, node)
             loop += 1
         if loop == end:
             return True
 
 
 @linked
-def last_of(judge: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
-    """The last node over which a loop ranges, at or before a node."""
-    level = entry(judge, LOOPS, loop, 0)
-    while cells[node, LEVEL] > level:
-        node = cells[node, PREVIOUS]
-    return within(judge, cells, loop, node)
+def last_of(arrays: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
+    """Return the last node over which a loop ranges, at or before a node."""
+    level = entry(arrays, nodes.LOOPS, loop, 0)
+    while cells[node, nodes.LEVEL] > level:
+        node = cells[node, nodes.PREVIOUS]
+    return within(arrays, cells, loop, node)
 
 
 @linked
-def within(judge: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
-    """The node, if the loop ranges over it."""
-    is_exempt = entry(judge, LOOPS, loop, 1) == 1 and cells[node, LENGTH] == 1
-    inside = cells[node, LEVEL] == entry(judge, LOOPS, loop, 0)
+def within(arrays: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
+    """Return the node if the loop ranges over it, else `NOTHING`."""
+    is_exempt = entry(arrays, nodes.LOOPS, loop, 1) == 1 and cells[node, nodes.LENGTH] == 1
+    inside = cells[node, nodes.LEVEL] == entry(arrays, nodes.LOOPS, loop, 0)
     return int(node) if inside and not is_exempt else NOTHING
 
 
-decide_at, learn_at = by_address(decide), by_address(learn)
+condition_at, aggregate_at = by_address(evaluate_condition), by_address(update_aggregate)

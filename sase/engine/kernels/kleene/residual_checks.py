@@ -1,8 +1,4 @@
-"""Finished matches of any number of events: conditions, values, and events that forbid them.
-
-A match is bound once more from its first event to its last, so that what is asked of it is what
-its run knew.
-"""
+"""HAVING, RETURN and negation of matches with series, which are bound once more to be asked."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from sase.engine.kernels.jit.signatures import (
     OutIntRows,
     OutInts,
 )
-from sase.engine.kernels.kleene.predicates import decide_at
+from sase.engine.kernels.kleene.predicates import condition_at
 from sase.engine.kernels.kleene.run_nodes import (
     HEAD,
     NO_EVENT,
@@ -29,16 +25,9 @@ from sase.engine.kernels.kleene.run_nodes import (
     entry,
     tests_of,
 )
-from sase.engine.kernels.kleene.transitions import bind, hold
-from sase.engine.kernels.scan.negation_index import (
-    Gap,
-    NegativeIndex,
-    Stored,
-    last_in_window,
-    last_with_less,
-)
-from sase.engine.kernels.sentinels import EARLIEST
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.kleene.transitions import bind, programs_hold
+from sase.engine.kernels.scan.negation_index import Gap, NegativeIndex, Stored, gap_of
+from sase.engine.kernels.sentinels import NOTHING
 
 
 class MatchArrays(NamedTuple):
@@ -87,7 +76,7 @@ def gather_ranges(given: Ints, begins: Ints, sizes: Ints, out: OutInts) -> None:
 
 @linked
 def rebuilt(machine: Machine, cells: OutIntRows, matches: MatchArrays, number: int) -> int:
-    """Bind a match in nodes of its own: its last node."""
+    """Bind a match in nodes; return the last one."""
     at = matches.ends[number - 1] if number > 0 else 0
     node = ROOT
     for level in range(matches.lengths.shape[0]):
@@ -105,37 +94,27 @@ def select_matches(
     """Whether all conditions hold, for each match."""
     for number in range(keep.shape[0]):
         node = rebuilt(machine, cells, matches, number)
-        keep[number] = hold(machine, cells, 0, node, NO_EVENT)
+        keep[number] = programs_hold(machine, cells, 0, node, NO_EVENT)
 
 
 @kernel
 def evaluate_matches(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, found: OutIntRows, out: OutIntCubes
 ) -> None:
-    """Tag and bits of each value, for each match; deciding leaves it in `found`."""
+    """Write tag and bits of each value of each match; its program leaves it in `found`."""
     for number in range(out.shape[1]):
         node = rebuilt(machine, cells, matches, number)
         for value in range(out.shape[0]):
-            decide_at(machine.decide, machine.judge, cells, value, node, NO_EVENT)
+            condition_at(machine.condition, machine.arrays, cells, value, node, NO_EVENT)
             out[value, number, 0], out[value, number, 1] = found[0, 0], found[0, 1]
 
 
 @kernel
 def forbid_matches(
-    machine: Machine,
-    cells: OutIntRows,
-    matches: MatchArrays,
-    index: NegativeIndex,
-    gap: Gap,
-    stored: Stored,
-    at_end: bool,
-    keep: OutFlags,
-) -> None:
-    """Clear `keep` for the matches that some event of the index forbids.
-
-    Where no event is bound behind the component it stands at the end: those are looked at when
-    their time has come, the others before.
-    """
+    machine: Machine, cells: OutIntRows, matches: MatchArrays, index: NegativeIndex, gap: Gap,
+    stored: Stored, at_end: bool, keep: OutFlags,
+) -> None:  # fmt: skip
+    """Clear `keep` for the matches that an event forbids, those with the gap `at_end` or others."""
     for number in range(keep.shape[0]):
         if not keep[number]:
             continue
@@ -153,33 +132,25 @@ def forbid_matches(
 
 @linked
 def is_forbidden(
-    machine: Machine,
-    cells: OutIntRows,
-    node: int,
-    events: OutInts,
-    split: int,
-    index: NegativeIndex,
-    gap: Gap,
-    stored: Stored,
-) -> bool:
+    machine: Machine, cells: OutIntRows, node: int, events: OutInts, split: int,
+    index: NegativeIndex, gap: Gap, stored: Stored,
+) -> bool:  # fmt: skip
     """Whether an event of the index lies in the gap before an event of a match, and agrees."""
-    mask = index.row.shape[0] - 1
-    first, last = events[0] & machine.mask, events[events.shape[0] - 1] & machine.mask
-    key = stored.key[first] if stored.key.shape[0] > 0 else 0
-    earliest, bound = EARLIEST, EARLIEST
-    if split == events.shape[0]:
-        at = last_in_window(index, key, stored.measure[first], gap)
-    else:
-        at = last_with_less(index, index.tie, key, stored.tie[events[split] & machine.mask])
-    if split == 0:
-        bound = max(window_start(stored.measure[last], gap.bounds[0]), gap.bounds[1])
-    else:
-        earliest = stored.tie[events[split - 1] & machine.mask] + 1
+    mask, behind = index.row.shape[0] - 1, events.shape[0]
+    at, earliest, bound = gap_of(
+        index, gap, stored, events[0] & machine.mask, events[behind - 1] & machine.mask,
+        events[split - 1] & machine.mask if split > 0 else NOTHING,
+        events[split] & machine.mask if split < behind else NOTHING,
+    )  # fmt: skip
     while at >= index.sizes[1] and index.tie[at & mask] >= earliest:
         event, inside = index.row[at & mask], index.measure[at & mask] >= bound
         if not inside and gap.bounds[4] == 1:
             return False
-        if inside and agrees(machine, cells, node, event) and hold(machine, cells, 0, node, event):
+        if (
+            inside
+            and agrees(machine, cells, node, event)
+            and programs_hold(machine, cells, 0, node, event)
+        ):
             return True
         at = index.below[at & mask]
     return False

@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions.program import Columns, Program, Stack
-from sase.engine.kernels.jit.compiler import inlined
-from sase.engine.kernels.jit.signatures import ByteRows, IntRows, Ints, OutInts
+from sase.engine.kernels.jit.compiler import inlined, linked
+from sase.engine.kernels.jit.signatures import ByteRows, IntRows, Ints, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import NOTHING
 
 # The head of a node: its event, the node before, the level, which event of its component it is and
@@ -58,31 +58,31 @@ class Pattern(NamedTuple):
     kleene: Ints
 
 
-# The parts of the tables of a machine, in whose first row it stands where each begins: the rows of
-# `codes` of the equivalence tests that are decided event by event; where the changes of each level
-# begin, and the changes (kind, word, column, table, and the address of what they call); where the
-# conditions of each moment begin, and the conditions (where the program begins, its loops, its
-# fills, and from PLAIN on what a plain comparison accepts, or 0, the column of the new event, of
-# the other side where from, word and column, and the address of what compares them); the loops (a
-# level, and whether its first event is exempt); the fills (where from, which loop, word, kind, and
-# where to).
-TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS = range(7)
+# The parts of the tables of a machine; the first row says where each begins. Of each level the
+# least and the most events, and whether it is a series; the rows of `codes` of the equivalence
+# tests that are decided event by event; where the changes of each level begin, and the changes
+# (kind, word, column, table, and the address of what they call); where the conditions of each
+# moment begin, and the conditions (where the program begins, its loops, its fills, and from PLAIN
+# on what a plain comparison accepts, or 0, the column of the new event, of the other side where
+# from, word and column, and the address of what compares them); the loops (a level, and whether its
+# first event is exempt); the fills (where from, which loop, word, kind, and where to).
+LEVELS, TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS = range(8)
 PLAIN = 5
 TABLE_WIDTH = 11
 
 
 class Machine(NamedTuple):
-    """What binding changes, level by level, the conditions, and what plain comparisons read.
+    """Levels, what binding an event changes, the conditions, and what comparisons read.
 
-    All that does not change stands in one table, since each array costs at every call. What more
-    conditions and changes need is seldom needed: `decide` and `learn` are where it is that does
-    it, or 0, and `judge` where that finds what it reads.
+    Constants stand in one table, since each array costs at every call. `condition` and `aggregate`
+    are the addresses of the kernels for other conditions and changes, or 0, and `arrays` that of
+    what these read.
     """
 
     mask: int
-    decide: int
-    learn: int
-    judge: int
+    condition: int
+    aggregate: int
+    arrays: int
     tables: IntRows
     codes: IntRows
     columns: IntRows
@@ -90,7 +90,7 @@ class Machine(NamedTuple):
 
 
 class PredicateArrays(NamedTuple):
-    """What conditions and changes read that are more than a plain comparison or a number."""
+    """What programs of conditions and aggregates read."""
 
     mask: int
     tables: IntRows
@@ -102,13 +102,186 @@ class PredicateArrays(NamedTuple):
     cursors: OutInts
 
 
+class Rules(NamedTuple):
+    """The strategy, what the window spans, whether that ends runs, and the levels to begin at."""
+
+    strategy: int
+    span: int
+    prunes: int
+    first: int
+
+
+class Runs(NamedTuple):
+    """The nodes of all runs, by partition the first run and how many there are, and the counts."""
+
+    rules: Rules
+    cells: OutIntRows
+    heads: OutInts
+    counts: OutInts
+    fresh: OutInts
+    state: OutInts
+
+
+class Merging(NamedTuple):
+    """What makes runs alike, the edges of merged nodes, and by partition the last measure.
+
+    A row of `needed` has for a level the number of columns of nodes that must be the same, and
+    these. `buckets` find nodes of an event that are alike. `frames` and `ways` are those of
+    `merged_enumeration`.
+    """
+
+    needed: IntRows
+    links: OutIntRows
+    edges: OutIntRows
+    buckets: OutIntRows
+    seen: OutInts
+    frames: OutIntRows
+    ways: OutIntRows
+    state: OutInts
+
+
+# Of the state of runs: the event to go on with, fresh nodes and which of them is next to be
+# written; nodes ever used, the first free one, nodes free; groups; runs ever and live ones; events
+# shown to runs.
+AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS = range(12)
+STATE = 12
+# Of a merged node its first and last edge; of an edge the node that it leads to, and the next edge.
+HEAD_EDGE, LAST_EDGE = range(2)
+TO, AFTER = range(2)
+# Of the state of merging: edges ever used, the first free one, edges free; runs merged into others;
+# frames and ways of the enumeration, and whether it is under way.
+EDGES, FREE_EDGE, SPARE_EDGES, MERGED, FRAMES, WAYS, ENUMERATING = range(7)
+MERGING_STATE = 7
+
+
 @inlined
 def entry(machine: Machine | PredicateArrays, table: int, row: int, column: int) -> int:
-    """A number of one of the tables."""
+    """Return a number of one of the tables."""
     return int(machine.tables[machine.tables[0, table] + row, column])
 
 
 @inlined
+def levels_of(machine: Machine) -> int:
+    """Return the number of levels, whose rows are the first of the tables."""
+    return int(machine.tables[0, TESTS] - 1)
+
+
+@inlined
+def least_of(machine: Machine, level: int) -> int:
+    """Return the least number of events of a level."""
+    return int(machine.tables[1 + level, 0])
+
+
+@inlined
+def most_of(machine: Machine, level: int) -> int:
+    """Return the greatest number of events of a level, or `NOTHING`."""
+    return int(machine.tables[1 + level, 1])
+
+
+@inlined
+def is_series(machine: Machine, level: int) -> bool:
+    """Whether a level is a Kleene component."""
+    return bool(machine.tables[1 + level, 2] == 1)
+
+
+@inlined
 def tests_of(machine: Machine) -> int:
-    """How many equivalence tests are decided event by event."""
+    """Return how many equivalence tests are decided event by event."""
     return int(machine.tables[0, CHANGES_OF] - machine.tables[0, TESTS])
+
+
+# ---------------------------------------------------------------- the store of nodes
+
+
+@inlined
+def new_node(runs: Runs) -> int:
+    """Take a free node."""
+    state, cells = runs.state, runs.cells
+    node = state[FREE]
+    if node == NOTHING:
+        node = state[USED]
+        state[USED] += 1
+    else:
+        state[FREE] = cells[node, NEXT]
+        state[SPARE] -= 1
+    cells[node, NEEDED], cells[node, SHOWN] = 0, NOTHING
+    return int(node)
+
+
+@inlined
+def free_node(runs: Runs, node: int) -> None:
+    """Free a node that nothing needs."""
+    cells, state = runs.cells, runs.state
+    cells[node, NEXT], state[FREE] = state[FREE], node
+    cells[node, EVENT] = NOTHING
+    state[SPARE] += 1
+
+
+@inlined
+def free_edge(merging: Merging, edge: int) -> None:
+    """Free an edge."""
+    merging.edges[edge, AFTER], merging.state[FREE_EDGE] = merging.state[FREE_EDGE], edge
+    merging.state[SPARE_EDGES] += 1
+
+
+@linked
+def free_branch(runs: Runs, node: int) -> None:
+    """Free a node that nothing needs, and those before it that only it needed."""
+    cells = runs.cells
+    while node != ROOT and cells[node, NEEDED] == 0:
+        before = cells[node, PREVIOUS]
+        free_node(runs, node)
+        cells[before, NEEDED] -= 1
+        node = before
+
+
+@linked
+def free_merged(runs: Runs, merging: Merging, node: int) -> None:
+    """Free a merged node that nothing needs, and those before it that only it needed."""
+    cells, edges = runs.cells, merging.edges
+    if node == ROOT or cells[node, NEEDED] > 0:
+        return
+    cells[node, NEXT] = NOTHING
+    top = node
+    while top != NOTHING:
+        gone = top
+        top = cells[gone, NEXT]
+        before, edge = cells[gone, PREVIOUS], merging.links[gone, HEAD_EDGE]
+        free_node(runs, gone)
+        while before != NOTHING:
+            if before != ROOT:
+                cells[before, NEEDED] -= 1
+                if cells[before, NEEDED] == 0:
+                    cells[before, NEXT], top = top, before
+            before = NOTHING
+            if edge != NOTHING:
+                before, after = edges[edge, TO], edges[edge, AFTER]
+                free_edge(merging, edge)
+                edge = after
+
+
+@inlined
+def link_run(runs: Runs, key: int, node: int) -> None:
+    """Put a run before the others of its partition."""
+    cells = runs.cells
+    cells[node, NEEDED] += 1
+    cells[node, NEXT], runs.heads[key] = runs.heads[key], node
+    runs.counts[key] += 1
+    runs.state[LIVE] += 1
+
+
+@inlined
+def remove_run(runs: Runs, merging: Merging | None, key: int, ahead: int, node: int) -> None:
+    """Remove a run from those of its partition, where it is behind another one or first."""
+    cells = runs.cells
+    if ahead == NOTHING:
+        runs.heads[key] = cells[node, NEXT]
+    else:
+        cells[ahead, NEXT] = cells[node, NEXT]
+    runs.counts[key] -= 1
+    runs.state[LIVE] -= 1
+    cells[node, NEEDED] -= 1
+    if merging is None:
+        free_branch(runs, node)
+    else:
+        free_merged(runs, merging, node)

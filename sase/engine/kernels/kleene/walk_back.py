@@ -1,7 +1,7 @@
-"""Walks back from last events, through what is remembered (see `collapsed`), to matches.
+"""(SASE++) Walk back from last events through their candidates to matches.
 
-A walk goes from list to list of events, the most recent choice first. Of each list it knows all the
-ways in which its events may belong to the levels, in the order of results: the lower level first.
+A walk chooses one event after the other, the most recent first. It holds all ways in which those
+chosen may belong to the levels, in the order of results: the lower level first.
 Early conditions are decided as soon as the earliest event that they mention is chosen; the others
 are postponed until a walk is at its first event: then the match is bound from there on, as a run
 would.
@@ -11,45 +11,30 @@ from __future__ import annotations
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import low_bit
-from sase.engine.kernels.kleene.candidates import (
-    AT,
-    BEGINS,
-    BOUND,
-    COUNT,
-    CURSOR,
-    DEPTH,
-    FAILED,
-    FIELDS,
-    HIGH,
-    INSTANCE,
-    LEVELS,
-    LOOKED,
-    LOW,
-    MEASURE,
-    ORDER,
-    ROW,
-    TAIL,
-    TAKES,
-    VISITED,
-    WALKS,
-    WAY,
-    WAY_AT,
-    WAY_EVENT,
-    WAY_LENGTH,
-    WAY_LEVEL,
-    WAY_ON,
-    WAYS,
-    Bounds,
-    Collapsed,
-    drop,
-    remembered,
-)
-from sase.engine.kernels.kleene.comparisons import hold_besides, may_bind
+from sase.engine.kernels.jit.signatures import OutInts
+from sase.engine.kernels.kleene import candidates as of
+from sase.engine.kernels.kleene.candidates import WalkBack, add_instance, evicted
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
-from sase.engine.kernels.kleene.run_nodes import BEGIN, LEVEL, MOMENTS, ROOT, TAKE, Machine, Pattern
+from sase.engine.kernels.kleene.run_nodes import (
+    BEGIN,
+    LEVEL,
+    MOMENTS,
+    NO_EVENT,
+    ROOT,
+    TAKE,
+    Machine,
+)
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, PATIENCE, PAUSED, Incoming
-from sase.engine.kernels.kleene.transitions import bind, fits, is_match, may_pass, may_proceed
+from sase.engine.kernels.kleene.transitions import (
+    bind,
+    comparisons_hold,
+    fits,
+    is_match,
+    may_pass,
+    may_proceed,
+    programs_hold,
+)
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
@@ -57,163 +42,154 @@ from sase.engine.kernels.window import window_start
 
 
 @inlined
-def before(collapsed: Collapsed, levels: int, number: int, wanted: int) -> int:
-    """The last instance before one that may be of some levels."""
-    cell = collapsed.cells[number & (collapsed.cells.shape[0] - 1)]
+def instance_before(walk: WalkBack, levels: int, number: int, wanted: int) -> int:
+    """Return the last instance before one that may be of some levels."""
+    cell = walk.cells[number & (walk.cells.shape[0] - 1)]
     found = NOTHING
     for level in range(levels):
         if (wanted >> level) & 1:
-            found = max(found, cell[FIELDS + level])
+            found = max(found, cell[of.FIELDS + level])
+    return int(found)
+
+
+@inlined
+def levels_before(walk: WalkBack, cell: OutInts, way: OutInts) -> int:
+    """Return as bits the levels of which the event before the first of a way may be."""
+    level, length, found = way[of.WAY_LEVEL], way[of.WAY_LENGTH], 0
+    most = walk.pattern.most[level]
+    if (cell[of.TAKES] >> level) & 1 and (most < 0 or length < most):
+        found = 1 << level
+    if (cell[of.BEGINS] >> level) & 1 and length >= walk.pattern.least[level]:
+        found |= walk.bounds.before[level]
     return int(found)
 
 
 @linked
-def begun(
-    early: Machine, pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int
-) -> bool:
+def begin_walk(early: Machine, walk: WalkBack, number: int) -> bool:
     """Begin a walk at the last instance, if it may be the last event of a match."""
-    state, levels = collapsed.state, pattern.least.shape[0]
-    cell = collapsed.cells[number & (collapsed.cells.shape[0] - 1)]
-    state[DEPTH] = state[WAYS] = 0
+    state, levels = walk.state, walk.pattern.least.shape[0]
+    cell = walk.cells[number & (walk.cells.shape[0] - 1)]
+    state[of.DEPTH] = state[of.WAYS] = 0
     for level in range(levels):
-        if (bounds.last >> level) & 1 and ((cell[BEGINS] | cell[TAKES]) >> level) & 1:
-            way = collapsed.ways[state[WAYS]]
-            way[WAY_LEVEL], way[WAY_LENGTH], way[WAY_ON] = level, 1, NOTHING
-            way[WAY_AT], way[WAY_EVENT] = number, cell[ROW]
-            way[WAY + level] = cell[ROW]
-            if bounds.asks == 0 or allowed(early, collapsed, state[WAYS], ENTER):
-                state[WAYS] += 1
-    if state[WAYS] == 0:
+        if (walk.bounds.last >> level) & 1 and ((cell[of.BEGINS] | cell[of.TAKES]) >> level) & 1:
+            way = walk.ways[state[of.WAYS]]
+            way[of.WAY_LEVEL], way[of.WAY_LENGTH], way[of.WAY_ON] = level, 1, NOTHING
+            way[of.WAY_AT], way[of.WAY_EVENT] = number, cell[of.ROW]
+            way[of.WAY + level] = cell[of.ROW]
+            if walk.bounds.asks == 0 or allowed(early, walk, state[of.WAYS], ENTER):
+                state[of.WAYS] += 1
+    if state[of.WAYS] == 0:
         return False
-    state[WALKS] += 1
-    stepped(pattern, bounds, collapsed, number, ROOT)
+    state[of.WALKS] += 1
+    push_step(walk, number, ROOT)
     return True
 
 
 @linked
-def stepped(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, number: int, low: int) -> None:
-    """A step to an instance, of which the ways are those from a place on."""
-    state, levels = collapsed.state, pattern.least.shape[0]
-    cell = collapsed.cells[number & (collapsed.cells.shape[0] - 1)]
-    step, wanted = collapsed.steps[state[DEPTH]], 0
-    for place in range(low, state[WAYS]):
-        way = collapsed.ways[place]
-        level, length = way[WAY_LEVEL], way[WAY_LENGTH]
-        most = pattern.most[level]
-        if (cell[TAKES] >> level) & 1 and (most < 0 or length < most):
-            wanted |= 1 << level
-        if (cell[BEGINS] >> level) & 1 and length >= pattern.least[level]:
-            wanted |= bounds.before[level]
-    step[INSTANCE], step[LOW], step[HIGH], step[LOOKED] = number, low, state[WAYS], low
-    step[LEVELS] = wanted
-    step[CURSOR] = before(collapsed, levels, number, wanted)
-    state[DEPTH] += 1
+def push_step(walk: WalkBack, number: int, low: int) -> None:
+    """Push a step to an instance, of which the ways are those from a place on."""
+    state, levels = walk.state, walk.pattern.least.shape[0]
+    cell = walk.cells[number & (walk.cells.shape[0] - 1)]
+    step, wanted = walk.steps[state[of.DEPTH]], 0
+    for place in range(low, state[of.WAYS]):
+        wanted |= levels_before(walk, cell, walk.ways[place])
+    step[of.INSTANCE], step[of.LEVELS] = number, wanted
+    step[of.LOW], step[of.HIGH], step[of.LOOKED] = low, state[of.WAYS], low
+    step[of.CURSOR] = instance_before(walk, levels, number, wanted)
+    state[of.DEPTH] += 1
 
 
 @linked
-def went_on(
-    early: Machine,
-    pattern: Pattern,
-    bounds: Bounds,
-    collapsed: Collapsed,
-    number: int,
-    bound: int,
-) -> None:
-    """Try an earlier instance in all ways of the last step, and step to it in those that it may."""
-    state, levels = collapsed.state, pattern.least.shape[0]
-    step = collapsed.steps[state[DEPTH] - 1]
-    mask = collapsed.cells.shape[0] - 1
-    cell, behind = collapsed.cells[number & mask], collapsed.cells[step[INSTANCE] & mask]
-    low = state[WAYS]
-    for place in range(step[LOW], step[HIGH]):
-        way = collapsed.ways[place]
-        level, length = way[WAY_LEVEL], way[WAY_LENGTH]
-        most = pattern.most[level]
-        may = 0
-        if (behind[BEGINS] >> level) & 1 and length >= pattern.least[level]:
-            may = bounds.before[level]
-        if (behind[TAKES] >> level) & 1 and (most < 0 or length < most):
-            may |= 1 << level
-        may &= cell[BEGINS] | cell[TAKES]
+def try_earlier(early: Machine, walk: WalkBack, number: int, bound: int) -> None:
+    """Extend the ways of the last step by an earlier instance, and push a step of them if any."""
+    state, levels = walk.state, walk.pattern.least.shape[0]
+    step = walk.steps[state[of.DEPTH] - 1]
+    mask = walk.cells.shape[0] - 1
+    cell, behind = walk.cells[number & mask], walk.cells[step[of.INSTANCE] & mask]
+    low = state[of.WAYS]
+    for place in range(step[of.LOW], step[of.HIGH]):
+        way = walk.ways[place]
+        level, length = way[of.WAY_LEVEL], way[of.WAY_LENGTH]
+        may = levels_before(walk, behind, way) & (cell[of.BEGINS] | cell[of.TAKES])
         while may != 0:
             earlier = low_bit(may)
             may &= may - 1
-            if cell[FIELDS + levels + earlier] < bound:
+            if cell[of.FIELDS + levels + earlier] < bound:
                 continue
             is_same = earlier == level
-            new = collapsed.ways[state[WAYS]]
-            new[WAY_LEVEL], new[WAY_LENGTH] = earlier, length + 1 if is_same else 1
-            new[WAY_ON], new[WAY_AT], new[WAY_EVENT] = place, number, cell[ROW]
-            if bounds.asks == 1:
-                for field in range(WAY, WAY + levels):
+            new = walk.ways[state[of.WAYS]]
+            new[of.WAY_LEVEL], new[of.WAY_LENGTH] = earlier, length + 1 if is_same else 1
+            new[of.WAY_ON], new[of.WAY_AT], new[of.WAY_EVENT] = place, number, cell[of.ROW]
+            if walk.bounds.asks == 1:
+                for field in range(of.WAY, of.WAY + levels):
                     new[field] = way[field]
                 if not is_same:
-                    new[WAY + earlier] = cell[ROW]
-                if not allowed(early, collapsed, state[WAYS], EXTEND if is_same else ENTER):
+                    new[of.WAY + earlier] = cell[of.ROW]
+                if not allowed(early, walk, state[of.WAYS], EXTEND if is_same else ENTER):
                     continue
-            state[WAYS] += 1
-    if state[WAYS] > low:
-        stepped(pattern, bounds, collapsed, number, low)
+            state[of.WAYS] += 1
+    if state[of.WAYS] > low:
+        push_step(walk, number, low)
 
 
 # ---------------------------------------------------------------- a whole way
 
 
 @linked
-def is_bound(machine: Machine, pattern: Pattern, collapsed: Collapsed, place: int) -> bool:
+def is_bound(machine: Machine, walk: WalkBack, place: int) -> bool:
     """Whether the events of a way are a match, when they are bound from the first one on."""
-    nodes, ways, node = collapsed.nodes, collapsed.ways, ROOT
-    collapsed.state[BOUND] += 1
+    nodes, ways, node = walk.nodes, walk.ways, ROOT
+    walk.state[of.BOUND] += 1
     while place != NOTHING:
-        level, event = ways[place, WAY_LEVEL], ways[place, WAY_EVENT]
+        level, event = ways[place, of.WAY_LEVEL], ways[place, of.WAY_EVENT]
         known = nodes[node, LEVEL]
         if not fits(machine, nodes, node, event):
             return False
         if level != known:
-            if node != ROOT and not may_proceed(machine, pattern, nodes, node):
+            if node != ROOT and not may_proceed(machine, nodes, node):
                 return False
             for passed in range(known + 1, level):
-                if not may_pass(machine, pattern, nodes, node, passed):
+                if not may_pass(machine, nodes, node, passed):
                     return False
         at = MOMENTS * level + (TAKE if level == known else BEGIN)
-        if not may_bind(machine, nodes, at, node, event):
+        if not comparisons_hold(machine, nodes, at, node, event):
             return False
         bind(machine, nodes, node + 1, node, level, event)
         node += 1
-        if not hold_besides(machine, nodes, at, node):
+        if not programs_hold(machine, nodes, at, node, NO_EVENT):
             return False
-        place = ways[place, WAY_ON]
-    return is_match(machine, pattern, nodes, node)
+        place = ways[place, of.WAY_ON]
+    return is_match(machine, nodes, node)
 
 
 @inlined
-def may_be_first(pattern: Pattern, bounds: Bounds, collapsed: Collapsed, place: int) -> bool:
+def may_be_first(walk: WalkBack, place: int) -> bool:
     """Whether a match may begin with the event chosen last in a way."""
-    way = collapsed.ways[place]
-    level = way[WAY_LEVEL]
-    cell = collapsed.cells[way[WAY_AT] & (collapsed.cells.shape[0] - 1)]
+    way = walk.ways[place]
+    level = way[of.WAY_LEVEL]
+    cell = walk.cells[way[of.WAY_AT] & (walk.cells.shape[0] - 1)]
     return bool(
-        (bounds.first >> level) & 1
-        and (cell[BEGINS] >> level) & 1
-        and way[WAY_LENGTH] >= pattern.least[level]
+        (walk.bounds.first >> level) & 1
+        and (cell[of.BEGINS] >> level) & 1
+        and way[of.WAY_LENGTH] >= walk.pattern.least[level]
     )
 
 
 @linked
-def wrote(collapsed: Collapsed, place: int, written: MatchBuffer) -> bool:
+def write_way(walk: WalkBack, place: int, written: MatchBuffer) -> bool:
     """Write the match of a way, if there is room."""
     count, at = written.sizes[0], written.sizes[1]
-    if count >= written.ends.shape[0] or at + collapsed.state[DEPTH] > written.events.shape[0]:
+    if count >= written.ends.shape[0] or at + walk.state[of.DEPTH] > written.events.shape[0]:
         return False
     for level in range(written.lengths.shape[0]):
         written.lengths[level, count] = 0
-    ways = collapsed.ways
+    ways = walk.ways
     while place != NOTHING:
         way = ways[place]
-        written.events[at] = way[WAY_EVENT]
-        written.lengths[way[WAY_LEVEL], count] += 1
+        written.events[at] = way[of.WAY_EVENT]
+        written.lengths[way[of.WAY_LEVEL], count] += 1
         at += 1
-        place = way[WAY_ON]
+        place = way[of.WAY_ON]
     written.ends[count] = at
     written.sizes[0], written.sizes[1] = count + 1, at
     return True
@@ -223,76 +199,63 @@ def wrote(collapsed: Collapsed, place: int, written: MatchBuffer) -> bool:
 
 
 @linked
-def walked(
-    machine: Machine,
-    early: Machine,
-    pattern: Pattern,
-    bounds: Bounds,
-    collapsed: Collapsed,
-    written: MatchBuffer,
-) -> int:
-    """Go on with a walk, and write the matches that it meets; why it stops."""
-    state, cells, mask = collapsed.state, collapsed.cells, collapsed.cells.shape[0] - 1
-    levels = pattern.least.shape[0]
-    last = cells[collapsed.steps[0, INSTANCE] & mask, MEASURE]
-    bound = window_start(last, bounds.span)
-    while state[DEPTH] > 0:
-        step = collapsed.steps[state[DEPTH] - 1]
-        while step[LOOKED] < step[HIGH]:
-            place = step[LOOKED]
-            if may_be_first(pattern, bounds, collapsed, place):
-                if bounds.binds == 1 and not is_bound(machine, pattern, collapsed, place):
-                    state[FAILED] += 1
-                elif not wrote(collapsed, place, written):
+def continue_walk(machine: Machine, early: Machine, walk: WalkBack, written: MatchBuffer) -> int:
+    """Continue a walk, and write the matches that it meets; return why it stops."""
+    state, cells, mask = walk.state, walk.cells, walk.cells.shape[0] - 1
+    levels = walk.pattern.least.shape[0]
+    last = cells[walk.steps[0, of.INSTANCE] & mask, of.MEASURE]
+    bound = window_start(last, walk.bounds.span)
+    while state[of.DEPTH] > 0:
+        step = walk.steps[state[of.DEPTH] - 1]
+        while step[of.LOOKED] < step[of.HIGH]:
+            place = step[of.LOOKED]
+            if may_be_first(walk, place):
+                if walk.bounds.binds == 1 and not is_bound(machine, walk, place):
+                    state[of.FAILED] += 1
+                elif not write_way(walk, place, written):
                     return FULL
-            step[LOOKED] += 1
-        number = step[CURSOR]
-        if number < state[TAIL] or cells[number & mask, MEASURE] < bound:
-            state[WAYS] = step[LOW]
-            state[DEPTH] -= 1
+            step[of.LOOKED] += 1
+        number = step[of.CURSOR]
+        if number < state[of.TAIL] or cells[number & mask, of.MEASURE] < bound:
+            state[of.WAYS] = step[of.LOW]
+            state[of.DEPTH] -= 1
             continue
-        room = (step[HIGH] - step[LOW]) * levels
+        room = (step[of.HIGH] - step[of.LOW]) * levels
         if (
-            state[WAYS] + room > collapsed.ways.shape[0]
-            or state[DEPTH] + 1 >= collapsed.steps.shape[0]
-            or state[DEPTH] + 2 >= collapsed.nodes.shape[0]
+            state[of.WAYS] + room > walk.ways.shape[0]
+            or state[of.DEPTH] + 1 >= walk.steps.shape[0]
+            or state[of.DEPTH] + 2 >= walk.nodes.shape[0]
         ):
             return CROWDED
-        step[CURSOR] = before(collapsed, levels, number, step[LEVELS])
-        state[VISITED] += 1
-        if cells[number & mask, ORDER] != cells[step[INSTANCE] & mask, ORDER]:
-            went_on(early, pattern, bounds, collapsed, number, bound)
-        if state[VISITED] % PATIENCE == 0:
+        step[of.CURSOR] = instance_before(walk, levels, number, step[of.LEVELS])
+        state[of.VISITED] += 1
+        if cells[number & mask, of.ORDER] != cells[step[of.INSTANCE] & mask, of.ORDER]:
+            try_earlier(early, walk, number, bound)
+        if state[of.VISITED] % PATIENCE == 0:
             return PAUSED
     return DONE
 
 
 @kernel
-def advance_collapsed(
-    machine: Machine,
-    early: Machine,
-    pattern: Pattern,
-    bounds: Bounds,
-    collapsed: Collapsed,
-    incoming: Incoming,
-    written: MatchBuffer,
+def advance_walks(
+    machine: Machine, early: Machine, walk: WalkBack, incoming: Incoming, written: MatchBuffer
 ) -> int:
-    """Take in events, on from where it stopped, and write the matches that they complete."""
-    state = collapsed.state
-    while state[AT] < incoming.numbers.shape[0]:
-        i = state[AT]
-        if state[DEPTH] == 0:
-            if bounds.prunes == 1:
-                drop(collapsed, window_start(incoming.measures[i], bounds.span))
+    """Add events, on from where it stopped, and write the matches that they complete."""
+    state = walk.state
+    while state[of.AT] < incoming.numbers.shape[0]:
+        i = state[of.AT]
+        if state[of.DEPTH] == 0:
+            if walk.bounds.prunes == 1:
+                evicted(walk, window_start(incoming.measures[i], walk.bounds.span))
             is_of_any = incoming.keys[i] >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0
-            if is_of_any and state[COUNT] - state[TAIL] >= collapsed.cells.shape[0]:
+            if is_of_any and state[of.COUNT] - state[of.TAIL] >= walk.cells.shape[0]:
                 return CROWDED
-            is_new = is_of_any and remembered(pattern, bounds, collapsed, incoming, i)
-            if not is_new or not begun(early, pattern, bounds, collapsed, state[COUNT] - 1):
-                state[AT] += 1
+            is_new = is_of_any and add_instance(walk, incoming, i)
+            if not is_new or not begin_walk(early, walk, state[of.COUNT] - 1):
+                state[of.AT] += 1
                 continue
-        why = walked(machine, early, pattern, bounds, collapsed, written)
+        why = continue_walk(machine, early, walk, written)
         if why != DONE:
             return why
-        state[AT] += 1
+        state[of.AT] += 1
     return DONE

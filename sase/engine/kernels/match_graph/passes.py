@@ -58,13 +58,18 @@ class EventPlaces(NamedTuple):
 
 
 class Links(NamedTuple):
-    """For pair p and place i the earlier places from `bounds[p, i]` to `bounds[p, i + 1]`.
-
-    There are no pairs where neighbours are not tested.
-    """
+    """By tested pair p and place i the earlier places, `bounds[p, i]` to `bounds[p, i + 1]`."""
 
     bounds: IntRows
     places: Places
+
+
+class GraphArrays(NamedTuple):
+    """The nodes of a graph, and its arcs."""
+
+    automaton: Automaton
+    events: EventPlaces
+    links: Links
 
 
 class Frames(NamedTuple):
@@ -76,83 +81,62 @@ class Frames(NamedTuple):
 
 
 @linked
-def fits(automaton: Automaton, stream: EventPlaces, place: int, slot: int) -> bool:
+def fits(graph: GraphArrays, place: int, slot: int) -> bool:
     """Whether the event at a place may stand in a slot."""
-    bits = stream.takes[place] if automaton.further[slot] else stream.begins[place]
-    return bool(bits >> automaton.levels[slot] & 1)
+    bits = (
+        graph.events.takes[place] if graph.automaton.further[slot] else graph.events.begins[place]
+    )
+    return bool(bits >> graph.automaton.levels[slot] & 1)
 
 
 @kernel
-def reach(
-    automaton: Automaton, stream: EventPlaces, links: Links, latest: OutIntRows, best: OutIntRows
-) -> None:
+def reach(graph: GraphArrays, latest: OutIntRows, best: OutIntRows) -> None:
     """Write for each node the latest first place of a path to it, if that can lie in a window.
 
     `best` has two rows by slot for running maxima, of strictly earlier places and of all.
     """
-    slots = len(automaton.levels)
+    slots = len(graph.automaton.levels)
     best[:] = UNREACHABLE
-    for place in range(len(stream.before)):
-        if stream.before[place] == place:
+    for place in range(len(graph.events.before)):
+        if graph.events.before[place] == place:
             for slot in range(slots):
                 best[0, slot] = best[1, slot]
         for slot in range(slots):
             found = UNREACHABLE
-            if fits(automaton, stream, place, slot):
-                found = _latest(automaton, stream, links, latest, best, place, slot)
+            if fits(graph, place, slot):
+                found = _latest(graph, latest, best, place, slot)
             latest[place, slot] = found
             best[1, slot] = max(best[1, slot], found)
 
 
 @linked
-def _latest(
-    automaton: Automaton,
-    stream: EventPlaces,
-    links: Links,
-    latest: OutIntRows,
-    best: OutIntRows,
-    place: int,
-    slot: int,
-) -> int:
-    """The latest first place of a path to a node, or that there is none within the window."""
-    found = place if automaton.opens[slot] else UNREACHABLE
-    for at in range(automaton.bounds[slot], automaton.bounds[slot + 1]):
-        source = automaton.sources[at]
-        if links.bounds.shape[0] == 0:
+def _latest(graph: GraphArrays, latest: OutIntRows, best: OutIntRows, place: int, slot: int) -> int:
+    """Return the latest first place of a path to a node, or `UNREACHABLE` within the window."""
+    found = place if graph.automaton.opens[slot] else UNREACHABLE
+    for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
+        source = graph.automaton.sources[at]
+        if graph.links.bounds.shape[0] == 0:
             found = max(found, best[0, source])
         else:
-            pair = automaton.pairs[at]
-            for arc in range(links.bounds[pair, place], links.bounds[pair, place + 1]):
-                found = max(found, latest[links.places[arc], source])
-    return found if found >= stream.lowest[place] else UNREACHABLE
+            pair = graph.automaton.pairs[at]
+            for arc in range(graph.links.bounds[pair, place], graph.links.bounds[pair, place + 1]):
+                found = max(found, latest[graph.links.places[arc], source])
+    return found if found >= graph.events.lowest[place] else UNREACHABLE
 
 
 @kernel
 def tally(
-    automaton: Automaton,
-    stream: EventPlaces,
-    links: Links,
-    frames: Frames,
-    frame: int,
-    stop: int,
-    level: int,
-    worth: Ints,
-    modulus: int,
-    sums: OutIntCubes,
-    results: OutIntRows,
-) -> int:
+    graph: GraphArrays, frames: Frames, frame: int, stop: int, level: int, worth: Ints,
+    modulus: int, sums: OutIntCubes, results: OutIntRows,
+) -> int:  # fmt: skip
     """Count the matches that end at each place, and sum `worth` over their events of a component.
 
-    Goes from frame to frame and returns the first whose numbers do not fit, or `stop`. With a
-    `modulus` (0 for none, else below 2³¹, as `worth` then is) results are only right modulo it, and
-    every frame fits.
-    `sums` holds counts and sums by slot: by place from the frame's start where there are links,
-    else of strictly earlier places and of those simultaneous with the present one.
+    Return the first frame whose numbers do not fit, or `stop`. Modulo a `modulus` below 2³¹ (0 for
+    none), as `worth` is then, all fit. `sums` holds counts and sums by slot: by place of the frame
+    where there are links, else of strictly earlier places and of simultaneous ones.
     """
     while frame < stop:
-        if not _tally_frame(
-            automaton, stream, links, frames, frame, level, worth, modulus, sums, results
-        ):
+        if not _tally_frame(graph, frames, frame, level, worth, modulus, sums, results):
             return frame
         frame += 1
     return frame
@@ -160,33 +144,25 @@ def tally(
 
 @linked
 def _tally_frame(
-    automaton: Automaton,
-    stream: EventPlaces,
-    links: Links,
-    frames: Frames,
-    frame: int,
-    level: int,
-    worth: Ints,
-    modulus: int,
-    sums: OutIntCubes,
-    results: OutIntRows,
-) -> bool:
-    """One frame of `tally`: whether all its numbers fit."""
+    graph: GraphArrays, frames: Frames, frame: int, level: int, worth: Ints, modulus: int,
+    sums: OutIntCubes, results: OutIntRows,
+) -> bool:  # fmt: skip
+    """Tally one frame; return whether all its numbers fit."""
     low, first = frames.low[frame], frames.first[frame]
-    linked = links.bounds.shape[0] > 0
+    linked = graph.links.bounds.shape[0] > 0
     if not linked:
         sums[:, :2] = 0
     for place in range(low, frames.beyond[frame]):
-        if not linked and stream.before[place] == place:
+        if not linked and graph.events.before[place] == place:
             _close_group(sums)
         if place >= first:
             results[0, place] = 0
             results[1, place] = 0
-        for slot in range(len(automaton.levels)):
+        for slot in range(len(graph.automaton.levels)):
             count, total = 0, 0
-            if fits(automaton, stream, place, slot):
-                count, total = _arriving(automaton, stream, links, low, sums, place, slot)
-                if count > 0 and automaton.levels[slot] == level:
+            if fits(graph, place, slot):
+                count, total = _arriving(graph, low, sums, place, slot)
+                if count > 0 and graph.automaton.levels[slot] == level:
                     if modulus == 0 and abs(float(worth[place])) * float(count) > LIMIT / 2:
                         return False
                     total += worth[place] * (count % modulus if modulus else count)
@@ -202,7 +178,7 @@ def _tally_frame(
                 sums[1, 1, slot] += total
                 if sums[0, 1, slot] > LIMIT or abs(sums[1, 1, slot]) > LIMIT:
                     return False
-            if place >= first and automaton.closes[slot]:
+            if place >= first and graph.automaton.closes[slot]:
                 results[0, place] += count
                 results[1, place] += total
                 if results[0, place] > LIMIT or abs(results[1, place]) > LIMIT:
@@ -212,7 +188,7 @@ def _tally_frame(
 
 @linked
 def _close_group(sums: OutIntCubes) -> None:
-    """Simultaneous places are over: what they added counts for the places that come."""
+    """Close a group of simultaneous places: add its sums to those of earlier places."""
     for slot in range(sums.shape[2]):
         for kind in range(2):
             sums[kind, 0, slot] += sums[kind, 1, slot]
@@ -221,30 +197,23 @@ def _close_group(sums: OutIntCubes) -> None:
 
 @linked
 def _arriving(
-    automaton: Automaton,
-    stream: EventPlaces,
-    links: Links,
-    low: int,
-    sums: OutIntCubes,
-    place: int,
-    slot: int,
+    graph: GraphArrays, low: int, sums: OutIntCubes, place: int, slot: int
 ) -> tuple[int, int]:
-    """The number of paths to a node and their sum without the node's own; -1 if one is too large.
-
-    What is summed is checked after each addition of two numbers that were below the limit.
-    """
-    count, total = int(automaton.opens[slot]), 0
-    for at in range(automaton.bounds[slot], automaton.bounds[slot + 1]):
-        source = automaton.sources[at]
-        if links.bounds.shape[0] == 0:
+    """Return the paths to a node and their sum without the node's own; -1 past the limit."""
+    count, total = int(graph.automaton.opens[slot]), 0
+    for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
+        source = graph.automaton.sources[at]
+        if graph.links.bounds.shape[0] == 0:
             count += sums[0, 0, source]
             total += sums[1, 0, source]
             if count > LIMIT or abs(total) > LIMIT:
                 return -1, 0
             continue
-        pair = automaton.pairs[at]
-        for arc in range(links.bounds[pair, place + 1] - 1, links.bounds[pair, place] - 1, -1):
-            row = links.places[arc] - low
+        pair = graph.automaton.pairs[at]
+        for arc in range(
+            graph.links.bounds[pair, place + 1] - 1, graph.links.bounds[pair, place] - 1, -1
+        ):
+            row = graph.links.places[arc] - low
             if row < 0:
                 break
             count += sums[0, row, source]
@@ -256,16 +225,9 @@ def _arriving(
 
 @kernel
 def mark(
-    automaton: Automaton,
-    stream: EventPlaces,
-    links: Links,
-    latest: OutIntRows,
-    low: int,
-    first: int,
-    beyond: int,
-    needed: OutInts,
+    graph: GraphArrays, latest: OutIntRows, low: int, first: int, beyond: int, needed: OutInts,
     alive: OutByteRows,
-) -> None:
+) -> None:  # fmt: skip
     """Mark the nodes on matches that begin at `low` or later and end from `first` to `beyond`.
 
     Row 0 of `alive` is the place `low`. `needed` is by slot the first place that is not strictly
@@ -273,36 +235,31 @@ def mark(
     """
     needed[:] = 0
     for place in range(beyond - 1, low - 1, -1):
-        for slot in range(len(automaton.levels)):
+        for slot in range(len(graph.automaton.levels)):
             if latest[place, slot] < low:
                 alive[place - low, slot] = 0
                 continue
-            if place < needed[slot] or (place >= first and automaton.closes[slot]):
+            if place < needed[slot] or (place >= first and graph.automaton.closes[slot]):
                 alive[place - low, slot] = 1
             if alive[place - low, slot]:
-                _mark_sources(automaton, stream, links, low, needed, alive, place, slot)
+                _mark_sources(graph, low, needed, alive, place, slot)
 
 
 @linked
 def _mark_sources(
-    automaton: Automaton,
-    stream: EventPlaces,
-    links: Links,
-    low: int,
-    needed: OutInts,
-    alive: OutByteRows,
-    place: int,
-    slot: int,
+    graph: GraphArrays, low: int, needed: OutInts, alive: OutByteRows, place: int, slot: int
 ) -> None:
-    """What leads to a node on a match is on one too, where a path from a start leads to it."""
-    for at in range(automaton.bounds[slot], automaton.bounds[slot + 1]):
-        source = automaton.sources[at]
-        if links.bounds.shape[0] == 0:
-            needed[source] = max(needed[source], stream.before[place])
+    """Mark the sources of a node on a match that a path from a start leads to."""
+    for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
+        source = graph.automaton.sources[at]
+        if graph.links.bounds.shape[0] == 0:
+            needed[source] = max(needed[source], graph.events.before[place])
             continue
-        pair = automaton.pairs[at]
-        for arc in range(links.bounds[pair, place + 1] - 1, links.bounds[pair, place] - 1, -1):
-            row = links.places[arc] - low
+        pair = graph.automaton.pairs[at]
+        for arc in range(
+            graph.links.bounds[pair, place + 1] - 1, graph.links.bounds[pair, place] - 1, -1
+        ):
+            row = graph.links.places[arc] - low
             if row < 0:
                 break
             alive[row, source] = 1

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import IntRows, Ints, OutIntRows, OutInts
-from sase.engine.kernels.match_graph.passes import LIMIT, Automaton, EventPlaces, Links, fits
+from sase.engine.kernels.match_graph.passes import LIMIT, GraphArrays, fits
 
 
 class Counts(NamedTuple):
@@ -16,14 +16,14 @@ class Counts(NamedTuple):
     running: OutIntRows
 
 
-class Wanted(NamedTuple):
+class RankQuery(NamedTuple):
     """Final events, and ranks among the matches that end there."""
 
     ends: Ints
     ranks: Ints
 
 
-class Found(NamedTuple):
+class MatchPlaces(NamedTuple):
     """The places of match n, ascending, from `bounds[n]` to `bounds[n + 1]`; lengths by level."""
 
     places: OutInts
@@ -32,21 +32,19 @@ class Found(NamedTuple):
 
 
 @kernel
-def count_paths(
-    automaton: Automaton, stream: EventPlaces, links: Links, low: int, beyond: int, counts: Counts
-) -> bool:
+def count_paths(graph: GraphArrays, low: int, beyond: int, counts: Counts) -> bool:
     """Count the paths to each node that begin at `low` or later: whether all numbers fit."""
-    slots = len(automaton.levels)
+    slots = len(graph.automaton.levels)
     for slot in range(slots):
         counts.running[0, slot] = 0
     for place in range(low, beyond):
         row = place - low
         for slot in range(slots):
             count = 0
-            if fits(automaton, stream, place, slot):
-                count = int(automaton.opens[slot])
-                for at in range(automaton.bounds[slot], automaton.bounds[slot + 1]):
-                    count += _through(automaton, stream, links, low, counts, place, at)
+            if fits(graph, place, slot):
+                count = int(graph.automaton.opens[slot])
+                for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
+                    count += _through(graph, low, counts, place, at)
                     if count > LIMIT:
                         return False
             counts.paths[row, slot] = count
@@ -57,61 +55,42 @@ def count_paths(
 
 
 @linked
-def _through(
-    automaton: Automaton,
-    stream: EventPlaces,
-    links: Links,
-    low: int,
-    counts: Counts,
-    place: int,
-    at: int,
-) -> int:
-    """The paths to the nodes before one in its source number `at`; beyond the limit, some of them.
-
-    Without links the nodes of a source are all those at strictly earlier places.
-    """
-    source, count = automaton.sources[at], 0
-    if links.bounds.shape[0] == 0:
-        return counts.running[max(stream.before[place] - low, 0), source]  # type: ignore[no-any-return]
-    pair = automaton.pairs[at]
-    for arc in range(links.bounds[pair, place + 1] - 1, links.bounds[pair, place] - 1, -1):
-        if links.places[arc] < low or count > LIMIT:
+def _through(graph: GraphArrays, low: int, counts: Counts, place: int, at: int) -> int:
+    """Count the paths to the nodes before one in its source number `at`, as far as the limit."""
+    source, count = graph.automaton.sources[at], 0
+    if graph.links.bounds.shape[0] == 0:
+        return counts.running[max(graph.events.before[place] - low, 0), source]  # type: ignore[no-any-return]
+    pair = graph.automaton.pairs[at]
+    for arc in range(
+        graph.links.bounds[pair, place + 1] - 1, graph.links.bounds[pair, place] - 1, -1
+    ):
+        if graph.links.places[arc] < low or count > LIMIT:
             break
-        count += counts.paths[links.places[arc] - low, source]
+        count += counts.paths[graph.links.places[arc] - low, source]
     return count
 
 
 @kernel
 def descend(
-    automaton: Automaton,
-    stream: EventPlaces,
-    links: Links,
-    low: int,
-    counts: Counts,
-    wanted: Wanted,
-    number: int,
-    found: Found,
+    graph: GraphArrays, low: int, counts: Counts, query: RankQuery, number: int, found: MatchPlaces
 ) -> int:
-    """Write matches from `number` on, and return the first for which there is no room.
-
-    `found.bounds[number]` is where to begin.
-    """
-    while number < len(wanted.ends):
+    """Write matches from `number` on, at its bound; return the first that does not fit."""
+    while number < len(query.ends):
         start = found.bounds[number]
-        place, rank = wanted.ends[number], wanted.ranks[number]
+        place, rank = query.ends[number], query.ranks[number]
         if start + place - low + 1 > len(found.places):
             return number
-        slot, rank = _last(automaton, counts, place - low, rank)
+        slot, rank = _last(graph, counts, place - low, rank)
         stop = start
         while True:
             found.places[stop] = place
-            found.lengths[number, automaton.levels[slot]] += 1
+            found.lengths[number, graph.automaton.levels[slot]] += 1
             stop += 1
-            if automaton.opens[slot]:
+            if graph.automaton.opens[slot]:
                 if rank == 0:
                     break
                 rank -= 1
-            place, slot, rank = _former(automaton, stream, links, low, counts, place, slot, rank)
+            place, slot, rank = _former(graph, low, counts, place, slot, rank)
         _reverse(found.places, start, stop)
         number += 1
         found.bounds[number] = stop
@@ -119,10 +98,10 @@ def descend(
 
 
 @linked
-def _last(automaton: Automaton, counts: Counts, row: int, rank: int) -> tuple[int, int]:
+def _last(graph: GraphArrays, counts: Counts, row: int, rank: int) -> tuple[int, int]:
     """The slot of the last event, and the rank among the paths to it."""
-    for slot in range(len(automaton.levels)):
-        if automaton.closes[slot]:
+    for slot in range(len(graph.automaton.levels)):
+        if graph.automaton.closes[slot]:
             if rank < counts.paths[row, slot]:
                 return slot, rank
             rank -= counts.paths[row, slot]
@@ -131,28 +110,21 @@ def _last(automaton: Automaton, counts: Counts, row: int, rank: int) -> tuple[in
 
 @linked
 def _former(
-    automaton: Automaton,
-    stream: EventPlaces,
-    links: Links,
-    low: int,
-    counts: Counts,
-    place: int,
-    slot: int,
-    rank: int,
+    graph: GraphArrays, low: int, counts: Counts, place: int, slot: int, rank: int
 ) -> tuple[int, int, int]:
     """The node before a node on the path of a rank, and the rank among the paths to that."""
-    for at in range(automaton.bounds[slot], automaton.bounds[slot + 1]):
-        source = automaton.sources[at]
-        count = _through(automaton, stream, links, low, counts, place, at)
+    for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
+        source = graph.automaton.sources[at]
+        count = _through(graph, low, counts, place, at)
         if rank >= count:
             rank -= count
-        elif links.bounds.shape[0] == 0:
-            row = _row(counts.running, source, stream.before[place] - low, rank)
+        elif graph.links.bounds.shape[0] == 0:
+            row = _row(counts.running, source, graph.events.before[place] - low, rank)
             return low + row, source, rank - counts.running[row, source]
         else:
-            pair = automaton.pairs[at]
-            for arc in range(links.bounds[pair, place + 1] - 1, -1, -1):
-                former = int(links.places[arc])
+            pair = graph.automaton.pairs[at]
+            for arc in range(graph.links.bounds[pair, place + 1] - 1, -1, -1):
+                former = int(graph.links.places[arc])
                 if rank < counts.paths[former - low, source]:
                     return former, source, rank
                 rank -= counts.paths[former - low, source]
@@ -174,7 +146,7 @@ def _row(running: IntRows, slot: int, stop: int, rank: int) -> int:
 
 @linked
 def _reverse(places: OutInts, start: int, stop: int) -> None:
-    """Turn a part of an array round."""
+    """Reverse a part of an array."""
     while stop - start > 1:
         stop -= 1
         places[start], places[stop] = places[stop], places[start]

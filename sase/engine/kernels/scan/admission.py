@@ -1,4 +1,4 @@
-"""The events of a block that some component admits, and the ranks of events in partitions."""
+"""Admit the events of a block by type, apply scan filters, and rank events in partitions."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ def is_rising(times: Ints) -> bool:
 
 @kernel
 def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> int:
-    """Write place, state and time of the events whose type has a state; how many they are.
+    """Write place, state and time of the events whose type has a state; return how many.
 
-    `states` is by the code of a type plus one: the first is of events without a type. There must
-    be room for one more, since every event is written and most are overwritten; where there is
-    none it ends.
+    `states` is by the code of a type plus one, 0 for none. It ends without room for one more,
+    since every event is written and most are overwritten.
     """
     count, room = 0, out.shape[1]
     for row in range(types.shape[0]):
@@ -48,7 +47,7 @@ def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> 
 
 
 @kernel
-def choose(states: Ints, bit: int, rows: OutInts) -> int:
+def select_rows(states: Ints, bit: int, rows: OutInts) -> int:
     """Write the rows of the events that a component admits; how many they are."""
     count = 0
     for row in range(states.shape[0]):
@@ -58,8 +57,8 @@ def choose(states: Ints, bit: int, rows: OutInts) -> int:
 
 
 @kernel
-def turn_away(states: OutInts, bit: int, passes: Flags) -> int:
-    """Take a component, which admits them all, from the events that do not pass: how many."""
+def reject_rows(states: OutInts, bit: int, passes: Flags) -> int:
+    """Clear the bit of a component that admits all events where they fail; return how many do."""
     count, mask = 0, 1 << bit
     for row in range(states.shape[0]):
         if not passes[row]:
@@ -81,8 +80,8 @@ def rank(codes: Ints, counts: OutInts, ranks: OutInts) -> None:
 
 
 @kernel
-def leave(states: Bytes, bit: int, passes: Flags, out: OutBytes) -> None:
-    """Write the states of all events, of those that do not pass without a component."""
+def clear_bits(states: Bytes, bit: int, passes: Flags, out: OutBytes) -> None:
+    """Write the states of events, without the bit of a component where they fail."""
     others = 0xFF ^ 1 << bit
     for row in range(states.shape[0]):
         out[row] = states[row] if passes[row] else states[row] & others

@@ -66,18 +66,9 @@ def next_choice(stacks: StackArrays, walk: Walk, level: int) -> int:
 
 @inlined
 def write_all(
-    stacks: StackArrays,
-    walk: Walk,
-    bound: int,
-    tally: Tally | None,
-    out: OutIntRows,
-    written: int,
+    stacks: StackArrays, walk: Walk, bound: int, tally: Tally | None, out: OutIntRows, written: int
 ) -> int:
-    """Write the sequences that begin with any event that may; how many are written then.
-
-    All levels but the first have been chosen, and nothing is asked of that but that the window
-    reaches so far, and no negative component forbids it.
-    """
+    """Write the sequences that begin with any event that may, unchecked; return the new count."""
     cells, choice, begin = stacks.cells, walk.levels[CHOICE], written
     mask, tail, at = cells.shape[1] - 1, stacks.ends[TAIL, 0], choice[0]
     floor = EARLIEST

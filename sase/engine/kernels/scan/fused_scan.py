@@ -61,10 +61,10 @@ ADMISSION, SCAN, CONSTRUCTION, SINCE = range(4)
 
 
 class ScanRange(NamedTuple):
-    """The rows that are to be scan_rows; the position of the first of all, and its tie.
+    """The rows to scan; position and tie of the first of all events.
 
-    The window spans `span` of what is written to the row `measure`. Before the first row what is
-    before a `bound` can go.
+    The window spans `span` of what is written to the row `measure`. Instances below `bound` are
+    evictable.
     """
 
     begin: int
@@ -109,10 +109,7 @@ class Ranges(NamedTuple):
 
 
 class Counting(NamedTuple):
-    """What is counted for ANALYZE: choices that were ended, instances alive, and nanoseconds.
-
-    Without a `clock` there are none of these.
-    """
+    """The counters of ANALYZE: choices ended, instances alive, and nanoseconds by a `clock`."""
 
     tally: Tally
     alive: OutInts
@@ -121,10 +118,7 @@ class Counting(NamedTuple):
 
 
 class ScanResult(NamedTuple):
-    """The row that was reached, the events admitted, the sequences written, and what lacks.
-
-    Where the output is full nothing lacks for going on.
-    """
+    """The row reached, events admitted, sequences written, and what lacks if not room for these."""
 
     reached: int
     admitted: int
@@ -134,7 +128,7 @@ class ScanResult(NamedTuple):
 
 @inlined
 def ranges_of(states: Ints, form: int) -> Ranges:
-    """The ranges of codes that have a state, as far as types of a form can have them."""
+    """Return the ranges of codes that have a state and fit the form of the types."""
     known = least = most = other = end = third = last = 0
     if form > MOST_FORM or states.shape[0] > MOST_CODES:
         return Ranges(TOO_MANY, least, most, other, end, third, last)
@@ -150,13 +144,8 @@ def ranges_of(states: Ints, form: int) -> Ranges:
 
 
 @inlined
-def admitted(types: int, form: int, states: Ints, room: OutIntRows, size: int) -> int:
-    """Write the places of the events whose type has a state; how many they are.
-
-    Of most types there are ranges: many events are looked at side by side, and only those that
-    have a state one by one. Else every event is written and most are overwritten: there must be
-    room for one more.
-    """
+def admit_types(types: int, form: int, states: Ints, room: OutIntRows, size: int) -> int:
+    """Write the places of the events whose type has a state, and one more; return how many."""
     count = done = 0
     ranges = ranges_of(states, form)
     if ranges.known < TOO_MANY:
@@ -180,8 +169,8 @@ def admitted(types: int, form: int, states: Ints, room: OutIntRows, size: int) -
 
 
 @inlined
-def coded(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> bool:
-    """Write the codes of the keys of events; false if one of these has none."""
+def encode_keys(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> bool:
+    """Write the codes of the keys of events; return false if a key is out of range."""
     columns, digits, beyond = reading.columns, reading.digits, 0
     for place in range(count):
         room[KEY, place] = 0
@@ -199,10 +188,10 @@ def coded(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> bool:
 
 
 @inlined
-def described(
+def describe(
     reading: ScanInput, sought: ScanRange, begin: int, count: int, room: OutIntRows
 ) -> None:
-    """Write what else the stacks want to know of events, and their positions for their places."""
+    """Write times, states, ties and positions of events."""
     columns, states, ties = reading.columns, reading.states, reading.ties
     form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
     address += begin << (form >> 1)
@@ -225,7 +214,7 @@ def described(
 
 @linked
 def bound_before(reading: ScanInput, sought: ScanRange, row: int) -> int:
-    """What instances are before that no event from a row on can reach."""
+    """Return the measure below which no event from a row on reaches an instance."""
     if row == 0:
         return sought.bound
     if sought.measure == PLACE:
@@ -236,7 +225,7 @@ def bound_before(reading: ScanInput, sought: ScanRange, row: int) -> int:
 
 @linked
 def free_places(stacks: StackArrays) -> int:
-    """How many more events every level can take for certain."""
+    """Return how many more events every level has room for."""
     most = 0
     for level in range(stacks.cells.shape[0]):
         most = max(most, stacks.ends[COUNT, level] - stacks.ends[TAIL, level])
@@ -254,7 +243,7 @@ def note_time(counting: Counting, which: int) -> None:
 
 @linked
 def note_alive(counting: Counting, stacks: StackArrays) -> None:
-    """Remember the most instances there ever were."""
+    """Count the most instances at a time."""
     for level in range(stacks.cells.shape[0]):
         alive = stacks.ends[COUNT, level] - stacks.ends[TAIL, level]
         counting.alive[level] = max(counting.alive[level], alive)
@@ -282,11 +271,11 @@ def _fused_scan(
             break
         length = min(size, sought.end - begin)
         address = types[ADDRESS] + (begin << (types[FORM] >> 1))
-        count = admitted(address, types[FORM], reading.states, room, length)
-        if not coded(reading, begin, count, room):
+        count = admit_types(address, types[FORM], reading.states, room, length)
+        if not encode_keys(reading, begin, count, room):
             lacks = CODES
             break
-        described(reading, sought, begin, count, room)
+        describe(reading, sought, begin, count, room)
         if counting is not None:
             note_time(counting, ADMISSION)
         if counting is not None or count > free_places(stacks):

@@ -26,11 +26,9 @@ class KeyTable(NamedTuple):
 
 @kernel
 def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
-    """Write codes that are made of the keys themselves; false if one of these is out of range.
+    """Write dense codes of keys by `digits` (least, bits, shift); return false if one is too far.
 
-    `digits` are for each row of keys the least, the bits, and how far they are shifted. That one is
-    out of range, when all codes are 0, is found out at the end: where nothing can stop the loops,
-    several codes are made at once.
+    That is asked at the end, so that the loops are vectorized; all codes are 0 then.
     """
     beyond = 0
     for row in range(rows.shape[0]):
@@ -54,10 +52,7 @@ def excess(number: int, least: int, bits: int) -> int:
 
 @kernel
 def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: OutInts) -> int:
-    """Write the codes of keys from a place on; the place behind the last that found room.
-
-    Where `codes` holds `NOTHING` there is no key. `numbers` are those of the events.
-    """
+    """Write the codes of keys of events by number, where not `NOTHING`; return where room ended."""
     room = table.used.shape[0]
     for place in range(start, codes.shape[0]):
         if codes[place] == NOTHING:
@@ -106,11 +101,10 @@ def is_key(rows: IntRows, place: int, table: KeyTable, code: int) -> bool:
 
 @kernel
 def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
-    """Bring the keys that were used from an event on into an empty table; free the other codes.
+    """Move the keys used from an event on into an empty table, which may share arrays; free others.
 
-    Arrays by code have room for all that are still used, and may be those of the old table. Free
-    codes are given out again from the least on, and those behind the last in use are as if they
-    never were: those in use are soon the least, and a table of which few are needed can be small.
+    The least free codes are given out first, and those behind the last in use are forgotten: so
+    the table can become small.
     """
     count = old.sizes[0]
     while count > 0 and old.used[count - 1] < horizon:

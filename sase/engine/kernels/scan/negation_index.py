@@ -1,8 +1,7 @@
 """The index of a negative component's events, partitioned by key and searched by time (3.3).
 
-The events of a key form a list from the last back to the first. Each has beside the one `below` a
-`jump` that leads further back, so placed that any place in the list is reached in a number of steps
-that grows with the logarithm of its length: a binary search on a list that only grows at its top.
+The events of a key form a skew-binary jump list, newest first: besides `below` each has a `jump`
+further back, so that a search takes logarithmic steps in a list that only grows at its head.
 
     depth    0 ◄── 1 ◄── 2 ◄── 3 ◄── 4 ◄── 5 ◄── 6       below
              0 ◄── 0 ◄── 1     0     3     4     3       the depth to which the jump leads
@@ -16,10 +15,8 @@ from sase.engine.kernels.expressions.checks import UNDECLARED, Checks, Tally, ho
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import OutFlags, OutIntRows, OutInts
 from sase.engine.kernels.scan.stacks import Arrivals
-from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.kernels.window import window_start
-
-LATEST = 2**63 - 1
 
 
 class NegativeIndex(NamedTuple):
@@ -57,7 +54,7 @@ def insert(arrivals: Arrivals, bit: int, index: NegativeIndex) -> None:
 
 @kernel
 def drop(index: NegativeIndex, bound: int) -> None:
-    """Give up the first events, up to one whose measure is not before a bound."""
+    """Drop the events before a bound."""
     mask = index.row.shape[0] - 1
     while index.sizes[1] < index.sizes[0] and index.measure[index.sizes[1] & mask] < bound:
         index.sizes[1] += 1
@@ -65,7 +62,7 @@ def drop(index: NegativeIndex, bound: int) -> None:
 
 @linked
 def jump_over(index: NegativeIndex, top: int) -> int:
-    """Where the jump of an event leads that comes on top: over two jumps that are equally long."""
+    """Return where the jump of a new head leads: over two jumps of equal length, or to `top`."""
     mask, tail = index.row.shape[0] - 1, index.sizes[1]
     first = index.jump[top & mask]
     if first < tail:
@@ -79,7 +76,7 @@ def jump_over(index: NegativeIndex, top: int) -> int:
 
 @linked
 def last_with_less(index: NegativeIndex, by: OutInts, key: int, limit: int) -> int:
-    """The last event of a key whose tie, or measure, is less than a limit."""
+    """Return the last event of a key whose tie, or measure, is less than a limit."""
     mask, tail = index.row.shape[0] - 1, index.sizes[1]
     at = index.heads[key]
     while at >= tail and by[at & mask] >= limit:
@@ -109,15 +106,32 @@ class Stored(NamedTuple):
     key: OutInts
 
 
+@linked
+def gap_of(
+    index: NegativeIndex, gap: Gap, stored: Stored, first: int, last: int, after: int, before: int
+) -> tuple[int, int, int]:
+    """Return the last event of the index in a gap, and the least tie and measure there.
+
+    `first` and `last` are the slots of the ends of a match, `after` and `before` those of the
+    events around the gap, or `NOTHING`.
+    """
+    key = stored.key[first] if stored.key.shape[0] > 0 else 0
+    earliest, bound = EARLIEST, EARLIEST
+    if before == NOTHING:
+        at = last_in_window(index, key, stored.measure[first], gap)
+    else:
+        at = last_with_less(index, index.tie, key, stored.tie[before])
+    if after == NOTHING:
+        bound = max(window_start(stored.measure[last], gap.bounds[0]), gap.bounds[1])
+    else:
+        earliest = stored.tie[after] + 1
+    return at, earliest, bound
+
+
 def _forbidden(
-    index: NegativeIndex,
-    gap: Gap,
-    stored: Stored,
-    checks: Checks,
-    tally: Tally | None,
-    sequences: OutIntRows,
-    keep: OutFlags,
-) -> None:
+    index: NegativeIndex, gap: Gap, stored: Stored, checks: Checks, tally: Tally | None,
+    sequences: OutIntRows, keep: OutFlags,
+) -> None:  # fmt: skip
     """Clear `keep` for the sequences that some event of the index forbids."""
     after, before = gap.levels[0], gap.levels[1]
     last, mask = sequences.shape[0] - 1, index.row.shape[0] - 1
@@ -126,17 +140,11 @@ def _forbidden(
             continue
         for level in range(last + 1):
             checks.rows[level] = sequences[level, number] & checks.mask
-        key = stored.key[checks.rows[0]] if stored.key.shape[0] > 0 else 0
-        earliest, bound = EARLIEST, EARLIEST
-        if before == NOTHING:
-            at = last_in_window(index, key, stored.measure[checks.rows[0]], gap)
-        else:
-            at = last_with_less(index, index.tie, key, stored.tie[checks.rows[before]])
-        if after == NOTHING:
-            measure = stored.measure[checks.rows[last]]
-            bound = max(window_start(measure, gap.bounds[0]), gap.bounds[1])
-        else:
-            earliest = stored.tie[checks.rows[after]] + 1
+        at, earliest, bound = gap_of(
+            index, gap, stored, checks.rows[0], checks.rows[last],
+            checks.rows[after] if after != NOTHING else NOTHING,
+            checks.rows[before] if before != NOTHING else NOTHING,
+        )  # fmt: skip
         while at >= index.sizes[1] and index.tie[at & mask] >= earliest:
             inside = index.measure[at & mask] >= bound
             if not inside and gap.bounds[4] == 1:
@@ -154,7 +162,7 @@ forbid_counted = kernel(_forbidden)
 
 @linked
 def last_in_window(index: NegativeIndex, key: int, measure: int, gap: Gap) -> int:
-    """The last event of a key in the window that begins with a measure; its end saturates."""
+    """Return the last event of a key in the window from a measure on; its end saturates."""
     length, inclusive = gap.bounds[2], gap.bounds[3] == 1
     if measure < LATEST - length:
         return last_with_less(index, index.measure, key, measure + length + inclusive)

@@ -7,7 +7,7 @@ from sase.engine.kernels.jit.signatures import OutFlags, OutInts
 
 
 @kernel
-def take_apart(
+def select_disjoint(
     groups: OutInts, begins: OutInts, ends: OutInts, taken: OutInts, keep: OutFlags
 ) -> None:
     """Whether each match is taken; `taken` is by group the tie at which the last one ends."""

@@ -161,11 +161,7 @@ def note_absence(absences: Absences, states: int, key: int, measure: int, tie: i
 
 
 def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, span: int) -> None:
-    """Push every arrival onto the stacks of its levels, if a sequence can lead up to it.
-
-    Negative components forbid some of the ways up to it. Construction begins at the instances of
-    the last level.
-    """
+    """Push every arrival onto the stacks of its levels, where a sequence can lead up to it."""
     every, mask = (1 << stacks.cells.shape[0]) - 1, stacks.cells.shape[1] - 1
     for i in range(arrivals.rows.shape[0]):
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]

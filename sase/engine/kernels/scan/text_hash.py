@@ -44,7 +44,7 @@ class Texts(NamedTuple):
 def code_texts(
     offsets: NDArray[Any], data: Bytes, valid: Bytes, texts: Texts, codes: OutCodes
 ) -> bool:
-    """The codes of texts, of which those that are not valid have none; whether there was room."""
+    """Write the codes of valid texts; return whether there was room."""
     for row in range(codes.shape[0]):
         if valid.shape[0] > 0 and valid[row] == 0:
             codes[row] = NO_TEXT
@@ -57,7 +57,7 @@ def code_texts(
             slot &= texts.slots.shape[0] - 1
             code = int(texts.slots[slot])
             if code == NO_TEXT:
-                code = learned(texts, data, begin, end, first, last)
+                code = add_text(texts, data, begin, end, first, last)
                 if code == NO_TEXT:
                     return False
                 texts.slots[slot] = code
@@ -87,8 +87,8 @@ def word_of(data: Bytes, begin: int, end: int) -> int:
 
 
 @linked
-def learned(texts: Texts, data: Bytes, begin: int, end: int, first: int, last: int) -> int:
-    """The code of a text that was not seen before, if there is room for it."""
+def add_text(texts: Texts, data: Bytes, begin: int, end: int, first: int, last: int) -> int:
+    """Add a text; return its code, or `NO_TEXT` without room."""
     code, filled = texts.sizes[COUNT], texts.sizes[FILLED]
     if code == texts.first.shape[0] or filled + end - begin > texts.bytes.shape[0]:
         return NO_TEXT

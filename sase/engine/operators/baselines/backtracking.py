@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sase.engine.columns.arrays import grown
 from sase.engine.kernels.baselines import backtracking as of
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, WATCHED, Incoming
 from sase.engine.kernels.sentinels import NOTHING
@@ -35,9 +36,7 @@ class BacktrackingState(RunEvaluationState):
         machine, state = self._program.machine(), search.state
         why = NOTHING
         while why != DONE:
-            why = of.advance_backtracking(
-                machine, self._pattern, self._rules, self._runs, incoming, search
-            )
+            why = of.advance_backtracking(machine, self._runs, incoming, search)
             self._context.check(0)
             if why == CROWDED:
                 search = self._make_room(incoming, search)
@@ -51,7 +50,7 @@ class BacktrackingState(RunEvaluationState):
     def _search(self, incoming: Incoming) -> of.RunSearch:
         """The events by partition, each in order."""
         is_met = np.asarray(incoming.keys) >= 0
-        if self._rules.strategy != WATCHED:
+        if self._runs.rules.strategy != WATCHED:
             is_met &= (incoming.begins | incoming.takes) != 0
         events = np.flatnonzero(is_met)
         order = events[np.argsort(incoming.keys[events], kind="stable")]
@@ -68,10 +67,11 @@ class BacktrackingState(RunEvaluationState):
             key = int(incoming.keys[search.order[state[of.AT]]])
             most = int(self._runs.counts[key])
         self._make_room_for_nodes(levels)
-        if state[of.WAITING] + most + levels >= len(self._waiting):
-            self._waiting = _longer(self._waiting, int(state[of.WAITING]) + most + levels)
-        if state[of.FOUND] + levels >= len(self._matches):
-            self._matches = _longer(self._matches, int(state[of.FOUND]) + levels)
+        waiting, found = int(state[of.WAITING]) + most + levels, int(state[of.FOUND]) + levels
+        if waiting >= len(self._waiting):
+            self._waiting = grown(self._waiting, 2 * waiting)
+        if found >= len(self._matches):
+            self._matches = grown(self._matches, 2 * found)
         return search._replace(
             waiting=self._waiting, matches=self._matches, spare=np.zeros_like(self._matches)
         )
@@ -88,9 +88,3 @@ class BacktrackingState(RunEvaluationState):
         """Continue from a checkpoint."""
         super().restore(saved)
         self._backtracked = saved.part("backtracked").count()
-
-
-def _longer(array: np.typing.NDArray[np.int64], needed: int) -> np.typing.NDArray[np.int64]:
-    """An array of at least twice the length."""
-    size = max(2 * len(array), 1 << (needed + 1).bit_length())
-    return np.concatenate([array, np.zeros((size - len(array), *array.shape[1:]), np.int64)])

@@ -6,7 +6,7 @@ import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.baselines.multi_stacks import OtherStacks, scan_all
+from sase.engine.kernels.baselines.multi_stacks import AttributeStacks, scan_all
 from sase.engine.kernels.scan.stacks import COUNT, TAIL, Arrivals
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
@@ -28,13 +28,13 @@ class MultiStacks(ActiveStacks):
         super().__init__(keys[0], above, context)
         self._other_keys = [context.dictionary.key(tests) for tests in keys[1:]]
         shape = (len(self._other_keys), context.levels)
-        self._others = OtherStacks(
+        self._others = AttributeStacks(
             np.full((*shape, 1), NOTHING, np.int64),
             np.zeros((*shape, context.options.stack), np.int64),
             np.zeros((*shape, context.options.stack), np.int64),
         )
 
-    def take(self, block: Block, arrivals: Arrivals, span: int) -> None:
+    def scan(self, block: Block, arrivals: Arrivals, span: int) -> None:
         """Push the events that match earlier ones on every attribute."""
         coding = self._context.dictionary
         others = np.stack([block.codes(key) for key in self._other_keys])
@@ -88,4 +88,4 @@ class MultiStacks(ActiveStacks):
         part.check((ends[COUNT] - ends[TAIL] <= room).all(), "there are more instances than places")
         part.check(heads.shape[2] > 0, "there is no stack")
         part.check((heads < ends[COUNT][:, np.newaxis]).all(), "a head is no instance")
-        self._others = OtherStacks(heads, below, key)
+        self._others = AttributeStacks(heads, below, key)

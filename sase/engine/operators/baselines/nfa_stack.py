@@ -64,7 +64,7 @@ class NfaStack:
     def evict(self, bound: int) -> None:
         """Evict nothing: only active instance stacks take a window."""
 
-    def forget(self) -> int | None:
+    def free(self) -> int | None:
         """The first event of all."""
         return 0
 

@@ -111,7 +111,7 @@ class SequenceOperators(NamedTuple):
         at = pipeline.at
         if admitted:
             measure = at.events - 1 if self.measure == PLACE else last
-            self.stacks.remember(at.events - count, measure)
+            self.stacks.note_block(at.events - count, measure)
         self.scan.advance(Watermark(last, at.events), iter(()))
         pipeline.watch(at.events)
         pipeline.evict_when_due()
