@@ -12,6 +12,7 @@ import numpy as np
 from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
 from sase.engine.kernels.scan.stacks import BELOW, COUNT, RIP, ROW, TAIL
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
+from sase.engine.limits import no_check
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
 from sase.engine.operators.baselines.nfa_stack import NfaStack
@@ -40,7 +41,11 @@ class Coding:
 def context(levels: int, options: Options) -> Any:
     """What stacks ask of what is around them."""
     return SimpleNamespace(
-        dictionary=Coding(), levels=levels, options=options, bit_of=lambda index: index
+        dictionary=Coding(),
+        levels=levels,
+        options=options,
+        bit_of=lambda index: index,
+        check=no_check,
     )
 
 
@@ -96,9 +101,9 @@ class Run:
         self.stacks.push(Pushed(events), numbers.states, numbers.measures, self.span)
         found = Rows()
         while True:
-            written = self.stacks.walk(checks, None, self.out)
+            written = self.stacks.walk(checks, None, self.out, 0)
             found += zip(*self.out[:, :written].tolist(), strict=True)
-            if written < self.out.shape[1]:
+            if written < self.out.shape[1] and not self.stacks.is_paused:
                 break
         return found
 

@@ -65,7 +65,7 @@ def test_the_kernels_alone() -> None:
     )
     out, found = np.zeros((3, 2), np.int64), []
     while walk.at[0] < 9:
-        found.append(out[:, : search(stack, walk, None, None, out)].T.tolist())
+        found.append(out[:, : search(stack, walk, None, None, out, 0)].T.tolist())
     assert [rows for rows in found if rows] == [
         [[0, 2, 4], [3, 5, 6]],
         [[0, 5, 6], [0, 2, 6]],
