@@ -212,7 +212,9 @@ def fuzz(
     """Judge the documents of numbers, for so long at most."""
     outcome, end = Outcome(), time.monotonic() + seconds
     with Worker(module) as worker:
-        for number in numbers:
+        for place, number in enumerate(numbers, 1):
+            if say and place % 10_000 == 0:
+                print(f"{module} {place:,}: {outcome}", flush=True)
             word, said = worker.ask(number)
             outcome.counts[word] += 1
             if word in FINDINGS:

@@ -150,8 +150,10 @@ class KeyDictionary:
         known = [tag for tag in self._tags if tag is not None]
         saved.check(all(tag == INTEGER or tag >= EXACT for tag in known), "there is no such kind")
         digits, table = saved.part("digits"), saved.part("table")
-        self._digits = None if digits.is_none else self._restored_digits(digits)
         self._table = None if table.is_none else self._restored_table(table)
+        # Where there is a table digits are those from before it, which nobody reads any more.
+        is_dense = self._table is None and not digits.is_none
+        self._digits = self._restored_digits(digits) if is_dense else None
         self._most = saved.part("most").count()
         size = 1 if self._digits is None else 1 << int(self._digits[:, BITS].sum())
         size = size if self._table is None else len(self._table.used)
