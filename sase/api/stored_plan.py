@@ -8,7 +8,8 @@ the stored operators is taken only what statistics once decided, each a choice a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from reprlib import repr as brief
@@ -192,11 +193,20 @@ def _check_options(options: Options, lateness: int | None) -> None:
 
 
 def _check_schema(schema: Schema) -> None:
-    """Refuse types that there are not; names are looked up, whatever they are."""
-    kinds = [*(schema.columns or ())]
-    kinds += [each for known in schema.types or () for each in known.attributes or ()]
-    for name, kind in kinds:
-        _check_type(kind, f"schema: the type of `{name[:40]}`")
+    """Refuse names that are there twice, and types that there are not."""
+    types = schema.types or ()
+    _check_distinct([each.name for each in types], "schema.types")
+    _check_distinct([name for name, _ in schema.definitions], "schema.definitions")
+    for table in (schema.columns or (), *(each.attributes or () for each in types)):
+        _check_distinct([name for name, _ in table], "schema: columns")
+        for name, kind in table:
+            _check_type(kind, f"schema: the type of `{name[:40]}`")
+
+
+def _check_distinct(names: Sequence[str], place: str) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise PlanError(f"{place}: {brief(twice)} is there twice")
 
 
 def _check_type(kind: DataType, place: str) -> None:

@@ -199,7 +199,7 @@ def _range(low: int, high: int) -> str:
 def lists_of(heads: Numbers, following: Numbers, members: Numbers, saved: Saved) -> Numbers:
     """By member the list that it is in: each is in one, which begins at a head and ends.
 
-    `following` leads from an item to the next, and is negative at the end. All other items count
+    `following` leads from an item to the next, and is -1 at the end. All other items count
     for nothing, and no list may lead to one.
     """
     owners = np.full(len(following), -1, np.int64)
@@ -207,6 +207,7 @@ def lists_of(heads: Numbers, following: Numbers, members: Numbers, saved: Saved)
     is_member[members] = True
     begins = np.flatnonzero(heads >= 0)
     after = following[members]
+    saved.check(bool((after >= -1).all()), "a list has no end")
     sources, targets = members[after >= 0], after[after >= 0]
     entered = np.concatenate([heads[begins], targets])
     saved.check(len(entered) == 0 or int(entered.max()) < len(following), "a list leads nowhere")

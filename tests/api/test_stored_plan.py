@@ -146,6 +146,13 @@ def test_no_schema_is_believed() -> None:
         sase.Plan.from_json(text)
 
 
+def test_no_name_is_there_twice() -> None:
+    plan = plan_of("a window", "ais")
+    text = forged(plan, lambda d: d["schema"]["columns"].extend(d["schema"]["columns"]))
+    with pytest.raises(sase.PlanError, match="schema: columns: 'ts' is there twice"):
+        sase.Plan.from_json(text)
+
+
 # ---------------------------------------------------------------- signatures
 
 

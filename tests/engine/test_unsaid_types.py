@@ -10,6 +10,7 @@ import pytest
 
 import sase
 from sase.binding.schema import EventType
+from sase.binding.schema_file import schema_from
 from sase.errors import SchemaError
 
 EVENTS = pa.table(
@@ -240,3 +241,15 @@ def test_times_are_shown_as_they_were_given() -> None:
     query = "EVENT SEQ(A a, B b) RETURN b.ts AS ts"
     unknown = sase.compile(query, sase.Schema()).run(events).to_arrow()
     assert unknown.equals(sase.match(query, events).to_arrow())
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_of_a_schema_that_names_no_unit(unit: str) -> None:
+    """They are shown as they come; where none came there is nothing to show."""
+    schema = schema_from({"columns": {"ts": "timestamp", "type": "string"}})
+    plan = sase.compile("EVENT A a", schema)
+    events = pa.table({"ts": pa.array([5, 6], pa.timestamp(unit)), "type": ["A", "A"]})
+    for found in (plan.run(events), plan.open().push(events)):
+        assert found.to_arrow()["ts_start"].to_pylist() == events["ts"].to_pylist()
+    assert plan.run(events.slice(0, 0)).to_pylist() == []
+    assert plan.open().finish().to_pylist() == []

@@ -148,7 +148,8 @@ class WalkBackEvaluationState(RunEvaluationBase):
     def _check(self, saved: Saved, kept: Numbers, known: Numbers, state: Numbers) -> None:
         levels, count = self._context.levels, state[of.COUNT]
         saved.check(count - state[of.TAIL] == len(kept), "there is not a row for each instance")
-        saved.check(not (state[of.DEPTH] or state[of.WAYS]), "a walk is under way")
+        is_still = not (state[of.DEPTH] or state[of.WAYS])
+        saved.check(is_still or saved.live.is_done, "a walk is under way")
         saved.check_events(kept[:, of.ROW])
         before = kept[:, of.FIELDS : of.FIELDS + levels]
         numbers = np.arange(state[of.TAIL], count)[:, np.newaxis]

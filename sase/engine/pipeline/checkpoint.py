@@ -68,14 +68,15 @@ def restored(plan: EnginePlan, data: bytes, key: bytes | None = None) -> Pipelin
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
     state = migrated(codec.from_bytes(_verified(bytes(data), key)))
-    if state.get("plan") != plan.fingerprint:
+    saved = Saved(state)
+    if saved.part("plan").text() != plan.fingerprint:
         raise SnapshotError(
             "this is the snapshot of another plan: restore it with the plan of the same query,"
             " compiled with the same schema and options, best kept beside it as  plan.to_json()"
         )
     pipeline = open_pipeline(plan, streaming=True)
     try:
-        _fill(pipeline, Saved(state))
+        _fill(pipeline, saved)
     except (SchemaError, DataError) as problem:
         raise SnapshotError(
             f"this snapshot was changed: the rows that it holds are none of this plan: {problem}"

@@ -193,11 +193,14 @@ class ReorderBuffer:
         self._greatest = time.number(), seq.number()
         waiting = saved.part("waiting").parts()
         saved.check(self._holds or not waiting, "rows wait, and the plan has none wait")
-        for part in waiting:
+        every = [part.part("rows").array(None, low=0) for part in waiting]
+        ordered = np.sort(np.concatenate([np.zeros(0, np.int64), *every]))
+        saved.check(bool((np.diff(ordered) > 0).all()), "a row waits twice")
+        for part, rows in zip(waiting, every, strict=True):
             inputs = restored(part.part("inputs"))
             events = self._load(inputs)
-            rows = part.part("rows").array(len(events), low=0)
-            part.check(inputs.num_rows == len(events) > 0, "there is not an event for each row")
+            is_each = inputs.num_rows == len(events) == len(rows) > 0
+            part.check(is_each, "there is not an event for each row")
             self._wait(inputs, events, rows)
         self.late.restore(saved.part("late"))
 

@@ -32,8 +32,8 @@ _SIMPLE = {
 
 def time_array(times: Numbers, data_type: DataType, given: pa.DataType | None) -> pa.Array:
     """Timestamps in raw units as the column of times has them."""
-    if data_type.kind is not Kind.TIMESTAMP:
-        return pa.array(times)
+    if data_type.kind is not Kind.TIMESTAMP or data_type.resolution is None:
+        return pa.array(times)  # without a resolution there was no column of times, and are none
     if data_type.resolution == "d":  # which saturates where it ends
         days = np.clip(times, INT32.min, INT32.max)
         return pa.array(days.astype(np.int32), pa.date32())

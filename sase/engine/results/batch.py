@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, Column, Expression
-from sase.binding.types import UNKNOWN
+from sase.binding.types import UNKNOWN, Kind
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
@@ -163,7 +163,8 @@ class MatchBatch:
         schema = self.shape.schema
         given = self.history.type_of(schema.time, None)
         known = schema.time_type
-        if known == UNKNOWN and given is not None:
+        is_vague = known.kind is Kind.TIMESTAMP and known.resolution is None
+        if (known == UNKNOWN or is_vague) and given is not None:
             known = data_type(given)
         names = ("ts_start", "ts_end", "detected_at")
         return {
