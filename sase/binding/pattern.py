@@ -20,6 +20,8 @@ _LEVEL_3: dict[type[ast.Node], str] = {
 
 # Each is a bit of what an event may be; a bit more says that it counts whatever it is.
 MOST_COMPONENTS = 62
+# Codes of types have 16 bits; all that neither the query nor the schema names share one more.
+MOST_TYPES = 2**15 - 2
 
 
 def bind_pattern(pattern: ast.Pattern, scope: Scope) -> tuple[BoundComponent, ...] | None:
@@ -35,6 +37,7 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> tuple[BoundComponent, ..
         _refuse_too_many(written, scope)
         return None
     components = tuple(_component(part, place, scope) for place, part in enumerate(written))
+    _check_types(pattern.span, components, scope)
     _check_variables(written, components, scope)
     _check_positive(pattern.span, components, scope)
     return components
@@ -48,6 +51,18 @@ def _refuse_too_many(written: list[ast.Component], scope: Scope) -> None:
         Span(first.start, last.end),
         "bind what repeats as a series, such as  A{70} a[]",
     )
+
+
+def _check_types(span: Span, components: tuple[BoundComponent, ...], scope: Scope) -> None:
+    named = (name for component in components for name in component.types or ())
+    count = len({*(scope.schema.type_names or ()), *named})
+    if count > MOST_TYPES:
+        scope.problems.error(
+            "too-many-types",
+            f"the schema and the query name {count:,} types, and there can be {MOST_TYPES:,}",
+            span,
+            "tell events apart by a condition, such as  x.kind IN ('a', 'b')",
+        )
 
 
 def _is_supported(part: ast.Node, scope: Scope) -> bool:

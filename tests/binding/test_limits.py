@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import pyarrow as pa
 import pytest
 
-from sase.binding import bind_text
+import sase
+from sase.binding import Schema, bind_text
 from sase.binding.conditions import LONGEST_PATTERN
-from sase.binding.pattern import MOST_COMPONENTS
+from sase.binding.pattern import MOST_COMPONENTS, MOST_TYPES
 from sase.binding.schema_file import schema_from
 from sase.errors import BindingError
 
 SCHEMA = schema_from({"types": {"A": {"v": "integer", "name": "string"}}})
 
 
-def codes(query: str, **parameters: object) -> list[str]:
+def codes(query: str, schema: Schema = SCHEMA, **parameters: object) -> list[str]:
     """The codes of what is wrong with a query."""
     try:
-        bind_text(query, SCHEMA, parameters=parameters)
+        bind_text(query, schema, parameters=parameters)
     except BindingError as problem:
         return [each.code for each in problem.diagnostics]
     return []
@@ -34,3 +39,67 @@ def test_patterns(length: int, wrong: list[str]) -> None:
 def test_components(form: str, more: int, wrong: list[str]) -> None:
     others = ", ".join(form.format(n) for n in range(MOST_COMPONENTS - 2 + more))
     assert codes(f"EVENT SEQ(A first, {others}, A last) WITHIN 5 events") == wrong
+
+
+@pytest.mark.parametrize(("more", "wrong"), [(0, []), (1, ["too-many-types"])])
+def test_types(more: int, wrong: list[str]) -> None:
+    names = ", ".join(f"T{n}" for n in range(MOST_TYPES + more))
+    found = [*codes(f"EVENT ANY({names}) x", Schema())]
+    assert found == wrong
+
+
+def test_a_query_at_the_limit_of_types_runs() -> None:
+    last = MOST_TYPES - 1
+    names = ", ".join(f"T{n}" for n in range(MOST_TYPES))
+    events = {"ts": [1, 2, 3], "type": [f"T{last}", "other", "T0"]}
+    found = sase.match(f"EVENT SEQ(ANY({names}) x, T0 y) WITHIN 9", pa.table(events))
+    assert found.rows.to_pylist() == [{"x": 0, "y": 2}]
+
+
+@pytest.mark.parametrize("recipe", ["basic", "optimized", "postponed", "nfab", "nfab_merged"])
+@pytest.mark.parametrize("series", [False, True])
+@pytest.mark.parametrize("strategy", ["", "strict_contiguity"])
+def test_a_pattern_at_the_limit_of_components_runs(
+    recipe: str, series: bool, strategy: str
+) -> None:
+    """Also where events of other types count, which takes a bit of its own."""
+    parts = [f"T{n} x{n}" for n in range(MOST_COMPONENTS)]
+    if series:
+        parts[7] = "T7+ x7[]"
+    clause = f"WHERE {strategy} {{ x0.v >= 0 }}" if strategy else ""
+    query = f"EVENT SEQ({', '.join(parts)}) {clause} WITHIN 1000"
+    types = [f"T{n}" for n in range(MOST_COMPONENTS)]
+    right = pa.table({"ts": range(62), "type": types, "v": [1] * 62})
+    broken = pa.table({"ts": range(63), "type": [*types[:-1], "other", types[-1]], "v": [1] * 63})
+    assert len(sase.match(query, right, plan=recipe)) == 1
+    assert len(sase.match(query, broken, plan=recipe)) == (0 if strategy else 1)
+
+
+# By form one of many conditions; of runs what is decided early is moved out of them, too.
+FORMS = {
+    "a value": "EVENT SEQ(A a, B+ b[], C c) WHERE {}|a.v >= -{n}",
+    "single events": "EVENT SEQ(A a, B b) WHERE {}|a.v >= -{n}",
+    "two events": "EVENT SEQ(A a, B b) WHERE {}|a.v + {n} >= b.v - {n}",
+    "a series": "EVENT SEQ(A a, B+ b[], C c) WHERE {}|a.v + {n} >= b[i].v - {n}",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_thousands_of_conditions_are_compiled_and_run(form: str) -> None:
+    """In a process of its own: in quadratic time this took minutes."""
+    query, condition = FORMS[form].split("|")
+    where = " AND ".join(condition.replace("{n}", str(n)) for n in range(4_000))
+    ask = (
+        "import sys, sase, pyarrow as pa;"
+        "events = pa.table({'ts': [1, 2, 3], 'type': ['A', 'B', 'C'], 'v': [1, 1, 1]});"
+        "print(len(sase.match(sys.stdin.read(), events)))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", ask],
+        input=query.format(where) + " WITHIN 9",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    assert found.stdout == "1\n"

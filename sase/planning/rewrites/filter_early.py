@@ -20,5 +20,6 @@ def filter_early(plan: Operator) -> Outcome:
     found = tuple(each for each in every if decided_early(each, runs.components) is not None)
     if not found:
         return Declined("no condition is decided before all events of a match are known")
-    left = tuple(edge for edge in runs.conditions if edge.conjunct not in found)
+    early = frozenset(found)
+    left = tuple(edge for edge in runs.conditions if edge.conjunct not in early)
     return exchanged(plan, replace(runs, conditions=left, early=runs.early + found))

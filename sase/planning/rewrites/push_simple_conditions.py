@@ -37,12 +37,14 @@ def push_simple_conditions(plan: Operator) -> Outcome:
 def push_simple_conditions_to_runs(plan: Operator) -> Outcome:
     """What is on one event alone is decided once for it, and not once for each run."""
     runs = require(plan, RunEvaluation)
+    known = frozenset(runs.simple)
     simple = tuple(
         edge.conjunct
         for edge in runs.conditions
-        if edge.conjunct.kind is ConjunctClass.SINGLE and edge.conjunct not in runs.simple
+        if edge.conjunct.kind is ConjunctClass.SINGLE and edge.conjunct not in known
     )
     if not simple:
         return Declined("no condition is on one event alone")
-    left = tuple(edge for edge in runs.conditions if edge.conjunct not in simple)
+    pushed = frozenset(simple)
+    left = tuple(edge for edge in runs.conditions if edge.conjunct not in pushed)
     return exchanged(plan, replace(runs, conditions=left, simple=runs.simple + simple))
