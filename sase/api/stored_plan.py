@@ -8,6 +8,8 @@ the stored operators is taken only what statistics once decided, each a choice a
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -50,6 +52,7 @@ PARTS: dict[str, Any] = {
     "lateness": int | None,
     PARAMETERS: tuple[tuple[str, Constant], ...],
 }
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # The largest pieces in which a stored plan may have the engine work: they are allocated.
 MOST_OF_BLOCK, MOST_OF_CHUNK, MOST_OF_STACK = 1 << 24, 1 << 20, 1 << 20
 # Rewrites that a stored plan may have had applied, which a recipe has by far fewer of.
@@ -60,12 +63,24 @@ MOST_STEPS = 1000
 def read_parts(text: str, key: bytes | None = None) -> dict[str, Any]:
     """What a plan is made of, by the text of one, or a `PlanError` that says where it is none."""
     stored = plan_from_json(text, key)
+    _check_text(text)
     if set(stored.options) - {PARAMETERS} != set(PARTS) - {PARAMETERS}:
         raise PlanError("this is no compiled query: it does not say " + ", ".join(PARTS))
     parts = {name: decoded(data, PARTS[name], name) for name, data in stored.options.items()}
     _check_options(parts["options"], parts["lateness"])
     _check_schema(stored.schema)
     return {**parts, "schema": stored.schema, **_made_again(stored.root, stored.schema, parts)}
+
+
+def _check_text(text: str) -> None:
+    """Refuse halves of characters, which no column and no value of events can be."""
+    try:
+        text.encode()
+        if _SURROGATE.search(text):
+            json.dumps(json.loads(text), ensure_ascii=False).encode()
+    except UnicodeEncodeError as problem:
+        half = ascii(problem.object[problem.start])
+        raise PlanError(f"this plan has half of a character in a text: {half}") from problem
 
 
 def _made_again(root: Operator, schema: Schema, parts: dict[str, Any]) -> dict[str, Any]:

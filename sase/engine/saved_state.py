@@ -141,6 +141,8 @@ class Saved:
         """A text."""
         if type(self._value) is not str:
             raise self.refuse(f"this is {brief(self._value)}, and not a text")
+        if not self._value.isascii() and any("\ud800" <= each <= "\udfff" for each in self._value):
+            raise self.refuse("this text has half of a character")
         return self._value
 
     def texts(self) -> list[str]:

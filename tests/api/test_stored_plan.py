@@ -146,6 +146,18 @@ def test_no_schema_is_believed() -> None:
         sase.Plan.from_json(text)
 
 
+def test_halves_of_characters_are_refused() -> None:
+    """Whole ones are read, however JSON has them."""
+    table = [{"ts": 0, "type": "A", "s": "x"}]
+    plan = sase.compile("EVENT A a WHERE a.s = :s", table, params={"s": "\U0001f600"})
+    assert sase.Plan.from_json(plan.to_json()) == plan
+    text = forged(plan, lambda d: d["schema"].update(time="\ud800"))
+    raw = json.dumps(json.loads(text), ensure_ascii=False)
+    for each in (text, raw):
+        with pytest.raises(sase.PlanError, match=r"half of a character in a text: '\\ud800'"):
+            sase.Plan.from_json(each)
+
+
 def test_no_name_is_there_twice() -> None:
     plan = plan_of("a window", "ais")
     text = forged(plan, lambda d: d["schema"]["columns"].extend(d["schema"]["columns"]))

@@ -25,6 +25,7 @@ def test_what_may_stand_there_is_taken() -> None:
     assert STATE.part("number").number(7, 7) == STATE.part("number").count() == 7
     assert STATE.part("flag").flag() is True
     assert STATE.part("text").text() == "x"
+    assert Saved("\U0001f600é").text() == "\U0001f600é"
     assert STATE.part("none").is_none
     assert STATE.part("texts").texts() == ["a", "b"]
     assert STATE.part("texts").part(1).text() == "b"
@@ -41,6 +42,7 @@ def test_what_may_stand_there_is_taken() -> None:
         (lambda: STATE.part("flag").number(), r"state.flag: this is True, and not a number"),
         (lambda: STATE.part("number").flag(), r"state.number: this is 7, and neither true"),
         (lambda: STATE.part("none").text(), r"state.none: this is None, and not a text"),
+        (lambda: Saved("x\ud800").text(), r"state: this text has half of a character"),
         (lambda: STATE.part("text").parts(), r"state.text: this is 'x', and not a list"),
         (lambda: STATE.part("texts").parts(3), r"state.texts: these are 2, and must be 3"),
         (lambda: STATE.part("texts").members(), r"state.texts: this is .*, and not an object"),

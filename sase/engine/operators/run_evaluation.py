@@ -17,7 +17,7 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_
 from sase.engine.operators.evaluation import RunEvaluationBase, beginnings
 from sase.engine.operators.saved_runs import check_depths, check_runs
 from sase.engine.resources import is_too_much
-from sase.engine.saved_state import Saved
+from sase.engine.saved_state import MOST_COUNTED, Saved
 from sase.errors import BudgetError
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
@@ -170,15 +170,19 @@ class RunEvaluationState(IncrementalEvaluation):
         }
 
     def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
+        """Continue from a checkpoint; behind LIMIT, which may end an event halfway, with none."""
         super().restore(saved)
+        state = saved.part("state").array(nodes.STATE, low=NOTHING, high=MOST_COUNTED)
+        if saved.live.is_done:
+            state[nodes.USED], state[nodes.FREE], state[nodes.SPARE] = 1, NOTHING, 0
+            self._runs = self._runs._replace(state=state)
+            return
         kept = saved.part("cells").array(None, self._program.width)
         cells = self._program.cells(max(len(kept), len(self._runs.cells)))
         cells[1 : len(kept)] = kept[1:]  # the root is that of the plan
         self._program.check_values(saved, kept[1:])
         heads = saved.part("heads").array(None, low=NOTHING)
         counts = saved.part("counts").array(len(heads))
-        state = saved.part("state").array(nodes.STATE)
         saved.check(0 < state[nodes.USED] == len(kept), "there is not a row for each node")
         self._runs = self._runs._replace(cells=cells, heads=heads, counts=counts, state=state)
         self._check(saved)
