@@ -110,7 +110,8 @@ class MatchSetEvaluationState(RunEvaluationBase):
         super().restore(saved)
         events = saved.part("events").array(7, None)
         saved.check_events(events[NUMBER])
-        rises = (np.diff(events[NUMBER]) > 0) & (np.diff(events[POSITION]) > 0)
+        ordered = events[[NUMBER, POSITION]]
+        rises = ordered[:, 1:] > ordered[:, :-1]
         saved.check(bool(rises.all()), "candidates are not in order")
         positions = events[POSITION]
         is_there = (positions >= 0) & (positions < saved.live.positions)
@@ -146,7 +147,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         positions, ties, measures, begins, takes = (np.ascontiguousarray(events[r]) for r in rows)
         if self.node.is_alone:  # one event is within any window, and there are no partitions
             measures = np.zeros_like(measures)
-        if self._is_restored and ((np.diff(ties) < 0) | (np.diff(measures) < 0)).any():
+        if self._is_restored and not (_rises(ties) and _rises(measures)):
             raise SnapshotError(
                 "the snapshot that this matcher goes on from was changed: candidates of it are"
                 " later than the events that came since"
@@ -193,6 +194,11 @@ class _NeighboursOfSeries(ProgramLayout):
     def row(self, reference: Reference) -> int:
         """The row of a referenced event."""
         return int(reference.part is Part.CURRENT)
+
+
+def _rises(values: Numbers) -> bool:
+    """Whether no value is less than the one before it."""
+    return bool((values[1:] >= values[:-1]).all())
 
 
 class CollectedMatches:

@@ -16,7 +16,7 @@ from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of
 from sase.engine.operators.run_evaluation import RunEvaluationState
-from sase.engine.operators.saved_runs import Edges, check_runs, check_starts
+from sase.engine.operators.saved_runs import Edges, check_lengths, check_runs, check_starts
 from sase.engine.saved_state import MOST_COUNTED, Saved, lists_of
 from sase.planning.nodes import RunEvaluation
 
@@ -161,6 +161,7 @@ class MergedEvaluationState(RunEvaluationState):
         # Those that stand for several runs, and those that follow them, are counted below zero.
         fits = (several == SEVERAL) | (is_one & (several == after + 1))
         saved.check(fits.all(), "a depth is not that of its node")
+        check_lengths(saved, cells, nodes[several > 0])
         check_starts(saved, cells, nodes, edges)
 
     def _check_edges(self, saved: Saved, cells: Numbers, links: Numbers) -> Edges:

@@ -33,7 +33,7 @@ def check_runs(
     is_used[of.ROOT] = False
     nodes = np.flatnonzero(is_used)
     _check_nodes(saved, cells, nodes, levels)
-    saved.check((cells[nodes, of.SHOWN] < max(built, 1)).all(), "a match is shown that is not made")
+    saved.check((cells[nodes, of.SHOWN] < built).all(), "a match is shown that is not made")
     _check_lists(saved, runs, cells, nodes, edges)
     _check_free(saved, runs, cells, is_used)
     return nodes
@@ -45,6 +45,15 @@ def check_depths(saved: Saved, cells: Numbers, nodes: Numbers) -> None:
     depths = np.where(before == of.ROOT, 0, cells[before, of.DEPTH])
     saved.check((cells[nodes, of.DEPTH] == depths + 1).all(), "a depth is not that of its node")
     saved.check_events(cells[nodes, of.FIRST])
+    check_lengths(saved, cells, nodes)
+
+
+def check_lengths(saved: Saved, cells: Numbers, nodes: Numbers) -> None:
+    """Check of nodes of one run which event of its series each is."""
+    before = cells[nodes, of.PREVIOUS]
+    goes_on = (before != of.ROOT) & (cells[before, of.LEVEL] == cells[nodes, of.LEVEL])
+    lengths = np.where(goes_on, cells[before, of.LENGTH], 0) + 1
+    saved.check((cells[nodes, of.LENGTH] == lengths).all(), "a length is not that of its node")
 
 
 def _check_nodes(saved: Saved, cells: Numbers, nodes: Numbers, levels: int) -> None:
