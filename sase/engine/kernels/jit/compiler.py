@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -83,7 +83,7 @@ def by_address(function: Callable[..., Any], *, absent: Sequence[str] = ()) -> C
 
 def address_of(function: Any) -> int:
     """Return the address of a kernel, for those that call it by that."""
-    return 0 if numba.config.DISABLE_JIT else function.address()
+    return 0 if numba.config.DISABLE_JIT else function.address
 
 
 def tuple_at(kind: Callable[..., Shared]) -> Callable[[int], Shared]:
@@ -148,8 +148,9 @@ class _KernelDispatcher(_Dispatcher):
         if not self.overloads:
             self._compile_for_args()
 
+    @cached_property
     def address(self) -> int:
-        """Return where the machine code begins."""
+        """Where the machine code begins; looking for it takes longer than a small block's kernels."""
         self.prepare()
         (compiled,) = self.overloads.values()
         return address_in(compiled)
