@@ -11,8 +11,9 @@ import pytest
 
 import sase
 from sase.planning.nodes import reading
+from sase.planning.recipes import recipe_names
 from sase.planning.serialisation import fingerprint
-from tests.engine.operators.plans import BY_RECIPE, QUERIES, plan_of, stream
+from tests.engine.operators.plans import QUERIES, plan_of, stream
 from tests.planning.plans import known
 
 KEY = b"0123456789abcdef"
@@ -34,7 +35,8 @@ def operator(document: Any, name: str) -> Any:
     return found
 
 
-@pytest.mark.parametrize(("query", "recipe"), BY_RECIPE)
+@pytest.mark.parametrize("recipe", recipe_names())
+@pytest.mark.parametrize("query", QUERIES)
 def test_every_plan_is_read(query: str, recipe: str) -> None:
     plan = plan_of(query, recipe)
     assert sase.Plan.from_json(plan.to_json()) == plan

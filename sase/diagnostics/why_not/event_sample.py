@@ -60,7 +60,7 @@ def sample_events(
     read, is_whole = _read(plan, given, names) if isinstance(given, Files) else (given, True)
     coding = PlanDictionary(TypeDictionary(plan.schema, iter(())), Interner(), streaming=False)
     loader = loader_of(plan, coding, plan.on_bad_row, names)
-    inputs = loader.opened(read).drained()
+    inputs = loader.proved(loader.opened(read).drained())
     events = loader.load(inputs)
     if restrictions:
         attributes = Attributes(events, plan.schema, query.components)

@@ -20,6 +20,7 @@ from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.events import EventColumn, Events
+from sase.engine.columns.gate import Gate, identity
 from sase.engine.columns.input import Input, Inputs, Origin
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
@@ -30,10 +31,10 @@ from sase.engine.columns.strings import (
     Translation,
     codes_of,
     encoded,
-    identity,
     string_column,
 )
 from sase.engine.columns.type_codes import MOST
+from sase.errors import DataError
 
 _PLAIN = {*INTEGERS, pa.timestamp("s").id} - {pa.uint64().id}
 
@@ -115,6 +116,10 @@ class BatchDecoder:
             )
         return decoder
 
+    @property
+    def _read(self) -> list[SourceColumn]:
+        return [self.time, self.type, *self.columns]
+
     def accepts(self, batch: object) -> bool:
         """Whether this is a batch of the decoder's schema."""
         return isinstance(batch, pa.RecordBatch) and batch.schema.equals(self.schema)
@@ -126,6 +131,16 @@ class BatchDecoder:
             and table.is_sparse == self.is_sparse
             and not (table.type_name or table.unreadable or table.misfits)
         )
+
+    def input_of(self, batch: pa.RecordBatch) -> Input:
+        """Return a batch as input, of which the columns of the decoder are proved."""
+        read = {column.name for column in self._read}
+        return Input(batch, unproved=frozenset(self.schema.names) - read)
+
+    def prove(self, batch: pa.RecordBatch, gate: Gate) -> None:
+        """Prove the columns of the decoder in a batch of its schema."""
+        for column in self._read:
+            gate.prove(column.name, [batch.column(column.at)], batch.num_rows)
 
     def load(self, batch: pa.RecordBatch) -> Events | None:
         """Return the events of a batch, None if it is declined."""
@@ -173,7 +188,7 @@ class BatchTypes:
     """The types of batches that share a dictionary without NULL."""
 
     def __init__(self, decoder: BatchDecoder, dictionary: pa.Array, mapping: Translation) -> None:
-        self._decoder, self._mapping, self.names = decoder, mapping, decoder.type_names
+        self.decoder, self._mapping, self.names = decoder, mapping, decoder.type_names
         # Held, since another one may stand where it was once it is gone.
         self._dictionary = dictionary
         # Offset, length and addresses: see `is_same`.
@@ -195,12 +210,12 @@ class BatchTypes:
 
     def read(self, batch: pa.RecordBatch) -> tuple[Inputs, Events]:
         """Return a batch as input, and its events without any attribute."""
-        decoder = self._decoder
+        decoder = self.decoder
         ts, index = numbers(batch, decoder.time), batch.column(decoder.type.at).indices
         assert ts is not None, "batches with NULL times are declined"
         codes = codes_of(index, self._mapping, np.int16).astype(np.int16, copy=False)
         events = Events(ts, decoder.resolved.resolution_ns, codes, self.names, {})
-        return Inputs((Input(batch),)), events
+        return Inputs((decoder.input_of(batch),)), events
 
 
 class UnreadBatch:
@@ -220,8 +235,9 @@ class UnreadBatch:
         if len(same) < len(parts) or len({id(part.types) for part in same}) > 1:
             return None
         try:
-            return cls(same[0].types, pa.concat_batches([part.batch for part in same]))
-        except pa.ArrowException:
+            batches = [part.types.decoder.input_of(part.batch).proved().source for part in same]
+            return cls(same[0].types, pa.concat_batches(batches))
+        except (pa.ArrowException, DataError):
             return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from os import PathLike
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.data_types import data_type
+from sase.engine.columns.gate import Gate, prove_names
 from sase.engine.columns.python_rows import Row, is_of_pandas, table_of_frame, table_of_rows
 from sase.errors import DataError, SchemaError
 
@@ -77,6 +78,8 @@ class Input:
     rows: Sequence[Row] | None = None
     misfits: Mapping[str, Misfits] = field(default_factory=dict)
     texts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    # Columns of memory from elsewhere, of which nothing is proved yet.
+    unproved: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -120,26 +123,47 @@ class Input:
         index = self.index(name)
         if index is None or self.is_lazy:
             return None
-        column = self.source.column(index)
-        if not pa.types.is_dictionary(column.type):
+        chunks = self.chunks(index)
+        if not pa.types.is_dictionary(self.source.schema.field(index).type):
             return None
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        if name in self.unproved:
+            Gate().prove_values(name, chunks, self.where)
         values = [value for chunk in chunks for value in chunk.dictionary.to_pylist()]
         return [value for value in dict.fromkeys(values) if value is not None]
 
+    def chunks(self, index: int) -> Chunks:
+        """Return the chunks of a column; a reader has none."""
+        column = self.source.column(index)
+        return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+    def proved(self, names: Collection[str] | None = None, gate: Gate | None = None) -> Input:
+        """Prove the memory of some columns, or of all, or raise what is wrong with it.
+
+        A reader comes back as it is: its columns are proved once they are read.
+        """
+        asked = self.unproved if names is None else self.unproved.intersection(names)
+        if not asked or self.is_lazy:
+            return self
+        gate = gate or Gate()
+        for index, name in enumerate(self.source.schema.names):
+            if name in asked:
+                gate.prove(name, self.chunks(index), self.source.num_rows, self.where)
+        return replace(self, unproved=self.unproved - asked)
+
     def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
-        """Return the number of rows, and by name the chunks of the columns at these indexes."""
+        """Return the number of rows, and by name the chunks of the columns at these indexes.
+
+        Of a table or batch they are as it has them, of a reader proved.
+        """
         source = self.source
-        if isinstance(source, pa.RecordBatch):
-            return source.num_rows, {name: [source.column(i)] for name, i in indexes.items()}
-        if isinstance(source, pa.Table):
-            chunks = {name: source.column(i).chunks for name, i in indexes.items()}
-            return source.num_rows, chunks
-        rows, read = 0, {name: Chunks() for name in indexes}
+        if not self.is_lazy:
+            return source.num_rows, {name: self.chunks(index) for name, index in indexes.items()}
+        rows, read, gate = 0, {name: Chunks() for name in indexes}, Gate()
         for batch in self._batches():  # which are not held as a whole
-            rows += batch.num_rows
             for name, index in indexes.items():
                 read[name].append(batch.column(index))
+                gate.prove(name, read[name][-1:], batch.num_rows, self.where, rows)
+            rows += batch.num_rows
         return rows, read
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
@@ -149,7 +173,7 @@ class Input:
             for batch in self.source:
                 rows += batch.num_rows
                 yield batch
-        except pa.ArrowException as problem:
+        except (OSError, pa.ArrowException) as problem:
             message = f"{self.where}the events cannot be read beyond row {rows}: {problem}"
             raise DataError(message) from problem
 
@@ -178,6 +202,12 @@ class Inputs:
             return self
         return replace(self, tables=tuple(table.drained() for table in self.tables))
 
+    def proved(self, names: Collection[str] | None = None, gate: Gate | None = None) -> Inputs:
+        """Prove the memory of some columns of all tables, or of all columns."""
+        if not any(table.unproved for table in self.tables):
+            return self
+        return replace(self, tables=tuple(table.proved(names, gate) for table in self.tables))
+
     @property
     def num_rows(self) -> int:
         """The number of rows; readers must have been drained."""
@@ -187,7 +217,7 @@ class Inputs:
         """Return the columns without any row."""
         return Inputs(
             tuple(
-                Input(table.source.slice(0, 0), table.type_name, is_sparse=table.is_sparse)
+                Input(_no_rows(table.source.schema), table.type_name, is_sparse=table.is_sparse)
                 for table in self.tables
             ),
             self.typed,
@@ -231,16 +261,19 @@ def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
 def as_batch(events: Any) -> Any:
     """Return a small table of one chunk as a batch, for `BatchDecoder`."""
     if isinstance(events, pa.Table) and 0 < events.num_rows <= SMALL:
-        batches = events.to_batches()
-        return batches[0] if len(batches) == 1 else events
+        prove_names(events.schema)  # without which there are no columns
+        # Chunks are not to be sliced: nothing of them is proved yet.
+        if all(column.num_chunks == 1 for column in events.columns):
+            return events.to_batches()[0]
     return events
 
 
 def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
     if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        return Input(as_batch(events), type_name)
+        return _foreign(as_batch(events), type_name)
     if isinstance(events, pa.Schema):
-        return Input(events.empty_table(), type_name)
+        prove_names(events)
+        return Input(_no_rows(events), type_name)
     if isinstance(events, Input):
         return replace(events, type_name=type_name)
     if isinstance(events, list | tuple) and all(isinstance(row, Mapping) for row in events):
@@ -251,14 +284,35 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         if hasattr(events, "__arrow_c_stream__"):
             # What has a length is in memory, a data frame: its dictionaries are known at once.
             imported = pa.table if hasattr(events, "__len__") else pa.RecordBatchReader.from_stream
-            return Input(as_batch(imported(events)), type_name)
+            return _foreign(as_batch(imported(events)), type_name)
         if hasattr(events, "__arrow_c_array__"):
-            return Input(pa.record_batch(events), type_name)
+            return _foreign(pa.record_batch(events), type_name)
     except (pa.ArrowException, ValueError) as problem:
         if is_of_pandas(events):
             return _of_frame(events, type_name, keeps_rows)
         raise DataError(f"Arrow cannot read these events: {problem}") from problem
     raise DataError(_cannot_be(events, type_name))
+
+
+def _no_rows(schema: pa.Schema) -> pa.Table:
+    return pa.table([_empty(kind) for kind in schema.types], schema=schema)
+
+
+def _empty(kind: pa.DataType) -> pa.Array:
+    """Return no rows of a type, also of dictionaries and runs of values that Arrow lacks."""
+    if pa.types.is_dictionary(kind):
+        indexes, values = pa.array([], kind.index_type), _empty(kind.value_type)
+        return pa.DictionaryArray.from_arrays(indexes, values, ordered=kind.ordered)
+    if pa.types.is_run_end_encoded(kind):
+        ends, values = pa.array([], kind.run_end_type), _empty(kind.value_type)
+        return pa.RunEndEncodedArray.from_arrays(ends, values, kind)
+    return pa.array([], kind)
+
+
+def _foreign(source: Any, type_name: str | None) -> Input:
+    """Take a table, batch or reader of which nothing is proved yet."""
+    prove_names(source.schema)
+    return Input(source, type_name, unproved=frozenset(source.schema.names))
 
 
 def _of_frame(frame: object, type_name: str | None, keeps_rows: bool) -> Input:

@@ -16,6 +16,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import BatchDecoder
 from sase.engine.columns.coercion import coerced_to_load
 from sase.engine.columns.events import Classify, EventColumn, Events, Refused
+from sase.engine.columns.gate import Gate
 from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import looked_at, stream_order
@@ -76,6 +77,9 @@ class Loader:
             raise ValueError("conditions define the types of events: loading needs `classify`")
         self.schema, self._opener = schema, opener
         self.names = tuple(dict.fromkeys(columns))
+        keys = (schema.time, schema.type, schema.seq)
+        self._read = frozenset([*self.names, *(key for key in keys if key is not None)])
+        self.gate = Gate()
         self.quarantines = on_bad_row == "quarantine"
         self._classify = classify if schema.definitions else None
         # The columns of the last input, and what they become: for all who load the same for a plan.
@@ -90,10 +94,18 @@ class Loader:
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
     def opened(self, events: object) -> Inputs:
-        """Open events; coerce columns of dicts if bad rows go into quarantine."""
+        """Open events, and prove what is read of them.
+
+        Columns of dicts are coerced if bad rows go into quarantine.
+        """
         if not self.quarantines:
-            return self._opener(events)
-        return coerced_to_load(self._opener(events, keeps_rows=True), self.schema, self.names)
+            return self.proved(self._opener(events))
+        inputs = self._opener(events, keeps_rows=True)
+        return self.proved(coerced_to_load(inputs, self.schema, self.names))
+
+    def proved(self, inputs: Inputs) -> Inputs:
+        """Prove the columns that are read, of readers once they are drained."""
+        return inputs.proved(self._read, self.gate)
 
     def checkpoint(self) -> list[Any]:
         """Return the types that columns and time had, as plain values."""

@@ -147,7 +147,8 @@ def _columns(table: Input, rows: Numbers) -> dict[_Key, _Chunks]:
     """Gather the columns of a table at some rows; those that Arrow cannot hold as text."""
     found: dict[_Key, _Chunks] = {}
     seen: Counter[str] = Counter()
-    for name, column in zip(table.source.schema.names, table.source.columns, strict=True):
+    source = table.proved().source if len(rows) else table.source
+    for name, column in zip(source.schema.names, source.columns, strict=True):
         if name not in table.texts:
             found[name, seen[name]] = _taken(column, rows)
             seen[name] += 1

@@ -14,6 +14,7 @@ from sase.engine.columns.gather import indexed
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.saved_state import Saved
+from sase.errors import DataError
 
 
 def taken(inputs: Inputs, rows: Numbers) -> Inputs:
@@ -45,23 +46,25 @@ def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
     if len(parts) == 1 and not tidy:
         return parts[0]
     whole = pa.concat_tables([_table(part.tables[0]) for part in parts])
-    table = replace(parts[0].tables[0], source=tidied(whole) if tidy else whole)
+    source = tidied(whole) if tidy else whole
+    table = replace(parts[0].tables[0], source=source, unproved=frozenset())
     return replace(parts[0], tables=(table,))
 
 
 def united(parts: Sequence[Inputs]) -> Inputs | None:
     """Concatenate inputs of one table each, if their columns agree.
 
-    A column may be without any value in some, or not be there.
+    A column may be without any value in some, or not be there. Nor are there any of memory that is
+    unsound, which is an error where it is shown.
     """
     tables = [part.tables[0] for part in parts if len(part.tables) == 1 and not part.typed]
     if len(tables) < len(parts):
         return None
     try:
         whole = pa.concat_tables(map(_table, tables), promote_options="default").combine_chunks()
-    except pa.ArrowException:
+    except (pa.ArrowException, DataError):
         return None
-    return replace(parts[0], tables=(replace(tables[0], source=whole),))
+    return replace(parts[0], tables=(replace(tables[0], source=whole, unproved=frozenset()),))
 
 
 def tidied(table: pa.Table) -> pa.Table:
@@ -97,7 +100,8 @@ def restored(saved: Saved) -> Inputs:
 
 
 def _table(table: Input) -> pa.Table:
-    source = table.source
+    """Return all columns, whose memory is proved, since they are copied."""
+    source = table.proved().source
     return source if isinstance(source, pa.Table) else pa.Table.from_batches([source])
 
 

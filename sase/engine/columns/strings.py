@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sase.binding.types import STRING
 from sase.engine.columns.chunks import INTEGERS, Chunk, joined, storage, valid
 from sase.engine.columns.events import EventColumn
+from sase.engine.columns.gate import identity
 
 CodeType = type[np.int16] | type[np.int32]
 # From MANY texts on, FEW distinct ones in ROOM bytes are coded by a kernel instead of Arrow.
@@ -200,12 +201,6 @@ def _of_few(plain: list[pa.Array]) -> list[pa.DictionaryArray] | None:
 
 _WIDTHS = {pa.string(): np.int32, pa.large_string(): np.int64}
 _DICTIONARY = pa.dictionary(pa.int8(), pa.string()).id
-
-
-def identity(dictionary: pa.Array) -> _Identity:
-    """Identify a dictionary by its memory."""
-    addresses = [None if buffer is None else buffer.address for buffer in dictionary.buffers()]
-    return (dictionary.offset, len(dictionary), *addresses)
 
 
 def codes_of(index: pa.Array, mapping: Translation, dtype: CodeType) -> NDArray[Any]:

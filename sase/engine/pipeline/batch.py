@@ -286,7 +286,7 @@ def batches_in(rows: RowsInMemory | Files, plan: EnginePlan, size: int) -> Itera
         return
     if rows.inputs.typed:
         raise PlanError("tables of one type each have no common order: push one table of all")
-    (table,) = rows.inputs.tables
+    (table,) = rows.inputs.proved().tables
     for begin in range(0, max(table.source.num_rows, 1), size):
         part = table.source.slice(begin, size)
         yield Inputs((replace(table, source=part),)) if table.is_sparse else as_batch(part)

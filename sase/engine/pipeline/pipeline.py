@@ -171,7 +171,7 @@ class Pipeline:
 
     def open_input(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""
-        inputs = self.loader.opened(events).drained()
+        inputs = self.loader.proved(self.loader.opened(events).drained())
         if self.plan.lacking is not None and not all(t.is_open for t in inputs.tables):
             self.plan.check_known(has_tables=inputs.typed)
         return inputs

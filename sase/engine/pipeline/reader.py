@@ -39,7 +39,10 @@ def _reader(events: object) -> pa.RecordBatchReader:
     if isinstance(events, pa.Table):
         return events.to_reader()
     if hasattr(events, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(events)
+        try:
+            return pa.RecordBatchReader.from_stream(events)
+        except pa.ArrowException as problem:
+            raise DataError(f"Arrow cannot read these events: {problem}") from problem
     raise DataError(
         f"a stream of matches is made of a pyarrow RecordBatchReader, and this is of type"
         f" {type(events).__name__}: push its parts one by one, or make a reader of them"
@@ -51,7 +54,7 @@ def _next(reader: pa.RecordBatchReader, row: int) -> pa.RecordBatch | None:
         return reader.read_next_batch()
     except StopIteration:
         return None
-    except pa.ArrowException as problem:
+    except (OSError, pa.ArrowException) as problem:
         raise DataError(f"the events cannot be read beyond row {row}: {problem}") from problem
 
 

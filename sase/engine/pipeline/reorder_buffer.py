@@ -28,6 +28,7 @@ from sase.engine.saved_state import Saved
 
 Numbers = np.typing.NDArray[np.int64]
 LEAST = -(2**63)
+NONE_LATE = np.zeros(0, np.bool_)
 # With more pieces than these, small ones are made one.
 FEW = 8
 
@@ -67,19 +68,20 @@ class ReorderBuffer:
         Of the rows that `arrived` some may have been bad: then `rows` are the numbers of the good.
         """
         first, count = self.arrived, len(events.ts)
+        late = self._late(events) if count and self._may_be_late(events) else NONE_LATE
+        if self._holds or late.any():
+            inputs = inputs.proved()  # all columns, which are copied: before anything is taken
         self.arrived += arrived
         if not count:
             return [Arrived(inputs, events, first)]
-        if events.order is not None or self._key(events, 0) < (self.floor, self._lowest):
-            late = self._late(events)
-            if late.any():
-                numbers = np.arange(first, first + count) if rows is None else rows
-                self.late.add(inputs, np.flatnonzero(late), numbers)
-                kept = np.flatnonzero(~late)
-                inputs, rows = taken(inputs, kept), numbers[kept]
-                events = self._load(inputs)
-                if not len(events):
-                    return []
+        if late.any():
+            numbers = np.arange(first, first + count) if rows is None else rows
+            self.late.add(inputs, np.flatnonzero(late), numbers)
+            kept = np.flatnonzero(~late)
+            inputs, rows = taken(inputs, kept), numbers[kept]
+            events = self._load(inputs)
+            if not len(events):
+                return []
         last = self._key(events, -1)
         if last > self._greatest:
             self._greatest = last
@@ -120,6 +122,10 @@ class ReorderBuffer:
         """The least sequence number that a row at the floor may have."""
         is_exact = not self._holds and self._greatest[0] == self.floor
         return self._greatest[1] if is_exact else LEAST
+
+    def _may_be_late(self, events: Events) -> bool:
+        """Whether rows go back in time, among themselves or behind those before."""
+        return events.order is not None or self._key(events, 0) < (self.floor, self._lowest)
 
     def _key(self, events: Events, place: int) -> tuple[int, int]:
         """The order key of an event; without sequence numbers their place is taken by the least."""

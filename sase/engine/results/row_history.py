@@ -72,6 +72,13 @@ class HistorySegment:
     def _both(self) -> tuple[Inputs, Events]:
         return self.read()
 
+    def proved(self, name: str) -> Inputs:
+        """The tables, with a column that is proved, once for all who show it."""
+        inputs, events = self._both
+        if any(name in table.unproved for table in inputs.tables):
+            self._both = inputs.proved([name]), events
+        return self.inputs
+
     def sealed(self) -> HistorySegment:
         """The same, never to be merged."""
         return HistorySegment(self.begin, len(self), lambda: self._both, self.rows, None)
@@ -154,7 +161,7 @@ class RowHistory:
         is_typed = any(piece.inputs.typed for piece in self.pieces)
         key = name, frozenset(types) if is_typed and types is not None else None
         if key not in self._columns:
-            inputs = [piece.inputs for piece in self.pieces]
+            inputs = [piece.proved(name) for piece in self.pieces]
             found = [chunk for each in inputs for chunk in _chunks(each, name, types)]
             self._columns[key] = alike(found) or [pa.nulls(0)]
         return self._columns[key]

@@ -88,6 +88,7 @@ class FusedPush:
         decoder, batch = self._pipeline.loader.decoder, as_batch(events)
         if decoder is None or not decoder.accepts(batch) or not 0 < batch.num_rows <= SMALL:
             return None
+        decoder.prove(batch, self._pipeline.loader.gate)
         if self._decoder is not decoder:
             self._decoder, self._exported, self._reading = decoder, self._export_of(decoder), None
         digits = self._codes.digits if self._attributes else NO_DIGITS

@@ -1,0 +1,212 @@
+"""The gate through which Arrow memory from elsewhere passes: whatever is read of it is proved.
+
+An array says of itself how long it is, where its texts begin and end, which values its indexes mean
+and how many are NULL. Arrow believes that, and so do kernels, which read by address. Here it is
+compared with what there is: natively by Arrow where that checks all, and in two cases differently.
+Dictionaries are proved once, since batches often share theirs, and of times and decimals the memory
+is proved and not which values are usual.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sase.engine.columns.chunks import INTEGERS, bits, storage, valid
+from sase.errors import DataError, SchemaError
+
+MEND = "make the column anew, for example with  pyarrow.array(values)"
+_NOT_UTF8 = re.compile(r"Invalid UTF8 sequence at string index (\d+)")
+_DICTIONARY = pa.dictionary(pa.int8(), pa.int8()).id
+# Of these Arrow checks in full that each value is usual, such as one of whole days.
+_FIXED = {
+    pa.date64().id, pa.time32("s").id, pa.time64("us").id, pa.decimal32(1).id,
+    pa.decimal64(1).id, pa.decimal128(1).id, pa.decimal256(1).id,
+}  # fmt: skip
+_VIEWS = {pa.string_view().id, pa.binary_view().id}
+# What identifies them, and they.
+_Dictionaries = dict[tuple[object, ...], pa.Array]
+_Proof = Callable[[pa.Array, _Dictionaries, _Dictionaries], None]
+
+
+class _Unsound(Exception):
+    """What is wrong, and the row and its value if one is to blame."""
+
+    def __init__(self, why: str, row: int | None = None, value: object = None) -> None:
+        super().__init__(why)
+        self.row, self.value = row, value
+
+
+class Gate:
+    """Proves columns; of each it remembers the dictionaries that were proved last.
+
+    Messages end with a `remedy`.
+    """
+
+    def __init__(self, remedy: str = MEND) -> None:
+        self._remedy = remedy
+        # Held, since other memory may stand where they were once they are gone.
+        self._proved: dict[str, _Dictionaries] = {}
+
+    def prove(
+        self, name: str, chunks: Sequence[pa.Array], rows: int, where: str = "", first: int = 0
+    ) -> None:
+        """Raise what is wrong with a column of so many rows, of which one is the `first`."""
+        end = self._each(_prove, name, chunks, where, first)
+        if end != first + rows:
+            found = f"{where}`{name}` has {end - first} rows, where there are {rows}"
+            raise DataError(f"{found}: {self._remedy}", None, name)
+
+    def prove_values(self, name: str, chunks: Sequence[pa.Array], where: str = "") -> None:
+        """Raise what is wrong with the values of dictionaries, whatever the indexes are."""
+        self._each(_prove_values, name, chunks, where, 0)
+
+    def _each(
+        self, prove: _Proof, name: str, chunks: Sequence[pa.Array], where: str, row: int
+    ) -> int:
+        """Prove each chunk, from a row on; return the row behind them."""
+        before, now = self._proved.get(name, {}), _Dictionaries()
+        for chunk in chunks:
+            try:
+                prove(chunk, before, now)
+            except (_Unsound, pa.ArrowException, UnicodeDecodeError) as problem:
+                raise self._refused(name, chunk, where, row, problem) from problem
+            row += len(chunk)
+        if now:
+            self._proved[name] = now
+        return row
+
+    def _refused(
+        self, name: str, chunk: pa.Array, where: str, row: int, problem: Exception
+    ) -> DataError:
+        """Return what is wrong with a chunk that begins at a row."""
+        text = _NOT_UTF8.match(str(problem))
+        if text is not None:
+            at = row + int(text[1])
+            why = "is not UTF-8: decode it from what it is, or leave the column out of the query"
+            return DataError(f"{where}row {at} (from 0): `{name}` {why}", at, name)
+        if isinstance(problem, _Unsound) and problem.row is not None:
+            at = row + problem.row
+            message = f"{where}row {at} (from 0): `{name}` {problem}: {self._remedy}"
+            return DataError(message, at, name, problem.value)
+        rows = (
+            f"rows {row} to {row + len(chunk) - 1} (from 0)" if len(chunk) else "none of its rows"
+        )
+        said = f"{rows}: the memory of `{name}` is not what it says: {problem}"
+        return DataError(f"{where}{said}: {self._remedy}", None, name)
+
+
+def prove_names(schema: pa.Schema, where: str = "") -> None:
+    """Refuse columns whose names are not UTF-8, as bytes from elsewhere may be."""
+    try:
+        schema.names  # noqa: B018 - which decodes them
+    except UnicodeDecodeError as problem:
+        number = next(at for at in range(len(schema)) if not _has_name(schema, at))
+        message = f"{where}the name of column {number} (from 0) is not UTF-8: rename it"
+        raise SchemaError(message) from problem
+
+
+def _has_name(schema: pa.Schema, number: int) -> bool:
+    try:
+        schema.field(number).name  # noqa: B018 - which decodes it
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _prove(array: pa.Array, before: _Dictionaries, now: _Dictionaries) -> None:
+    """Prove an array of any type."""
+    kind = array.type
+    _prove_start(array)
+    if kind.id in _VIEWS and not len(array):
+        return  # of an export the views that a slice leaves out are gone
+    if kind.id == _DICTIONARY:
+        _prove_values(array, before, now)
+        array.indices.validate(full=True)
+        _prove_indexes(array.indices, len(array.dictionary))
+    elif kind.id in _FIXED:
+        array.validate()
+        _prove_nulls(array)
+    else:
+        array.validate(full=True)
+        if pa.types.is_timestamp(kind):
+            kind.tz  # noqa: B018 - which decodes it
+
+
+def _prove_values(array: pa.DictionaryArray, before: _Dictionaries, now: _Dictionaries) -> None:
+    """Prove the dictionary of an array, unless it was among those before."""
+    array.validate()  # its lengths, without looking at values
+    values = array.dictionary
+    key = (values.type, values.null_count, *identity(values))
+    if key in now:
+        return
+    if key not in before:
+        try:
+            _prove(values, before, {})
+        except pa.ArrowInvalid as problem:
+            text = _NOT_UTF8.match(str(problem))
+            why = f": {problem}" if text is None else f", value {text[1]} is not UTF-8"
+            raise _Unsound(f"of its dictionary{why}") from problem
+    now[key] = values
+
+
+def _prove_start(array: pa.Array) -> None:
+    """Refuse what Arrow overlooks: rows before the memory, and views that are nowhere."""
+    if array.offset < 0:
+        raise _Unsound(f"it begins {-array.offset} rows before it")
+    if array.type.id in _VIEWS and len(array) and array.buffers()[1] is None:
+        raise _Unsound("it has no views")
+    for inner in _inner(array):
+        _prove_start(inner)
+
+
+def _inner(array: pa.Array) -> list[pa.Array]:
+    """Return the arrays of which an array is made."""
+    kind = array.type
+    if kind.id == _DICTIONARY:
+        return [array.dictionary]
+    if isinstance(array, pa.ExtensionArray):
+        return [array.storage]
+    if pa.types.is_run_end_encoded(kind):
+        return [array.run_ends, array.values]
+    if isinstance(array, pa.StructArray | pa.UnionArray):
+        return [array.field(number) for number in range(kind.num_fields)]
+    return [array.values] if kind.num_fields == 1 else []
+
+
+def _prove_indexes(indexes: pa.Array, count: int) -> None:
+    """Compare indexes with the number of values, but for those under NULLs."""
+    if not len(indexes):
+        return
+    codes = storage(indexes, INTEGERS[indexes.type.id])
+    signed = codes.dtype.kind == "i"
+    most = min(count, 1 << (8 * codes.itemsize - 1)) if signed else count
+    # A negative one is great without its sign, so that one look is enough.
+    plain = codes.view(f"u{codes.itemsize}")
+    if int(plain.max()) < most:
+        return
+    bad, present = plain >= most, valid(indexes)
+    rows = np.flatnonzero(bad if present is None else bad & present)
+    if len(rows):
+        row = int(rows[0])
+        value = int(codes[row])
+        raise _Unsound(f"is index {value} of a dictionary of {count} values", row, value)
+
+
+def _prove_nulls(array: pa.Array) -> None:
+    """Compare the count of NULLs with those that there are."""
+    bitmap = array.buffers()[0]
+    present = len(array)
+    if bitmap is not None:
+        present = int(np.count_nonzero(bits(bitmap, array.offset, len(array))))
+    if array.null_count != len(array) - present:
+        raise _Unsound(f"it counts {array.null_count} NULLs, and has {len(array) - present}")
+
+
+def identity(array: pa.Array) -> tuple[object, ...]:
+    """Identify an array by its memory."""
+    addresses = [None if buffer is None else buffer.address for buffer in array.buffers()]
+    return (array.offset, len(array), *addresses)
