@@ -11,9 +11,8 @@ import pytest
 
 import sase
 from sase.planning.nodes import reading
-from sase.planning.recipes import recipe_names
 from sase.planning.serialisation import fingerprint
-from tests.engine.operators.plans import QUERIES, plan_of, stream
+from tests.engine.operators.plans import BY_RECIPE, QUERIES, plan_of, stream
 from tests.planning.plans import known
 
 KEY = b"0123456789abcdef"
@@ -35,8 +34,7 @@ def operator(document: Any, name: str) -> Any:
     return found
 
 
-@pytest.mark.parametrize("recipe", recipe_names())
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(("query", "recipe"), BY_RECIPE)
 def test_every_plan_is_read(query: str, recipe: str) -> None:
     plan = plan_of(query, recipe)
     assert sase.Plan.from_json(plan.to_json()) == plan

@@ -22,7 +22,7 @@ from sase.source import Source, Span
 from tests.properties import trees
 
 Parse: TypeAlias = Callable[[str], Any]
-PROFILE = settings().max_examples  # 100 in dev, 50 in ci
+PROFILE = settings().max_examples
 
 
 def many(factor: int) -> settings:

@@ -20,7 +20,7 @@ from sase.source import NOWHERE, Span
 from tests.properties import trees
 from tests.properties.trees import Census, children, walk
 
-PROFILE = settings().max_examples  # 100 in dev, 50 in ci
+PROFILE = settings().max_examples
 # Below this the census says nothing: the debug profile has a handful of examples.
 ENOUGH = 500
 

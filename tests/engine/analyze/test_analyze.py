@@ -17,7 +17,6 @@ from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.matcher import Matcher
 from sase.errors import QueryError
 from sase.planning.nodes import Selection, chain, find, rebuilt
-from sase.planning.recipes import recipe_names
 from tests.engine.analyze.account import check_account
 from tests.engine.matching.examples import Example, examples
 from tests.engine.matching.ways import Way, check, plan_of, push, ways
@@ -41,8 +40,7 @@ def shared(off: Any, on: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("options", [Options(), TINY], ids=["usual", "tiny"])
-@pytest.mark.parametrize("recipe", recipe_names())
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(("query", "recipe"), plans.BY_RECIPE)
 def test_every_recipe(query: str, recipe: str, options: Options) -> None:
     plan = plans.plan_of(query, recipe, options)
     off, on = plan.run(EVENTS, threads=1), counting(plan).run(EVENTS, threads=1)

@@ -7,9 +7,11 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 import sase
 from sase.engine.options import Options
+from sase.planning.recipes import recipe_names
 
 QUERIES = {
     "a filter": "EVENT A a WHERE a.v > 1",
@@ -40,6 +42,14 @@ QUERIES = {
     ),
     "a limit": "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 15 LIMIT 7",
 }  # fmt: skip
+
+# Each query by each recipe: a third of the pairs, with every query and every recipe among them, are
+# for every run of the suite, and the others heavy.
+BY_RECIPE = [
+    pytest.param(query, recipe, marks=[pytest.mark.heavy] if (number + turn) % 3 else [])
+    for number, query in enumerate(QUERIES)
+    for turn, recipe in enumerate(recipe_names())
+]
 
 
 def stream(seed: int = 16, size: int = 50) -> pa.Table:

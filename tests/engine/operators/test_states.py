@@ -20,7 +20,7 @@ from sase.engine.pipeline.fused.choose import choose
 from sase.engine.pipeline.live_events import live_events
 from sase.engine.saved_state import Saved
 from sase.planning.recipes import recipe_names
-from tests.engine.operators.plans import QUERIES, plan_of, stream, told
+from tests.engine.operators.plans import BY_RECIPE, QUERIES, plan_of, stream, told
 
 EVENTS = stream()
 RECIPES = recipe_names()
@@ -91,8 +91,7 @@ def pieces(sizes: list[int]) -> Iterator[Any]:
             return
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(("query", "recipe"), BY_RECIPE)
 def test_replaced_after_every_event(query: str, recipe: str) -> None:
     """And forgotten what can be: the stacks are tiny."""
     plan = plan_of(query, recipe, Options(block=2, chunk=2, stack=2))

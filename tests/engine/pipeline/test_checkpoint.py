@@ -22,7 +22,7 @@ from sase.engine.pipeline import migrations
 from sase.engine.pipeline.codec import from_bytes, to_bytes
 from sase.errors import SaseError, SnapshotError
 from sase.planning.recipes import recipe_names
-from tests.engine.operators.plans import QUERIES, plan_of, stream, told
+from tests.engine.operators.plans import BY_RECIPE, QUERIES, plan_of, stream, told
 
 ROOT = Path(__file__).parents[3]
 EVENTS = stream()
@@ -57,8 +57,7 @@ def with_results(report: Any, left_out: Sequence[str]) -> Any:
 
 
 @pytest.mark.parametrize("lateness", [0, 2])
-@pytest.mark.parametrize("recipe", recipe_names())
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(("query", "recipe"), BY_RECIPE)
 def test_it_goes_on_the_same(query: str, recipe: str, lateness: int) -> None:
     """The report's counters included, though the one that is restored was opened anew."""
     plan = replace(plan_of(query, recipe, Options(7, 3, 4)), lateness=lateness)
