@@ -432,9 +432,9 @@ def test_rows_are_sorted_and_keep_their_numbers() -> None:
         ([0, 1, 2], "61 seconds INCLUSIVE", "minutes", 1),  # rounded down to 1
         ([0, 99, 100], "0.1 seconds", "ms", 1),
         ([0.0, 0.999999, 1.0], "1 second", None, 1),
-        ([0.0, 0.0000004, 0.000001], "1", None, 0),  # the second is simultaneous
+        ([0.0, 0.0000004, 0.000001], "1 us", None, 0),  # the second is simultaneous
         ([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 3)], "36 hours", None, 1),
-        ([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 3)], "2", None, 1),
+        ([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 3)], "2 days", None, 1),
         (["2020-01-01T00:00", "2020-01-01T00:00:00.999999", "2020-01-01T00:00:01"], "1 s", None, 1),
         (["2020-01-01T00:00Z", "2020-01-01T02:00+01:00", "2020-01-01T02:00Z"], "2 h", None, 1),
     ],

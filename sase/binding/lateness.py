@@ -10,7 +10,7 @@ from typing import NoReturn
 from sase.binding.folding import INT64_MAX
 from sase.binding.literals import exact
 from sase.binding.schema import Schema
-from sase.binding.types import Kind
+from sase.binding.types import DataType, Kind
 from sase.errors import BindingError, PlanError, QuerySyntaxError
 from sase.lang import ast
 from sase.lang.parser import parse_condition
@@ -27,7 +27,18 @@ def lateness_in(given: object, schema: Schema) -> int:
         if schema.nanoseconds is None:
             _refuse_unit(given, schema)
         amount = amount * NANOSECONDS[unit] / schema.nanoseconds
+    elif amount:
+        refuse_plain_number(given, schema.time, schema.time_type)
     return min(math.ceil(amount), INT64_MAX)
+
+
+def refuse_plain_number(given: object, column: str, time: DataType) -> None:
+    """Refuse a lateness without a unit where times are no integers, and propose one."""
+    if time.usual_unit is not None:
+        raise PlanError(
+            f"lateness={given!r} counts integer times, and `{column}` is {time.described()}: give a"
+            f' unit, such as  "{given} {time.usual_unit}"'
+        )
 
 
 def _read(given: object) -> tuple[Fraction, str | None]:

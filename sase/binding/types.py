@@ -61,6 +61,13 @@ class DataType:
             return "a value that conditions cannot read"
         return f"{'an' if self.kind.value[0] in 'aeiou' else 'a'} {self}"
 
+    @property
+    def usual_unit(self) -> str | None:
+        """The unit to propose for an amount of time without any, which only integer times count."""
+        if self.kind not in (Kind.TIMESTAMP, Kind.FLOAT):
+            return None
+        return "days" if self.resolution == "d" else "seconds"
+
     def __str__(self) -> str:
         return f"{self.kind.value}({self.resolution})" if self.resolution else self.kind.value
 

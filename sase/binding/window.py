@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeGuard
 
@@ -12,6 +13,7 @@ from sase.binding.literals import bind_literal, exact
 from sase.binding.scope import Scope, unit_of_integer_time
 from sase.binding.types import Kind
 from sase.lang import ast
+from sase.lang.printer import to_text
 from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 
 
@@ -21,6 +23,7 @@ def bind_window(window: ast.Window, scope: Scope) -> BoundWindow | None:
     unit = _unit(window, scope)
     if amount is None:
         return None
+    _check_plain_number(window, scope)
     kind = WindowKind.TIME
     if window.events:
         kind = WindowKind.PARTITION_EVENTS if window.per_partition else WindowKind.EVENTS
@@ -83,6 +86,20 @@ def _unit(window: ast.Window, scope: Scope) -> str | None:
     elif scope.schema.time_type.kind is Kind.INTEGER and scope.schema.time_unit is None:
         unit_of_integer_time(window.unit.span, scope)
     return unit
+
+
+def _check_plain_number(window: ast.Window, scope: Scope) -> None:
+    """Without a unit a window counts integer times: what others count is a matter of storage."""
+    time = scope.schema.time_type
+    if window.unit is None and not window.events and time.usual_unit is not None:
+        written = to_text(replace(window, unit=ast.Name(time.usual_unit)))
+        scope.problems.error(
+            "window-without-unit",
+            f"a window without a unit counts integer times, and `{scope.schema.time}` is"
+            f" {time.described()}",
+            window.amount.span,
+            f"write  WITHIN {written}",
+        )
 
 
 def _size(amount: Fraction, unit: str | None, window: ast.Window, scope: Scope) -> int | None:

@@ -16,7 +16,9 @@ from sase.binding.bound import (
     Operation,
     WindowKind,
 )
-from sase.binding.text import value_text
+from sase.binding.lateness import refuse_plain_number
+from sase.binding.text import value_text, window_text
+from sase.binding.types import UNKNOWN, DataType
 from sase.engine.options import Options
 from sase.errors import SchemaError
 from sase.lang.ast import StrategyName
@@ -142,14 +144,34 @@ class EnginePlan:
         """What the query leaves to the events to say."""
         return LateTypes(self.operators, self.definitions)
 
-    def check_types(self, known: Known) -> None:
-        """Refuse events whose columns hold what the query does not compare with, or cannot."""
+    def check_types(self, known: Known, time: DataType) -> None:
+        """Refuse events whose columns hold what the query does not compare with, or cannot.
+
+        `time` is the type of the times as they are given, which may be floats.
+        """
+        if self.schema.time_type == UNKNOWN:
+            self._check_plain_numbers(time)
         if self.unsaid.is_any:
             why = self.unsaid.disagreement(known)
             if why is not None:
                 raise SchemaError(
                     "the query was compiled without knowing what columns hold, and in these events"
                     f" {why}: compile it for them"
+                )
+
+    def _check_plain_numbers(self, time: DataType) -> None:
+        """Refuse amounts of time without a unit, if the times turn out to be no integers."""
+        column, unit = self.schema.time, time.usual_unit
+        if unit is None:
+            return
+        if self.lateness:
+            refuse_plain_number(self.lateness, column, time)
+        for window in self.windows:
+            if window.kind is WindowKind.TIME and window.unit is None:
+                raise SchemaError(
+                    f"a window without a unit counts integer times, and `{column}` is"
+                    f" {time.described()} in these events: write  WITHIN"
+                    f" {window_text(window, unit=unit)}  and compile the query for them"
                 )
 
     @cached_property

@@ -377,7 +377,7 @@ class Strategy(Node):
 
 @dataclass(frozen=True, slots=True)
 class Window(Node):
-    """WITHIN: a time (without a unit, in raw units of the time column) or a number of events."""
+    """WITHIN: a time (without a unit, in those of an integer time column) or a number of events."""
 
     amount: Integer | Float | Negative | Parameter
     unit: Name | None = None

@@ -15,17 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
-from sase.binding.bound import WindowKind
 from sase.engine.plan import EnginePlan
 from sase.engine.sources import Files
-from sase.errors import DataError, PlanError, SchemaError
+from sase.errors import DataError, SchemaError
 
 _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 
 
 def frame_of(spark: SparkSession, files: Files, plan: EnginePlan) -> DataFrame:
     """The rows of files, for a query of which a plan was made that knows their columns."""
-    check_unit(files, plan)
     schema = _spark_schema(files, plan)
     if files.format.name == "parquet" and not any(map(_is_foreign, files.schema.types)):
         reader = spark.read.schema(schema)
@@ -36,18 +34,6 @@ def frame_of(spark: SparkSession, files: Files, plan: EnginePlan) -> DataFrame:
     shown = to_arrow_schema(schema, timezone=zone)
     numbers = spark.range(0, len(files.paths), 1, len(files.paths))
     return numbers.mapInArrow(FileTask(replace(files, kept=None), plan.named, shown), schema)
-
-
-def check_unit(files: Files, plan: EnginePlan) -> None:
-    """Refuse windows without a unit where Spark's unit is another than that of the files."""
-    kind = files.schema.field(plan.schema.time).type
-    if not pa.types.is_timestamp(kind) or kind.unit == "us":
-        return
-    if any(w.kind is WindowKind.TIME and w.unit is None for w in plan.windows):
-        raise PlanError(
-            f"the window has no unit: in these files it counts {kind.unit}, as the times of"
-            f" `{plan.schema.time}` do, and Spark has microseconds: give it a unit"
-        )
 
 
 def _is_foreign(kind: pa.DataType) -> bool:

@@ -11,7 +11,7 @@ import pytest
 import sase
 from sase.binding.schema import EventType
 from sase.binding.schema_file import schema_from
-from sase.errors import SchemaError
+from sase.errors import BindingError, SchemaError
 
 EVENTS = pa.table(
     {
@@ -253,3 +253,37 @@ def test_times_of_a_schema_that_names_no_unit(unit: str) -> None:
         assert found.to_arrow()["ts_start"].to_pylist() == events["ts"].to_pylist()
     assert plan.run(events.slice(0, 0)).to_pylist() == []
     assert plan.open().finish().to_pylist() == []
+
+
+@pytest.mark.parametrize(
+    ("times", "proposed"),
+    [
+        (pa.array([0, 1], pa.timestamp("s")), "60 seconds"),
+        (pa.array([0, 1], pa.timestamp("ns", "UTC")), "60 seconds"),
+        (pa.array([0, 1], pa.date32()), "60 days"),
+        (pa.array([0.0, 1.0]), "60 seconds"),
+    ],
+    ids=str,
+)
+def test_a_window_without_a_unit_counts_integer_times_only(times: pa.Array, proposed: str) -> None:
+    """What a number counts in others is a matter of storage, however the events come."""
+    query = "EVENT SEQ(A a, B b) WITHIN 60 INCLUSIVE"
+    table = pa.table({"ts": times, "type": ["A", "B"]})
+    plan = sase.compile(query, sase.Schema())
+    assert len(plan.run(EVENTS)) == 1
+    with pytest.raises(SchemaError, match=f"write  WITHIN {proposed} INCLUSIVE  and compile"):
+        plan.run(table)
+    matcher = plan.open()
+    matcher.advance(-1)
+    for batch in (table, table.to_pylist()):
+        with pytest.raises(SchemaError, match=f"write  WITHIN {proposed} INCLUSIVE  and compile"):
+            matcher.push(batch)
+    for events in (table, table.schema):
+        with pytest.raises(BindingError, match=f"write  WITHIN {proposed} INCLUSIVE"):
+            sase.compile(query, events)
+    with pytest.raises(BindingError, match=f"write  WITHIN {proposed} INCLUSIVE"):
+        sase.match(query, table)
+    stored = sase.compile(query, EVENTS).to_json()
+    assert len(sase.Plan.from_json(stored).run(EVENTS)) == 1
+    with pytest.raises(SchemaError, match="`ts` has the type"):
+        sase.Plan.from_json(stored).run(table)

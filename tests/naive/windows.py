@@ -85,6 +85,8 @@ def window(
         amount, unit = amount.nanoseconds, "ns"
     if not is_number(amount):
         raise NotImplementedError(f"WITHIN {amount!r}")
+    if unit is None and not node.events and stream.clock.kind != "integer":
+        raise ValueError("a window without a unit counts integer times")
     length = _length(exact(amount), unit, node, stream)  # type: ignore[arg-type]
     if length <= 0:
         raise ValueError("a window is positive")

@@ -69,7 +69,7 @@ class Loader:
         *,
         classify: Classify | None = None,
         on_bad_row: str = "error",
-        check: Callable[[ColumnTypes], object] = lambda known: None,
+        check: Callable[[ColumnTypes, DataType], object] = lambda known, time: None,
         made: dict[Hashable, Any] | None = None,
         opener: Callable[..., Inputs] = opened,
     ) -> None:
@@ -122,7 +122,7 @@ class Loader:
         *columns, (_, self.time) = found
         self.known = {}
         try:
-            self._check_types(dict(columns))
+            self._check_types(dict(columns), self.time)
         except SchemaError as problem:
             raise saved.refuse(str(problem)) from problem
         self.known = dict(columns)
@@ -205,11 +205,11 @@ class Loader:
             if before is None or before[0] != key:
                 before = key, resolve(inputs, self.schema, self.names)
                 self._made[Loader, self.names] = before
-            self._check_types(self._found(before[1]))
+            self._check_types(self._found(before[1]), before[1].time)
             self._resolved = before
         return self._resolved[1]
 
-    def _check_types(self, found: ColumnTypes) -> None:
+    def _check_types(self, found: ColumnTypes, time: DataType) -> None:
         """Refuse columns whose type does not compare with that of earlier inputs."""
         for (type_name, name), data_type in found.items():
             for (other, same), before in self.known.items():
@@ -219,7 +219,7 @@ class Loader:
                         f"`{name}` is {data_type.described()} here, and the events before had it as"
                         f" {before.described()}: cast the column"
                     )
-        self._check(self.known | found)
+        self._check(self.known | found, time)
 
     def _found(self, resolved: Resolved) -> ColumnTypes:
         """Return the types of the columns of an input."""

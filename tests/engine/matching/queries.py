@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 
 from tests.engine.matching.conditions import Component, Writer
@@ -178,7 +179,8 @@ def _length(writer: Writer) -> str:
     """A window in time of some ticks."""
     clock, ticks = writer.setting.clock, writer.one_of(3, 2, 1, 4, 5, 6, 8, 10, 20)
     ticks += sum(not component.negated for component in writer.components)
-    raw = _number(writer, ticks * clock.raw) if clock.raw else ""
+    counts = pa.types.is_integer(clock.arrow)
+    raw = _number(writer, ticks * clock.raw) if counts else ""
     if clock.unit is None:
         return writer.one_of(raw, raw, f"{ticks * clock.raw - 1}.5")
     whole = f"{_number(writer, ticks)} {clock.unit}"

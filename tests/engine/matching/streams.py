@@ -68,7 +68,7 @@ CLOCKS = {
         Clock("whole seconds", pa.timestamp("s"), YEAR, MINUTE, "min", 0),
         Clock("zoned", pa.timestamp("us", "UTC"), YEAR.replace(tzinfo=UTC), MINUTE, "m", 60000000),
         Clock("days", pa.date32(), date(2024, 2, 28), timedelta(1), "days", 1),
-        Clock("floats", pa.float64(), 0.5, 0.5, None, 500000),
+        Clock("floats", pa.float64(), 0.5, 1.0, "seconds", 10**6),
     ]
 }
 USUAL_CLOCKS = ["raw", "raw", "seconds", "moments"]

@@ -14,7 +14,8 @@ from sase.engine.columns.batch_decoder import BatchDecoder
 from sase.errors import BindingError, PlanError
 from tests.seeds import draw_numbers
 
-QUERY = "EVENT SEQ(A a, B b) WITHIN 10"
+PAIRS = "EVENT SEQ(A a, B b)"
+QUERY = f"{PAIRS} WITHIN 10"
 
 
 def rows(*events: tuple[int, str], **more: Any) -> list[dict[str, Any]]:
@@ -275,13 +276,27 @@ COUNTS = pa.schema([("ts", pa.int64()), ("type", pa.string())])
 @pytest.mark.parametrize(
     ("given", "raw"),
     [
-        (None, None), (0, 0), (7, 7), ("7", 7), ("5 seconds", 5000), ("1.5 min", 90_000),
+        (None, None), (0, 0), ("0", 0), ("5 seconds", 5000), ("1.5 min", 90_000),
         ("1 us", 1), (timedelta(seconds=2, microseconds=1), 2001),
         ("1000000000000 weeks", 2**63 - 1),
     ],
 )  # fmt: skip
 def test_lateness_in_raw_units(given: object, raw: int | None) -> None:
-    assert sase.compile(QUERY, MOMENTS, lateness=given).lateness == raw
+    assert sase.compile(PAIRS, MOMENTS, lateness=given).lateness == raw
+
+
+@pytest.mark.parametrize("given", [7, "7"])
+def test_lateness_without_a_unit_counts_integer_times(given: object) -> None:
+    """What a number counts in moments is a matter of storage: 7 s here, 7 µs there."""
+    assert sase.compile(QUERY, COUNTS, lateness=given).lateness == 7
+    dates = pa.schema([("ts", pa.date32()), ("type", pa.string())])
+    floats = pa.schema([("ts", pa.float64()), ("type", pa.string())])
+    for schema, proposed in [(MOMENTS, "7 seconds"), (dates, "7 days"), (floats, "7 seconds")]:
+        with pytest.raises(PlanError, match=f'give a unit, such as  "{proposed}"'):
+            sase.compile(PAIRS, schema, lateness=given)
+    matcher = sase.compile(PAIRS, sase.Schema(), lateness=given).open()
+    with pytest.raises(PlanError, match='such as  "7 seconds"'):
+        matcher.push(MOMENTS.empty_table())
 
 
 @pytest.mark.parametrize(
@@ -305,7 +320,7 @@ def test_lateness_that_cannot_be(given: object, message: str) -> None:
 
 def test_a_unit_that_there_is_not() -> None:
     with pytest.raises(BindingError, match="did you mean `seconds`"):
-        sase.compile(QUERY, MOMENTS, lateness="5 secnds")
+        sase.compile(PAIRS, MOMENTS, lateness="5 secnds")
     with pytest.raises(PlanError, match="compile the query with the schema of the events"):
         sase.compile("EVENT A a", sase.Schema(), lateness="5 s")
 
