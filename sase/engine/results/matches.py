@@ -107,8 +107,13 @@ class Matches(Sequence[dict[str, Any]]):
         return self._table
 
     def to_pandas(self) -> Any:
-        """The results as a data frame of pandas."""
-        return self.to_arrow().to_pandas()
+        """The results as a data frame of pandas; events are dicts, series lists of such."""
+        table = self.to_arrow()
+        nested = [name for name in table.column_names if pa.types.is_nested(table[name].type)]
+        frame = table.drop_columns(nested).to_pandas()
+        for name in nested:  # in which pandas would have times as counts of nanoseconds
+            frame.insert(table.column_names.index(name), name, table[name].to_pylist())
+        return frame
 
     def to_polars(self) -> Any:
         """The results as a data frame of polars."""

@@ -6,17 +6,21 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from datetime import timedelta
 from typing import IO, Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
+from sase.engine.expressions.constants import RESOLUTIONS
 from sase.errors import DataError, SchemaError
 from sase.nearest import nearest
 
+SECOND = timedelta(seconds=1)
 # The name of a file that is rewritten with wider columns, beside the partial one.
 PARTIAL, WIDER = ".partial", ".wider"
 JSON_ROWS = 10_000
@@ -251,6 +255,8 @@ def _json(value: Any) -> str:
 
 
 def _as_text(value: Any) -> str | float:
+    if isinstance(value, timedelta):
+        return value // SECOND if not value % SECOND else value.total_seconds()
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
@@ -290,12 +296,22 @@ def _clash(name: str, one: str, other: str) -> str:
     )
 
 
+def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Durations as seconds: decimals, which are exact."""
+    counts = pc.cast(column, pa.int64()).combine_chunks()
+    low = counts.fill_null(0).to_numpy()
+    words = pa.py_buffer(np.stack([low, low >> 63], axis=1))
+    valid = counts.is_valid().buffers()[1] if counts.null_count else None
+    kind = pa.decimal128(19, RESOLUTIONS[column.type.unit])
+    return pa.chunked_array([pa.Array.from_buffers(kind, len(low), [valid, words])])
+
+
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return column.cast(kind.value_type)
     if pa.types.is_duration(kind):
-        return pc.cast(column, pa.int64())
+        return _seconds(column)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         texts = [None if each is None else _json(each) for each in column.to_pylist()]
         return pa.chunked_array([pa.array(texts, pa.string())])

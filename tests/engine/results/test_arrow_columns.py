@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.json
 import pytest
 
 import sase
+from sase.engine.results.sinks import text_writer
 
 DAY = date(2026, 1, 1)
 MIDNIGHT = datetime(2026, 1, 1)  # noqa: DTZ001
@@ -127,3 +132,47 @@ def test_what_has_nothing_in_common_is_no_column() -> None:
         sase.match("EVENT ANY a RETURN a.k", events)
     shown = [match["a"]["k"] for match in sase.match("EVENT ANY a", events)]
     assert shown == ["a", "7"]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_in_text_are_seconds(unit: str) -> None:
+    """Whatever the times are counted in, also inside of events and series."""
+    times = pa.array([0, 90_000, 180_500], pa.timestamp("ms"))
+    times = times.cast(pa.timestamp(unit), safe=False)
+    events = pa.table({"ts": times, "type": ["A", "B", "B"], "took": pc.subtract(times, times[0])})
+    matches = sase.match("EVENT SEQ(A a, B b) RETURN b.ts - a.ts AS gap, b.took AS took", events)
+    shown = sase.match("EVENT SEQ(A a, B b)", events)
+    series = sase.match("EVENT SEQ(A a, B+ b[])", events)
+    last = 180 if unit == "s" else 180.5
+    for form in ("csv", "jsonl"):
+        out = io.BytesIO()
+        writer = text_writer(form, out, matches.to_arrow().schema)
+        for batch in matches.to_arrow().to_batches():
+            writer.write_batch(batch)
+        writer.close()
+        out.seek(0)
+        found = pyarrow.csv.read_csv(out) if form == "csv" else pyarrow.json.read_json(out)
+        assert [float(each) for each in found["gap"].to_pylist()] == [90, last]
+        assert [float(each) for each in found["took"].to_pylist()] == [90, last]
+        out = io.BytesIO()
+        for table in (shown.to_arrow(), series.to_arrow()):
+            writer = text_writer(form, out, table.schema)
+            for batch in table.to_batches():
+                writer.write_batch(batch)
+            writer.close()
+        assert str(last).encode() in out.getvalue()
+        assert b'"0:01:30"' not in out.getvalue()
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_pandas_has_times_in_events_as_moments(unit: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    moments = [datetime.fromisoformat(f"2026-01-0{day}") for day in (1, 2)]
+    events = pa.table({"ts": pa.array(moments, pa.timestamp(unit)), "type": ["A", "B"]})
+    frame = sase.match("EVENT SEQ(A a, B+ b[])", events).to_pandas()
+    assert list(frame.columns) == ["a", "b", "ts_start", "ts_end", "detected_at"]
+    assert frame["a"][0] == {"ts": moments[0], "type": "A"}
+    assert frame["b"][0] == [{"ts": moments[1], "type": "B"}]
+    assert frame["ts_start"][0] == pandas.Timestamp(moments[0])
+    none = sase.match("EVENT SEQ(A a, B+ b[], A c)", events).to_pandas()
+    assert (len(none), list(none.columns)[:3]) == (0, ["a", "b", "c"])
