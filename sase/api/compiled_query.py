@@ -79,7 +79,7 @@ class CompiledQuery:
             self.bound.definitions,
             self.recipe.name,
             made.steps,
-            Options(fused=self.recipe.fused),
+            Options(fused=self.recipe.fused, null=self.source.names.nulls),
             on_bad_row=self.source.names.on_bad_row,
             lateness=self.lateness,
             warnings=self.bound.warnings,

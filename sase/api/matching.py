@@ -65,9 +65,10 @@ def match(
     any of these. In files the columns of time and type are found by their usual names. `plan` is
     the name of a recipe, or the path of one of your own. A row is bad whose time, type, `seq` or a
     column that the query names cannot be read: an error, or with `on_bad_row="quarantine"` left out
-    and put into `Matches.report.quarantined`. `stats` are statistics of the events, or the path of
-    a file of them, by which the optimizer chooses; without any it measures them on a sample where
-    there are enough events for that to pay.
+    and put into `Matches.report.quarantined`. Texts of CSV that are `null` stand for a missing
+    value. `stats` are statistics of the events, or the path of a file of them, by which the
+    optimizer chooses; without any it measures them on a sample where there are enough events for
+    that to pay.
 
     `output` is "all", "non_overlap" (of each partition the first match, then the first behind it),
     "compressed" for a set that can be counted and sampled where it cannot be listed, or "count" for
@@ -113,7 +114,7 @@ def compile(
 
     `schema` is a `sase.Schema`, a schema of Arrow, or events like those that will come: then the
     keywords say what its columns are. Where the plan is opened for a stream `lateness` says how
-    late rows may come: raw units of the time column, a `timedelta`, or a text like "5 seconds".
+    late rows may come: a `timedelta`, a text like "5 seconds", or a number of integer times.
     """
     check_is_listed(output)
     known = compile_query(

@@ -23,11 +23,14 @@ class InputKeywords(TypedDict, total=False):
     types: Any
     time_unit: str | None
     on_bad_row: str
+    null: Any
 
 
 @dataclass(frozen=True)
 class InputOptions:
-    """The columns with a role, the event types, the unit of integer time, and what bad rows do.
+    """The columns with a role, the event types, the unit of integer time, what bad rows do.
+
+    `null` are the texts of CSV that stand for a missing value, beside those that always do.
 
     Another option for the input of all commands and functions is one more field here, and one more
     keyword above.
@@ -39,6 +42,7 @@ class InputOptions:
     types: Any = None
     time_unit: str | None = None
     on_bad_row: str = "error"
+    null: Any = ()
 
     def __post_init__(self) -> None:
         check_name("time", self.time, may_be_none=False)
@@ -51,6 +55,15 @@ class InputOptions:
                 " attributes, or the condition that defines it"
             )
         check_on_bad_row(self.on_bad_row)
+        if not isinstance(self.null, str | list | tuple) or not all(
+            isinstance(text, str) for text in self.null
+        ):
+            raise PlanError(f'null={self.null!r}: give a text such as  "N/A" , or a list of texts')
+
+    @property
+    def nulls(self) -> tuple[str, ...]:
+        """The texts that stand for a missing value, beside those that always do."""
+        return (self.null,) if isinstance(self.null, str) else tuple(self.null)
 
     @property
     def quarantines(self) -> bool:
@@ -60,7 +73,8 @@ class InputOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """What is said of the columns, as `describe` takes it."""
-        return {name: getattr(self, name) for name in INPUT_OPTIONS if name != "on_bad_row"}
+        other = ("on_bad_row", "null")
+        return {name: getattr(self, name) for name in INPUT_OPTIONS if name not in other}
 
 
 INPUT_OPTIONS = tuple(field.name for field in fields(InputOptions))

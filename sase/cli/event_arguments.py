@@ -44,6 +44,13 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
         " that defines it; or the name of the one type that all events have",
     )
     parser.add_argument(
+        "--null",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="a text of CSV that stands for a missing value, such as N/A; may be given often",
+    )
+    parser.add_argument(
         "--param",
         metavar="NAME=VALUE",
         action="append",
@@ -146,7 +153,8 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
 
     if judges is None:
         judges = on_bad_row(arguments) == "quarantine"
-    files = open_files(arguments.events, arguments.time or InputOptions.time, judges=judges)
+    time, null = arguments.time or InputOptions.time, arguments.null
+    files = open_files(arguments.events, time, judges=judges, null=null)
     return Discovered.of(files, options_for(arguments, files.schema.names))
 
 
@@ -166,7 +174,13 @@ def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
         )
     notify(names.notes)
     return InputOptions(
-        names.time, names.type, arguments.seq, types, arguments.time_unit, on_bad_row(arguments)
+        names.time,
+        names.type,
+        arguments.seq,
+        types,
+        arguments.time_unit,
+        on_bad_row(arguments),
+        arguments.null,
     )
 
 

@@ -50,7 +50,8 @@ def follow(arguments: Namespace, ending: Ending) -> int:
     hide_pandas()
     from sase.engine.sources.tail import TailReader
 
-    rows = TailReader(arguments.events, judges=on_bad_row(arguments) == "quarantine")
+    judges = on_bad_row(arguments) == "quarantine"
+    rows = TailReader(arguments.events, judges=judges, null=arguments.null)
     matcher = _compiled(one_query(arguments), rows, arguments).open()
     writer = _MatchWriter(arguments)
     count = bad = 0

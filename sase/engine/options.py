@@ -1,4 +1,4 @@
-"""How large the pieces are in which the engine works; no result depends on them."""
+"""How large the pieces are in which the engine works, and how it reads text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ class Options:
     """Events in a block, sequences in a chunk of output, and the places a stack begins with.
 
     A block and what it touches should stay in the cache; below and above this size all is slower.
+    No result depends on that, but on `null`, the texts of CSV that stand for a missing value.
     Where not `fused` every event goes through the operators one by one: see `pipeline/fused`.
     Where not in `lines` also runs that never fork share their beginnings with others. With
     `analyze` operators count more; plans that differ in it are equal, and what is counted for it
@@ -21,6 +22,7 @@ class Options:
     stack: int = 1 << 10
     fused: bool = True
     lines: bool = True
+    null: tuple[str, ...] = ()
     analyze: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -120,23 +120,21 @@ class EnginePlan:
         return frozenset((*roles, *self.attributes))
 
     @cached_property
-    def lacking(self) -> str | None:
-        """What the schema did not say that some events need."""
-        if any(window.size is None for window in self.windows):
-            return "what time counts"
-        return "the types" if self.schema.type_names is None else None
+    def lacks_unit(self) -> bool:
+        """Whether the schema did not say what time counts, which a window must know."""
+        return any(window.size is None for window in self.windows)
 
-    def check_known(self, *, has_tables: bool) -> None:
-        """Refuse events without which it was compiled: there may be tables of types, and units."""
-        if self.lacking == "what time counts":
-            why = "its window has a unit"
-        elif self.lacking is not None and has_tables:
-            why = "here each type has a table"
+    def check_known(self, *, has_tables: bool, has_times: bool) -> None:
+        """Refuse events without which it was compiled: there may be tables of types, and times."""
+        if self.lacks_unit and has_times:
+            lacking, why = "what time counts", "its window has a unit"
+        elif self.schema.type_names is None and has_tables:
+            lacking, why = "the types", "here each type has a table"
         else:
             return
         raise SchemaError(
-            f"the query was compiled without knowing {self.lacking}, and {why}: compile it for"
-            " these events"
+            f"the query was compiled without knowing {lacking}, and {why}: compile it for these"
+            " events"
         )
 
     @cached_property

@@ -151,6 +151,8 @@ def test_a_file_of_matches(tmp_path: Path, runs: list[Run]) -> None:
         (JSON, JSON[1].replace("1}", "[1]}"), "line 3: `id` is [1]: no condition can read it"),
         (JSON, JSON[1].replace("1}", "10000000000000000000}"), "beyond the integers of 64 bits"),
         (JSON, JSON[1].replace("1}", "true}"), "line 3: `id` is True: the column holds integers"),
+        (CSV[:3], "4,A,18446744073709551615", "line 4: `id` is 18446744073709551615: it is beyond"),
+        (CSV[:3], "4,A,1.5\n5,A,9007199254740993", "line 5: `id` is 9007199254740993: no float"),
     ],
 )
 def test_lines_that_cannot_be_read(
@@ -166,6 +168,21 @@ def test_lines_that_cannot_be_read(
     assert len(found) == 1  # what came before is read
     assert status == 1
     assert message in err
+
+
+@pytest.mark.parametrize("fraction", ["", "3,A,1.5\n"], ids=["integers", "floats"])
+def test_great_integers_among_the_first_lines(
+    fraction: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which Arrow takes for floats, as which two of them are one."""
+    lines = f"{CSV[0]}\n1,A,1\n2,B,1\n{fraction}3,A,18446744073709551615\n4,B,18446744073709551614"
+    settings = {"monkeypatch": monkeypatch, "capsys": capsys}
+    status, found, err = told([lines], "-q", QUERY, "--on-bad-row", "quarantine", **settings)
+    assert (status, len(found)) == (0, 1)
+    assert "2 rows could not be used" in err
+    status, _, err = told([lines], "-q", QUERY, **settings)
+    assert status == 1
+    assert f"line {4 + bool(fraction)}: `id` is 18446744073709551615: " in err
 
 
 def test_rows_that_lack_what_others_have(runs: list[Run]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -173,7 +174,7 @@ def loader_of(
         on_bad_row=on_bad_row,
         check=plan.check_types,
         made=plan.cache,
-        opener=open_tables,
+        opener=partial(open_tables, null=plan.options.null),
     )
 
 

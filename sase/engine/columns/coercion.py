@@ -24,7 +24,8 @@ from sase.engine.columns.data_types import data_type
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.numbers import INT64, MOST_EXACT
 from sase.engine.columns.python_rows import (
-    INSTEAD_OF_GREAT,
+    BEYOND,
+    NO_FLOAT,
     UNREADABLE,
     ZONES,
     Unreadable,
@@ -48,15 +49,16 @@ _KINDS: Mapping[type, Kind] = {
     date: Kind.TIMESTAMP,
     datetime: Kind.TIMESTAMP,
     timedelta: Kind.INTERVAL,
+    pa.TimestampScalar: Kind.TIMESTAMP,
+    pa.Date32Scalar: Kind.TIMESTAMP,
     Decimal: Kind.DECIMAL,
 }
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 # Arrow takes integers among these.
 _WIDE = (Kind.FLOAT, Kind.DECIMAL)
-_BEYOND = f"it is beyond the integers of 64 bits: {INSTEAD_OF_GREAT}"
 _BOUNDS = {
-    Kind.INTEGER: (int(INT64.min), int(INT64.max), _BEYOND),
-    Kind.FLOAT: (-MOST_EXACT, MOST_EXACT, "no float has this value; give the column as floats"),
+    Kind.INTEGER: (int(INT64.min), int(INT64.max), BEYOND),
+    Kind.FLOAT: (-MOST_EXACT, MOST_EXACT, NO_FLOAT),
 }
 NO_UNICODE = "this is not UTF-8: convert it, for example with  iconv -t UTF-8"
 _NO_SCALAR = "no condition can read it: give numbers, strings or truth values"

@@ -14,7 +14,7 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.chunks import INTEGERS, Chunk, all_valid, bits, joined, storage, valid
 from sase.engine.columns.data_types import data_type, factor
 from sase.engine.columns.events import EventColumn
-from sase.engine.columns.python_rows import INSTEAD_OF_GREAT
+from sase.engine.columns.python_rows import INSTEAD_OF_GREAT, NO_FLOAT
 from sase.engine.columns.quarantine import Faults
 
 INT64 = np.iinfo(np.int64)
@@ -111,7 +111,7 @@ def _floats(name: str, piece: Chunk, faults: Faults) -> NDArray[Any]:
         return storage(array, f"f{array.type.bit_width // 8}")
     values = _integers(name, piece, INTEGER, faults)
     bad = (values > MOST_EXACT) | (values < -MOST_EXACT)
-    _refuse(name, piece, bad, faults, "no float has this value; give the column as floats")
+    _refuse(name, piece, bad, faults, NO_FLOAT)
     return values
 
 

@@ -20,6 +20,8 @@ INSTEAD_OF_GREAT = (
     "leave the row out, or give a time in a coarser unit, an identifier as text, another number as"
     " a float"
 )
+BEYOND = f"it is beyond the integers of 64 bits: {INSTEAD_OF_GREAT}"
+NO_FLOAT = "no float has this value; give the column as floats"
 ZONES = "a time zone is given of some of the moments, and not of others: give it of all, or of none"
 # What is raised for values of which Arrow makes no array, by it or by Python below.
 UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
@@ -124,7 +126,7 @@ def unreadable(
     row = first_misfit(values)
     of = "" if type_name is None else f" of `{type_name}`"
     if isinstance(problem, OverflowError):
-        why = f"is beyond the integers of 64 bits: {INSTEAD_OF_GREAT}"
+        why = BEYOND.removeprefix("it ")
     elif isinstance(problem, MixedZonesError):
         why = f"does not go with the values before it: {ZONES}"
     elif isinstance(problem, UnicodeEncodeError):

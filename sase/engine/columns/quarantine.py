@@ -198,4 +198,6 @@ def _texts(chunks: _Chunks) -> pa.ChunkedArray:
 
 def as_text(value: Any) -> str | None:
     """Return a value as text that Arrow can hold."""
+    if isinstance(value, pa.Scalar):
+        value = value.cast(pa.string()).as_py()
     return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()

@@ -137,6 +137,21 @@ def _refuse(given: object, time: DataType, column: str) -> NoReturn:
 # ------------------------------------------------------------ moments as text
 
 ZONED, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
+# As what text is tried: nanoseconds only if it has as many digits.
+_FORMS = (LOCAL, ZONED, pa.timestamp("ns"), pa.timestamp("ns", "UTC"))
+
+
+def in_microseconds(kind: pa.DataType, values: pa.ChunkedArray | None = None) -> pa.DataType:
+    """Return moments in microseconds for a type of moments, unless some of the values are finer.
+
+    Without any values those in nanoseconds are, and other types are what they are.
+    """
+    if not pa.types.is_timestamp(kind):
+        return kind
+    known = pa.timestamp("us", kind.tz)
+    if kind.unit == "ns" and (values is None or not _all_are(values, known)):
+        return kind
+    return known
 
 
 def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.DataType]:
@@ -148,13 +163,14 @@ def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.Data
     found = {}
     for name, column in zip(sample.column_names, sample.columns, strict=True):
         values = pc.unique(_as_texts(column)).drop_null()
-        kinds = [kind for kind in (LOCAL, ZONED) if len(values) and _all_are(values, kind)]
-        if not kinds and name in times:
+        kind = next((kind for kind in _FORMS if len(values) and _all_are(values, kind)), None)
+        if kind is None and name in times:
             single = [values.slice(at, 1) for at in range(len(values))]
-            counts = {kind: sum(_all_are(v, kind) for v in single) for kind in (LOCAL, ZONED)}
-            kinds = [kind for kind, count in counts.items() if 2 * count >= len(values)]
-        if kinds:
-            found[name] = kinds[0]
+            counts = {kind: sum(_all_are(v, kind) for v in single) for kind in _FORMS}
+            most = max(_FORMS, key=counts.__getitem__)
+            kind = most if 2 * counts[most] >= len(values) else None
+        if kind is not None:
+            found[name] = kind
     return found
 
 
@@ -204,7 +220,7 @@ def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
 
 
-def _all_are(values: pa.Array, kind: pa.DataType) -> bool:
+def _all_are(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> bool:
     try:
         pc.cast(values, kind)
     except pa.ArrowException:

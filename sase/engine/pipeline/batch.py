@@ -29,9 +29,10 @@ from sase.engine.results.matches import Matches, MatchSearch
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files
 from sase.engine.sources.external_sort import in_order, is_sorted
 from sase.engine.sources.formats.base import PruningPredicate
-from sase.engine.sources.open import infer_types, numbers_among
+from sase.engine.sources.open import infer_types, nearly_numbers, numbers_among
 from sase.engine.sources.salvage import salvaged
 from sase.errors import DataError, PlanError
+from sase.planning.traversal import attributes_read
 
 Watch: TypeAlias = Callable[[int], object]
 Ticks: TypeAlias = Callable[[], int]
@@ -101,6 +102,12 @@ class RowsInMemory:
     inputs: Inputs
     notes: tuple[str, ...] = ()
     loaded: Events | None = None
+    warnings: tuple[str, ...] = ()
+
+    def told(self, report: Report, *notes: str) -> Report:
+        """A report with what there was to say before the search."""
+        warnings = (*self.warnings, *report.warnings)
+        return replace(report, notes=(*self.notes, *notes), warnings=warnings)
 
     def load(self, plan: EnginePlan, threads: int | None = 1) -> tuple[RowsInMemory, Events]:
         """Load and sort the events."""
@@ -143,7 +150,9 @@ def read(plan: EnginePlan, events: object, most: int = MOST_HELD) -> RowsInMemor
     if not isinstance(events, Files):
         return _held_tables(plan, events)
     names = _columns(plan, events)
-    return events if events.weight(names) > most else _whole(plan, events, names)
+    if events.weight(names) > most:
+        return events
+    return replace(_whole(plan, events, names), warnings=_warnings(plan, events))
 
 
 def searched(
@@ -174,9 +183,17 @@ def searched(
     def search() -> Generator[ResultBatch, None, Report]:
         with closing(pieces(files, names, plan)) as read:  # which may have files of its own
             report = yield from _in_pieces(plan, files, names, overseen, read)
-        return replace(report, notes=tuple(note for note, is_so in notes.items() if is_so))
+        warnings = (*_warnings(plan, files), *report.warnings)
+        told = tuple(note for note, is_so in notes.items() if is_so)
+        return replace(report, notes=told, warnings=warnings)
 
     return Matches(overseen.limited(search), most=most, in_pieces=True)
+
+
+def _warnings(plan: EnginePlan, files: Files) -> tuple[str, ...]:
+    """What to tell of columns that a plan compares as text, whatever results show."""
+    compared = set(attributes_read(replace(plan.returned, columns=None), plan.definitions))
+    return nearly_numbers(files, compared - {plan.schema.type, plan.schema.time})
 
 
 def _held_tables(plan: EnginePlan, events: object) -> RowsInMemory:
@@ -186,7 +203,7 @@ def _held_tables(plan: EnginePlan, events: object) -> RowsInMemory:
 def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
     """Files with the types that the columns of a plan have in them, for which it was compiled."""
     judges = plan.on_bad_row == "quarantine"
-    files = open_files(path, plan.schema.time, judges=judges)
+    files = open_files(path, plan.schema.time, judges=judges, null=plan.options.null)
     infer_types(files, plan.named, shows_all=plan.scan.columns is None, judges=judges, most=most)
     known = dict(plan.schema.columns or ())
     numbers = {name for name in plan.named & known.keys() if known[name].kind in NUMBERS}
@@ -248,7 +265,7 @@ def _in_memory(
     def fresh_one() -> Pipeline:
         return open_pipeline(plan, watch=watch, clock=overseen.clock, check=overseen.check)
 
-    fresh, notes = [fresh_one()], rows.notes
+    fresh = [fresh_one()]
     count = threads_that_pay(rows.inputs.num_rows) if threads is None else threads
     inputs, loaded = rows.inputs, rows.loaded
     if loaded is None:
@@ -260,16 +277,16 @@ def _in_memory(
         pipeline = fresh.pop() if fresh else fresh_one()
         if len(slices) > 1:
             report = yield from search_in_threads(pipeline, inputs, loaded, slices, count, watch)
-            return replace(report, notes=notes)
+            return rows.told(report)
         declined: tuple[str, ...] = ()
         if threads not in (None, 1) and plan.split.before is None:
             path = pipeline.loaded_path
             if plan.split.by_key and not (path and path.takes_all(loaded)):
                 report = yield from search_by_key(pipeline, inputs, loaded, threads, watch)
-                return replace(report, notes=notes)
+                return rows.told(report)
             declined = (AT_ONCE if plan.split.by_key else ONE_THREAD,)
         report = yield from pipeline.search(inputs, loaded)
-        return replace(report, notes=(*notes, *declined))
+        return rows.told(report, *declined)
 
     return search
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sase.binding.types import UNKNOWN
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.blocks.builder import BlockBuilder, StreamPosition, loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
@@ -20,6 +21,7 @@ from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
+from sase.engine.columns.time_column import time_type
 from sase.engine.expressions import Interner
 from sase.engine.limits import Check, no_check
 from sase.engine.operators import open_operators
@@ -172,8 +174,10 @@ class Pipeline:
     def open_input(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""
         inputs = self.loader.proved(self.loader.opened(events).drained())
-        if self.plan.lacking is not None and not all(t.is_open for t in inputs.tables):
-            self.plan.check_known(has_tables=inputs.typed)
+        plan = self.plan
+        if not all(table.is_open for table in inputs.tables):
+            has_times = plan.lacks_unit and time_type(inputs, plan.schema.time) != UNKNOWN
+            plan.check_known(has_tables=inputs.typed, has_times=has_times)
         return inputs
 
     def load(self, events: object, threads: int = 1) -> tuple[Inputs, Events]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sase.engine.columns.data_types import value_type
 from sase.engine.columns.input import FilePart
-from sase.engine.columns.timestamps import moments_among, with_moments
+from sase.engine.columns.timestamps import in_microseconds, moments_among, with_moments
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats.base import (
     BATCH,
@@ -23,6 +23,7 @@ from sase.engine.sources.formats.base import (
     PruningPredicate,
     Scan,
     folder_columns,
+    great_floats,
     is_string,
 )
 from sase.errors import DataError, SchemaError
@@ -80,8 +81,11 @@ class Files:
     def describe(self, schema: pa.Schema) -> None:
         """Take the files to have these columns: strings as dictionaries, moments as such.
 
-        Values of columns in `conflicts` are shown as plain text.
+        Values of columns in `conflicts` are shown as plain text. Moments of text have microseconds,
+        whether or not the first of them have a fraction.
         """
+        if self.is_text:
+            schema = pa.schema([each.with_type(in_microseconds(each.type)) for each in schema])
         given = {*self.given, *self.conflicts}
         is_text = is_string if self.format.has_dictionaries else pa.types.is_string
         texts = [each.name for each in schema if is_text(each.type) and each.name not in given]
@@ -122,14 +126,14 @@ class Files:
 
         Where the schema `is_whole` another column of JSON is an error.
         """
-        is_kept, tables = self.weight(names) <= most, []
+        is_kept, tables = self.weight(names) <= most, list[pa.Table]()
         for path, fragment in self._fragments():
             scan = Scan(path, fragment, self.dataset.schema, names, is_whole)
             with self._watched(path, names):
                 if is_kept:
-                    tables.append(self.format.read_all(scan))
+                    tables += self._exact(path, [self.format.read_all(scan)])
                 else:
-                    for _ in self.format.read(scan):
+                    for _ in self._exact(path, self.format.read(scan)):
                         pass
         self.kept = tuple(tables) if is_kept else None
 
@@ -169,7 +173,7 @@ class Files:
                         read = self._kept(at, columns)
                         if read is None:
                             scan = Scan(path, piece, self.dataset.schema, columns)
-                            read = self.format.read_all(scan)
+                            (read,) = self._exact(path, [self.format.read_all(scan)])
                         rows = read.num_rows
                         tables.append(self._parsed(read, path, named, first))
                         parts.append(FilePart(path, rows, first, number))
@@ -209,13 +213,23 @@ class Files:
         for path, fragment in self._fragments():
             first, scan = 0, Scan(path, fragment, self.dataset.schema, columns)
             with self._watched(path, columns):
-                for table in self.format.read(scan, size):
+                for table in self._exact(path, self.format.read(scan, size)):
                     if table.num_rows:
                         yield (
                             FilePart(path, table.num_rows, first),
                             self._parsed(table, path, named, first),
                         )
                         first += table.num_rows
+
+    def _exact(self, path: str, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        """Yield what was read of a file; refuse integers in text that columns of floats round."""
+        checked = set[str]()
+        for table in tables:
+            for name in great_floats(table) if self.is_text else ():
+                if name not in checked:
+                    self.format.check_floats(path, name)
+                    checked.add(name)
+            yield table
 
     @contextmanager
     def _watched(self, path: str, columns: Collection[str]) -> Iterator[None]:

@@ -9,11 +9,12 @@ from typing import NamedTuple, TypeGuard
 
 from sase.engine.sources.formats import format_of_suffix, titles
 from sase.engine.sources.formats.base import FileFormat
+from sase.engine.sources.formats.text import CODECS
 from sase.errors import DataError
 from sase.nearest import did_you_mean
 
 # Text may be compressed; the other formats do that themselves.
-COMPRESSIONS = (".gz", ".bz2", ".zst")
+COMPRESSIONS = tuple(CODECS)
 
 
 class FoundFiles(NamedTuple):

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow as pa
+
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.engine.columns import Inputs, describe
@@ -75,8 +77,11 @@ def open_events(given: object, names: InputOptions) -> Files | Inputs:
     if isinstance(given, Files):
         return given
     if is_path(given):
-        return open_files(given, names.time, judges=names.quarantines)
-    return open_tables(given, keeps_rows=names.quarantines).drained()
+        return open_files(given, names.time, judges=names.quarantines, null=names.nulls)
+    tables = given.values() if isinstance(given, Mapping) else (given,)
+    if names.nulls and not any(is_path(each) or isinstance(each, pa.Schema) for each in tables):
+        raise PlanError(f"null={names.null!r} is for files of CSV, and these events are none")
+    return open_tables(given, keeps_rows=names.quarantines, null=names.nulls).drained()
 
 
 def _described(events: Files | Inputs, names: InputOptions) -> Schema:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -14,18 +15,28 @@ from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.dataset import MOST_HELD, Files, stamp
 from sase.engine.sources.discover import FoundFiles, find_files, is_path
 from sase.engine.sources.formats.base import Kinds, folder_columns, is_string
+from sase.engine.sources.formats.text import decompressed
 from sase.engine.sources.unify import unified
 from sase.errors import DataError, SchemaError
 
+# So many distinct values beside numbers seem to stand for missing ones.
+FEW = 5
+
 
 def open_files(
-    path: str | os.PathLike[str], time: str | None = None, *, judges: bool = False
+    path: str | os.PathLike[str],
+    time: str | None = None,
+    *,
+    judges: bool = False,
+    null: Sequence[str] = (),
 ) -> Files:
     """Open the files that a path means, with the columns of all of them.
 
     `time` may be the column of the time. Whoever `judges` rows can do with lines that are none.
+    Texts of CSV may be `null`.
     """
     found = find_files(path)
+    found = found._replace(format=found.format.with_null(null))
     stamps = tuple(map(stamp, found.paths))
     empty = [each for each, (size, _) in zip(found.paths, stamps, strict=True) if size == 0]
     if empty:
@@ -43,21 +54,21 @@ def open_files(
     return files
 
 
-def open_tables(events: object, *, keeps_rows: bool = False) -> Inputs:
+def open_tables(events: object, *, keeps_rows: bool = False, null: Sequence[str] = ()) -> Inputs:
     """Open events of any kind, files as a whole among them; see `columns.opened`.
 
     A run whose only input are files reads the columns that it needs instead.
     """
     if is_path(events):
-        events = _whole(events)
+        events = _whole(events, null)
     elif isinstance(events, Mapping):
-        events = {name: _whole(each) if is_path(each) else each for name, each in events.items()}
+        events = {n: _whole(each, null) if is_path(each) else each for n, each in events.items()}
     return opened(events, keeps_rows=keeps_rows)
 
 
-def _whole(path: str | os.PathLike[str]) -> Input:
+def _whole(path: str | os.PathLike[str], null: Sequence[str]) -> Input:
     """Read all columns of files."""
-    files = open_files(path)
+    files = open_files(path, null=null)
     infer_types(files, (), shows_all=True, judges=False)
     table, parts = files.table(n for n in files.schema.names if n not in files.conflicts)
     odd = {name: DataError(str(problem)) for name, problem in files.conflicts.items()}
@@ -67,7 +78,7 @@ def _whole(path: str | os.PathLike[str]) -> Input:
 def _refuse_utf_16(path: str, found: FoundFiles) -> None:
     """Refuse text of which every second byte is none, before lines are looked for in it."""
     try:
-        with pa.input_stream(path) as file:
+        with decompressed(path) as file:
             first = file.read(4)
     except OSError as problem:
         raise found.format.explain_fault(path, None, problem) from problem
@@ -78,14 +89,16 @@ def _refuse_utf_16(path: str, found: FoundFiles) -> None:
 
 
 def _schema(found: FoundFiles, *, judges: bool) -> tuple[pa.Schema, dict[str, SchemaError]]:
-    """Return the columns of all files, of which some may lack a few."""
+    """Return the columns of all files, of which some may lack a few, and of their folders."""
     schemas = []
     for path in found.paths:
         try:
-            schemas.append(found.format.infer_schema(path, found.base, judges=judges))
+            schemas.append(found.format.infer_schema(path, judges=judges))
         except (OSError, pa.ArrowException) as problem:
             raise found.format.explain_fault(path, None, problem) from problem
-    return unified(schemas, found.paths, found.format.common_kind)
+    schema, conflicts = unified(schemas, found.paths, found.format.common_kind)
+    folders = folder_columns(found.paths, found.base)
+    return pa.schema([*schema, *(pa.field(*each) for each in folders.items())]), conflicts
 
 
 # ------------------------------------------------------------ types of text
@@ -115,7 +128,12 @@ def infer_types(
             return
         except DataError as problem:
             if problem.column in tried:
-                return
+                # What only results show is shown as it is written, if that is possible.
+                shown = _as_text(files, problem.column) if problem.column not in named else {}
+                if not shown:
+                    return
+                files.retype(shown)
+                continue
             tried.add(problem.column)
             if problem.column not in files.given:
                 found = files.format.retyped(files.paths, problem, names, judges=judges)
@@ -126,10 +144,33 @@ def infer_types(
                 files.retype(_changed(files, found))
 
 
+def _as_text(files: Files, name: str | None) -> Kinds:
+    """Return a column as text, if it is of another type and the format has text for all values."""
+    if name is None:
+        return {}
+    kind = files.format.common_kind([files.schema.field(name).type])
+    return {} if kind is None else _changed(files, {name: kind})
+
+
 def _changed(files: Files, kinds: Kinds) -> Kinds:
     """Return the columns whose types are others than was thought."""
     known = {field.name: value_type(field.type) for field in files.dataset.schema}
     return {name: kind for name, kind in kinds.items() if known.get(name) != kind}
+
+
+def nearly_numbers(files: Files, named: Collection[str]) -> tuple[str, ...]:
+    """Say which of the columns named are text by a few values, and what would make them numbers."""
+    told = []
+    for name in numbers_among(files, named):
+        odd = files.format.odd_texts(files.paths, name)
+        if len(odd) <= FEW:
+            shown = ", ".join(map(repr, odd))
+            options = " ".join(f"--null {shlex.quote(value)}" for value in odd)
+            told.append(
+                f"`{name}` is compared as text, since it holds {shown} beside numbers: with "
+                f" {options}  (null={odd!r}) that is NULL, and the rest numbers"
+            )
+    return tuple(told)
 
 
 def numbers_among(files: Files, named: Collection[str]) -> Kinds:

@@ -7,7 +7,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
@@ -18,7 +18,7 @@ from sase.engine.columns.coercion import NO_UNICODE, ColumnKind
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.python_rows import UNREADABLE
 from sase.engine.columns.strings import is_unicode
-from sase.engine.columns.timestamps import moments_among, with_moments
+from sase.engine.columns.timestamps import in_microseconds, moments_among, with_moments
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats import format_of_suffix
 from sase.engine.sources.formats.csv import CsvFormat
@@ -49,7 +49,14 @@ class TailReader:
     none of its column makes a row bad, if the column is read; so does a line that is no row.
     """
 
-    def __init__(self, path: str, *, judges: bool = False, pause: float = PAUSE) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        judges: bool = False,
+        pause: float = PAUSE,
+        null: Sequence[str] = (),
+    ) -> None:
         self.name = "standard input" if path == STANDARD_INPUT else path
         self._chunks = _chunks(path, pause)
         # Lines before the batch that came last, the header, and that batch.
@@ -57,7 +64,7 @@ class TailReader:
         self._time: str | None = None
         self._kinds: dict[str, ColumnKind] = {}
         self._first = self._first_lines()
-        self._format = _format(path, self._first)
+        self._format = _format(path, self._first).with_null(null)
         if self._format.has_header:
             self._take_header()
         self._infer_schema(judges)
@@ -105,9 +112,9 @@ class TailReader:
             table = self._sample(self._first)
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
         moments = moments_among(table.select(texts), may_be_times(table.column_names))
-        for field in table.schema:  # where Arrow found whole seconds in text
-            if pa.types.is_timestamp(field.type) and field.type.unit == "s":
-                moments[field.name] = pa.timestamp("us", field.type.tz)
+        for field in table.schema:  # where Arrow found moments in text
+            if pa.types.is_timestamp(field.type):
+                moments[field.name] = in_microseconds(field.type, table.column(field.name))
         self.schema: pa.Schema = pa.schema(
             [field.with_type(moments.get(field.name, field.type)) for field in table.schema]
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import tempfile
 from collections.abc import Callable
@@ -40,23 +39,47 @@ def arrow(path: Path, rows: list[dict[str, object]]) -> None:
         writer.write_table(table, max_chunksize=2)
 
 
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
 def csv(path: Path, rows: list[dict[str, object]]) -> None:
-    with pa.output_stream(path) as file:  # which compresses as the name says
-        pyarrow.csv.write_csv(pa.Table.from_pylist(rows), file)
+    options = pyarrow.csv.WriteOptions(delimiter="\t" if ".tsv" in path.name else ",")
+    with pa.output_stream(path, compression=CODECS.get(path.suffix.lower())) as file:
+        pyarrow.csv.write_csv(pa.Table.from_pylist(rows), file, write_options=options)
 
 
 def jsonl(path: Path, rows: list[dict[str, object]]) -> None:
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    if path.suffix == ".gz":
-        path.write_bytes(gzip.compress(text.encode()))
-    else:
-        path.write_text(text, encoding="utf-8")
+    with pa.output_stream(path, compression=CODECS.get(path.suffix.lower())) as file:
+        file.write("".join(json.dumps(row) + "\n" for row in rows).encode())
 
 
 WRITERS = {
     "e.parquet": parquet, "e.arrow": arrow, "e.feather": arrow, "e.csv": csv, "e.csv.gz": csv,
     "e.jsonl": jsonl, "e.ndjson": jsonl, "e.jsonl.gz": jsonl,
 }  # fmt: skip
+
+
+TEXTS = {"csv": csv, "tsv": csv, "jsonl": jsonl, "ndjson": jsonl, "json": jsonl}
+COMPRESSED = {f"e.{name}{codec}": write for name, write in TEXTS.items() for codec in CODECS}
+
+
+@pytest.mark.parametrize("name", [*COMPRESSED, "E.CSV.ZST", "E.JSONL.GZ"])
+def test_text_may_be_compressed_in_every_way(name: str, tmp_path: Path) -> None:
+    """As a file and a folder of them, at once and in pieces, and where a row is bad."""
+    write = COMPRESSED[name.lower()]
+    (tmp_path / "day=7").mkdir()
+    path = tmp_path / "day=7" / name
+    write(path, ROWS)
+    expected = [row | {"day": 7} for row in ROWS]
+    for events in (path, tmp_path):
+        assert sase.match(QUERY, events).to_pylist() == sase.match(QUERY, expected).to_pylist()
+    in_pieces = run(sase.compile(QUERY, path).engine, path, held=0)
+    assert in_pieces.rows.to_pylist() == [{"a": 0, "b": 1, "c": 3}]
+    write(path, [*ROWS, {"ts": None, "type": "C", "id": 7, "note": "late"}])
+    with pytest.raises(sase.DataError, match="`ts` is NULL"):
+        sase.match(QUERY, path)
+    found = sase.match(QUERY, path, on_bad_row="quarantine")
+    assert (len(found), found.report.bad) == (1, 1)
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -451,3 +474,100 @@ def test_text_in_utf_16(name: str, encoding: str, tmp_path: Path) -> None:
 def test_text_that_is_not_compressed_as_its_name_says(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("ts,type,id\n1,A,1\n", encoding="utf-8")
     assert f"{name} cannot be read: " in fault(tmp_path / name)
+
+
+# ---------------------------------------------------------------- names that are none, and nothing
+
+
+FLIGHTS = [
+    {"ts": 1, "type": "Departure", "flight": "LH1"},
+    {"ts": 2, "type": "Arrival", "flight": "LH1"},
+]
+LANDED = "EVENT SEQ(Departure a, Arrival b) WHERE [flight] WITHIN 10"
+
+
+@pytest.mark.parametrize("policy", ["error", "quarantine"])
+def test_a_header_that_is_not_utf_8(policy: str, tmp_path: Path) -> None:
+    path = tmp_path / "flights.csv"
+    path.write_bytes("ts,type,flight,Verspätung\n1,Departure,LH1,5\n".encode("latin-1"))
+    with pytest.raises(sase.DataError, match="flights.csv, line 1: the header is not UTF-8"):
+        sase.match(LANDED, path, on_bad_row=policy)
+    (tmp_path / "day=1").mkdir()
+    path.rename(tmp_path / "day=1" / path.name)
+    with pytest.raises(sase.DataError, match="flights.csv, line 1: the header is not UTF-8"):
+        sase.match(LANDED, tmp_path, on_bad_row=policy)
+
+
+def test_a_name_in_json_that_is_not_utf_8(tmp_path: Path) -> None:
+    """It is an error as in a header; a quarantine does without the column."""
+    path = tmp_path / "flights.jsonl"
+    lines = [json.dumps(row) for row in FLIGHTS]
+    odd = '{"ts": 3, "type": "Arrival", "flight": "LH1", "Verspätung": 5}'
+    path.write_bytes("\n".join([odd, *lines]).encode("latin-1"))
+    with pytest.raises(sase.DataError, match="line 1: a name in this line is not UTF-8"):
+        sase.match(LANDED, path)
+    found = sase.match(LANDED, path, on_bad_row="quarantine")
+    assert found.rows.to_pylist() == [{"a": 1, "b": 2}, {"a": 1, "b": 0}]
+
+
+@pytest.mark.parametrize("name", ["e.parquet", "e.arrow", "e.csv", "e.csv.zst", "e.jsonl"])
+@pytest.mark.parametrize(
+    "days", [("1", "__HIVE_DEFAULT_PARTITION__"), ("__HIVE_DEFAULT_PARTITION__",)]
+)
+def test_a_folder_whose_column_is_null(name: str, days: tuple[str, ...], tmp_path: Path) -> None:
+    write = {**WRITERS, **COMPRESSED}[name]
+    for day, row in zip(days, FLIGHTS, strict=False):
+        (tmp_path / f"day={day}").mkdir()
+        write(tmp_path / f"day={day}" / name, [row])
+    expected = [int(day) if day.isdecimal() else None for day in days]
+    query = "EVENT ANY(Departure, Arrival) a RETURN a.day AS day"
+    assert [row["day"] for row in sase.match(query, tmp_path)] == expected
+    assert len(sase.match("EVENT ANY a WHERE a.day IS NULL", tmp_path)) == expected.count(None)
+    shown = [row["a"]["day"] for row in sase.match("EVENT ANY a", tmp_path)]
+    assert shown == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (("1", "2147483648"), int),
+        (("1", "x"), str),
+        (("1", "18446744073709551615"), str),
+        (("__HIVE_DEFAULT_PARTITION__", "x"), str),
+    ],
+)
+def test_the_type_of_folders_is_that_of_all(
+    values: tuple[str, str], kind: type, tmp_path: Path
+) -> None:
+    for value, row in zip(values, FLIGHTS, strict=True):
+        (tmp_path / f"key={value}").mkdir()
+        parquet(tmp_path / f"key={value}" / "e.parquet", [row])
+    found = [row["k"] for row in sase.match("EVENT ANY a RETURN a.key AS k", tmp_path)]
+    assert found == [None if value.startswith("__") else kind(value) for value in values]
+
+
+@pytest.mark.parametrize("policy", ["error", "quarantine"])
+@pytest.mark.parametrize("threads", [None, 1, 2])
+def test_a_header_alone_has_no_match(policy: str, threads: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "flights.csv"
+    path.write_text("ts,type,flight\n", encoding="utf-8")
+    for query in (
+        LANDED.replace("10", "15 minutes"),
+        "EVENT SEQ(Departure a, !(Arrival b)) WITHIN 1 h",
+    ):
+        found = sase.match(query, path, on_bad_row=policy, threads=threads)
+        assert (len(found), found.report.rows) == (0, 0)
+    plan = sase.compile(LANDED.replace("10", "15 minutes"), path)
+    assert len(plan.run(path)) == len(plan.open().push(path)) == 0
+    later = pa.table({"ts": pa.array([1], pa.timestamp("s")), "type": ["A"], "flight": ["x"]})
+    with pytest.raises(sase.SchemaError, match="compiled without knowing what time counts"):
+        plan.run(later)
+
+
+def test_rows_of_which_none_has_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "flights.csv"
+    path.write_text("ts,type,flight\n,Departure,LH1\n", encoding="utf-8")
+    query = LANDED.replace("10", "15 minutes")
+    with pytest.raises(sase.DataError, match="`ts` is NULL: every event needs a time"):
+        sase.match(query, path)
+    assert sase.match(query, path, on_bad_row="quarantine").report.bad == 1

@@ -143,3 +143,52 @@ def test_there_may_be_broken_lines_alone(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_text("ts,type,id\n1,A\n2,B,1,7\n", encoding="utf-8")
     assert reasons(path) == ["expected 3 columns, got 2", "expected 3 columns, got 4"]
+
+
+SENSORS = ["time,type,sensor,celsius", "{},Start,7,20.5", "{},Stop,7,31", "{},Stop,7,NA"]
+HOT = "EVENT SEQ(Start a, Stop b) WHERE [sensor] AND b.celsius > 30 WITHIN 1 hour"
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["2026-01-01 00:00:00", "2026-01-01 00:00:01", "2026-01-01 00:00:02"],
+        ["2026-01-01T00:00:00", "2026-01-01T00:00:01", "2026-01-01T00:00:02"],
+        ["2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"],
+        ["2026-01-01T00:00:00.250", "2026-01-01T00:00:00.500", "2026-01-01T00:00:02"],
+        ["2026-01-01 00:00:00.000000001", "2026-01-01 00:00:00.000000002", "2026-01-01 00:00:02"],
+        ["2026-01-01T00:00:00+01:00", "2026-01-01T00:00:01+01:00", "2026-01-01T00:00:02+01:00"],
+        ["2026-01-01", "2026-01-02", "2026-01-03"],
+        ["1.25", "2.5", "3"],
+    ],
+    ids=lambda times: times[0],
+)
+@pytest.mark.parametrize("name", ["sensors.csv", "sensors.jsonl"])
+def test_times_are_what_they_are_without_the_bad_row(
+    name: str, times: list[str], tmp_path: Path
+) -> None:
+    """Whatever they look like: an export has one NA among the numbers of another column."""
+    lines = [line.format(time) for line, time in zip(SENSORS[1:], times, strict=True)]
+    if name.endswith("jsonl"):
+        lines = [as_json(line) for line in lines]
+    else:
+        lines.insert(0, SENSORS[0])
+    path, good = tmp_path / name, tmp_path / f"good-{name}"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    good.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
+    query = HOT.replace("1 hour", "2 days")
+    rows, aside = put_aside(path, query)
+    assert (rows, aside) == ([{"a": 0, "b": 1}], [(2, "celsius")])
+    without, found = (sase.match(query, p, on_bad_row="quarantine") for p in (good, path))
+    plan = sase.compile(query, path, on_bad_row="quarantine")
+    for matches in (found, plan.run(path)):
+        assert matches.to_pylist() == without.to_pylist()
+        kinds = (each.to_arrow().schema.field("ts_start").type for each in (matches, without))
+        assert next(kinds) == next(kinds)
+
+
+def as_json(line: str) -> str:
+    time, kind, sensor, celsius = line.split(",")
+    quoted = celsius if celsius[0].isdigit() else f'"{celsius}"'
+    time = time if time.count("-") < 2 else f'"{time}"'
+    return f'{{"time": {time}, "type": "{kind}", "sensor": {sensor}, "celsius": {quoted}}}'

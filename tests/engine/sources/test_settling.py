@@ -175,3 +175,58 @@ def test_a_time_that_is_none_of_its_column(
     if "Z" in times[0]:
         for said in (str(problem.value), aside["sase_reason"]):
             assert "this moment has no zone, and others do" in said
+
+
+# ---------------------------------------------------------------- text that stands for nothing
+
+
+DELAYS = ["ts,type,flight,delay", "1,Departure,LH1,9", "2,Arrival,LH1,30", "3,Arrival,LH1,{}"]
+LATER = "EVENT SEQ(Departure a, Arrival b) WHERE [flight] AND b.delay > a.delay WITHIN 10"
+
+
+def delays(path: Path, *missing: str) -> Path:
+    lines = [*DELAYS[:3], *(DELAYS[3].format(text) for text in missing)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_numbers_that_a_few_values_make_text_are_told(tmp_path: Path) -> None:
+    """As text 30 is less than 9; with `null` they are numbers again, also in quotes."""
+    path = delays(tmp_path / "flights.csv", "N/A", "n. a.", "N/A")
+    found = sase.match(LATER, path)
+    (warning,) = found.report.warnings
+    assert warning.startswith("`delay` is compared as text, since it holds 'N/A', 'n. a.' beside")
+    assert "--null N/A --null 'n. a.'" in warning
+    in_pieces = run(sase.compile(LATER, path).engine, path, held=0)
+    assert (len(in_pieces), in_pieces.report.warnings) == (len(found), (warning,))
+    null = ["N/A", "n. a."]
+    assert f"null={null!r}" in warning
+    quoted = delays(tmp_path / "quoted.csv", "N/A", '"N/A"', "n. a.")
+    for events in (path, quoted):
+        plan = sase.compile(LATER, events, null=null)
+        again = sase.Plan.from_json(plan.to_json())
+        for matches in (sase.match(LATER, events, null=null), plan.run(events), again.run(events)):
+            assert matches.rows.to_pylist() == [{"a": 0, "b": 1}]
+            assert matches.report.warnings == ()
+    typed = {"Departure": path, "Arrival": path}
+    assert len(sase.match(LATER.replace("[flight] AND ", ""), typed, null=null)) == 1
+
+
+def test_what_is_text_or_no_number_anyway_is_not_told(tmp_path: Path) -> None:
+    """Names, many values that are no numbers, and columns that only results show."""
+    path = delays(tmp_path / "flights.csv", *"abcdefghi")
+    assert sase.match(LATER, path).report.warnings == ()
+    path = delays(tmp_path / "flights.csv", "N/A")
+    query = "EVENT SEQ(Departure a, Arrival b) WHERE [flight] RETURN b.delay AS delay"
+    assert sase.match(query, path).report.warnings == ()
+
+
+def test_null_is_for_csv(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "e", [{"ts": 1, "type": "A"}], [])
+    with pytest.raises(sase.SchemaError, match="only CSV has text in place of a missing value"):
+        sase.match("EVENT A a", path, null="N/A")
+    with pytest.raises(sase.PlanError, match="for files of CSV, and these events are none"):
+        sase.match("EVENT A a", [{"ts": 1, "type": "A"}], null="N/A")
+    for wrong in (5, None, [5]):
+        with pytest.raises(sase.PlanError, match="give a text such as"):
+            sase.match("EVENT A a", path, null=wrong)

@@ -10,11 +10,16 @@ from os import sep
 from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from sase.errors import DataError
+from sase.digits import number_of
+from sase.engine.columns.numbers import MOST_EXACT
+from sase.errors import DataError, SchemaError
 
 Kinds = dict[str, pa.DataType]
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+# What folders are called that hold the rows without a value.
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Rows of a batch when files are read piece by piece, and rows by which text is judged.
 BATCH, SAMPLE = 1 << 18, 1000
 
@@ -67,7 +72,13 @@ class FileFormat(ABC):
         """Return files as an Arrow dataset; folders below `base` give columns."""
         from pyarrow import dataset  # which takes long, and who has tables needs none
 
-        folders = None if base is None else dataset.partitioning(flavor="hive")
+        folders = None
+        if base is not None:
+            given = {
+                n: kind if schema is None else schema.field(n).type
+                for n, kind in folder_columns(paths, base).items()
+            }
+            folders = dataset.partitioning(pa.schema(given), flavor="hive")
         return dataset.dataset(
             list(paths),
             schema,
@@ -76,17 +87,17 @@ class FileFormat(ABC):
             partition_base_dir=base,
         )
 
-    def infer_schema(self, path: str, base: str | None, *, judges: bool = False) -> pa.Schema:
-        """Return the columns of a file and of the folders below `base`.
+    def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
+        """Return the columns of a file, without those that folders give.
 
         Whoever `judges` rows can do with lines that are none. Arrow's exceptions pass.
         """
-        return self.dataset((path,), base, None).schema
+        return self.dataset((path,), None, None).schema
 
     def own_columns(self, path: str) -> list[str]:
         """Return the columns of a file without those of folders; none if it cannot be read."""
         try:
-            return list(self.infer_schema(path, None).names)
+            return list(self.infer_schema(path).names)
         except (OSError, pa.ArrowException):
             return []  # reported when the schema is inferred
 
@@ -100,6 +111,23 @@ class FileFormat(ABC):
             fragment_readahead=1,
         )
         yield from (pa.Table.from_batches([batch]) for batch in batches)
+
+    def with_null(self, null: Sequence[str]) -> FileFormat:
+        """Return the format with some more texts that stand for a missing value."""
+        if null:
+            raise SchemaError(
+                f"null={list(null)!r}: only CSV has text in place of a missing value, and these"
+                f" files are of {self.name}: leave it out"
+            )
+        return self
+
+    def odd_texts(self, paths: Sequence[str], name: str) -> list[str]:
+        """Return the distinct values of a column of text that are no numbers."""
+        return []
+
+    def check_floats(self, path: str, name: str) -> None:
+        """Refuse the first integer that is rounded in a column of floats, which only text has."""
+        return
 
     def read_all(self, scan: Scan) -> pa.Table:
         """Read columns at once."""
@@ -163,22 +191,39 @@ class FileFormat(ABC):
 
 
 def folder_columns(paths: Sequence[str], base: str | None) -> Kinds:
-    """Return the columns that folders such as `day=1` below `base` give, as Arrow types them."""
+    """Return the columns that folders such as `day=1` below `base` give.
+
+    They are integers, or text unless all are integers; NULL has a name of its own.
+    """
     if base is None:
         return {}
     within = (os_path.relpath(path, base).split(sep)[:-1] for path in paths)
     named = [part.partition("=") for parts in within for part in parts if "=" in part]
-    numbers = {name: True for name, _, _ in named}
+    values: dict[str, list[str]] = {name: [] for name, _, _ in named}
     for name, _, value in named:
-        numbers[name] &= value.isdecimal()
-    return {name: pa.int32() if is_one else pa.string() for name, is_one in numbers.items()}
+        if value != NO_VALUE:
+            values[name].append(value)
+    return {name: _folder_type(found) for name, found in values.items()}
 
 
-def with_folders(schema: pa.Schema, path: str, base: str | None) -> pa.Schema:
-    """Append the columns that folders give to those of a file."""
-    return pa.schema(
-        [*schema, *(pa.field(*each) for each in folder_columns((path,), base).items())]
-    )
+def _folder_type(values: Sequence[str]) -> pa.DataType:
+    """Return the narrowest integers that have all values, or text."""
+    if not values or not all(value.isdecimal() for value in values):
+        return pa.string()
+    greatest = max(map(number_of, values))
+    kinds = (pa.int32(), pa.int64())
+    return next((kind for kind in kinds if greatest < 1 << kind.bit_width - 1), pa.string())
+
+
+def great_floats(table: pa.Table) -> list[str]:
+    """Return the columns of floats that are great enough to stand for integers they do not hold."""
+    found = []
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if pa.types.is_floating(column.type):
+            bounds = pc.min_max(column).as_py().values()
+            if any(bound is not None and abs(bound) >= MOST_EXACT for bound in bounds):
+                found.append(name)
+    return found
 
 
 def is_string(kind: pa.DataType) -> bool:

@@ -15,13 +15,26 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.engine.columns.numbers import MOST_EXACT
+from sase.engine.columns.python_rows import BEYOND
 from sase.engine.columns.strings import is_unicode
-from sase.engine.sources.formats.base import DICTIONARY, FileFormat, Kinds, with_folders
+from sase.engine.sources.formats.base import (
+    BATCH,
+    DICTIONARY,
+    FileFormat,
+    Kinds,
+    Scan,
+    great_floats,
+)
 from sase.engine.sources.formats.text import (
+    GREAT_AMONG_FLOATS,
+    INTEGER,
     NO_UNICODE,
     DecodedRow,
     TextFormat,
+    decompressed,
     fits_kind,
+    is_arrows,
     text_reader,
 )
 from sase.engine.sources.unify import unified
@@ -38,8 +51,8 @@ _KINDS = (
     pa.bool_(),
     pa.date32(),
     pa.time32("s"),
-    pa.timestamp("s"),
-    pa.timestamp("s", "UTC"),
+    pa.timestamp("us"),
+    pa.timestamp("us", "UTC"),
     pa.timestamp("ns"),
     pa.timestamp("ns", "UTC"),
     pa.float64(),
@@ -63,8 +76,12 @@ class CsvFormat(TextFormat):
     newline = ""
     delimiter: ClassVar[str] = ","
 
-    read = FileFormat.read
-    read_all = FileFormat.read_all
+    def __init__(self, null: Sequence[str] = ()) -> None:
+        self._missing = [*MISSING, *null]
+
+    def with_null(self, null: Sequence[str]) -> CsvFormat:
+        """Return the format with some more texts that stand for a missing value, quoted or not."""
+        return type(self)(null) if null else self
 
     def options(
         self, kinds: Mapping[str, pa.DataType], columns: Sequence[str] = ()
@@ -79,9 +96,9 @@ class CsvFormat(TextFormat):
             "convert_options": arrow_csv.ConvertOptions(
                 column_types=kinds,
                 include_columns=list(columns),
-                null_values=MISSING,
+                null_values=self._missing,
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
+                quoted_strings_can_be_null=len(self._missing) > len(MISSING),
             ),
         }
 
@@ -102,7 +119,7 @@ class CsvFormat(TextFormat):
             text = raw.rstrip("\r\n")
             if len(texts) == len(names):
                 each = zip(names, readers, texts, strict=True)
-                values = {n: None if text in MISSING else read(text) for n, read, text in each}
+                values = {n: None if t in self._missing else read(t) for n, read, t in each}
                 yield DecodedRow(number, text, values)
             elif texts:
                 why = f"expected {len(names)} columns, got {len(texts)}"
@@ -139,7 +156,18 @@ class CsvFormat(TextFormat):
         # they read, and to let go of what is Python's while that ends would end the process.
         memory = pa.BufferOutputStream()
         memory.write(data)
-        return arrow_csv.read_csv(pa.BufferReader(memory.getvalue()), **options)
+        buffer = memory.getvalue()
+        table = arrow_csv.read_csv(pa.BufferReader(buffer), **options)
+        for name in great_floats(table):
+            options["convert_options"].column_types = dict.fromkeys(table.schema.names, pa.string())
+            texts = arrow_csv.read_csv(pa.BufferReader(buffer), **options).column(name)
+            great = _great(texts)
+            if great and not skips_odd:
+                raise pa.ArrowInvalid(f"{great[0]}: {GREAT_AMONG_FLOATS}")
+            if great and _are_integers(texts):
+                at = table.schema.get_field_index(name)
+                table = table.set_column(at, name, pa.nulls(table.num_rows, pa.int64()))
+        return table
 
     # ------------------------------------------------------------ columns and types
 
@@ -148,21 +176,51 @@ class CsvFormat(TextFormat):
         with self._text(path) as lines:
             return next((values for _, _, values in self._records(lines)), [])
 
-    def infer_schema(self, path: str, base: str | None, *, judges: bool = False) -> pa.Schema:
+    def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
+        """Read columns by a dataset of Arrow, or by its reader of what that does not decompress."""
+        return (FileFormat if is_arrows(scan.path) else TextFormat).read(self, scan, size)
+
+    def read_all(self, scan: Scan) -> pa.Table:
+        """Read columns at once."""
+        return (FileFormat if is_arrows(scan.path) else TextFormat).read_all(self, scan)
+
+    def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.Table]:
+        """Read the columns of a file block by block."""
+        from pyarrow import csv as arrow_csv
+
+        # Whoever asks for columns of folders alone counts the rows.
+        names = own.names or self.own_columns(scan.path)[:1]
+        kinds = dict.fromkeys(names, pa.string()) | {field.name: field.type for field in own}
+        options = self.options(kinds, names)
+        options["convert_options"].include_missing_columns = True
+        with decompressed(scan.path) as file:
+            yield from arrow_csv.open_csv(file, **options)
+
+    def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
         """Return the columns by the first block, or if one `judges` by the lines that are rows."""
         try:
-            schema = FileFormat.infer_schema(self, path, base)
+            schema = self._first_block(path)
         except pa.ArrowException as problem:
             if not judges or self.explain_fault(path, None, problem).row is None:
                 raise
-            return with_folders(self._good_lines(path).schema, path, base)
-        # What is not UTF-8 is a matter for who reads the column.
-        return pa.schema(
-            [f.with_type(pa.string()) if pa.types.is_binary(f.type) else f for f in schema]
-        )
+            schema = self._good_lines(path).schema
+        return pa.schema([field.with_type(_first_kind(field.type)) for field in schema])
+
+    def _first_block(self, path: str) -> pa.Schema:
+        """Return the columns by the first block; their names are UTF-8."""
+        if not all(map(is_unicode, self.own_columns(path))):
+            raise DataError(f"{path}, line 1: the header {NO_UNICODE}")
+        if is_arrows(path):
+            return FileFormat.infer_schema(self, path)
+        from pyarrow import csv as arrow_csv
+
+        with decompressed(path) as file:
+            return arrow_csv.open_csv(file, **self.options({})).schema
 
     def _head(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
-        return FileFormat.sample(self, paths, dataset, names)
+        if all(map(is_arrows, paths)):
+            return FileFormat.sample(self, paths, dataset, names)
+        return super()._head(paths, dataset, names)
 
     def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
         """Return text, which every value is."""
@@ -182,12 +240,15 @@ class CsvFormat(TextFormat):
                 return {}
             schemas = [self._good_lines(path).schema for path in paths]
             found, _ = unified(schemas, paths, self.common_kind)
-            return {name: found.field(name).type for name in names if name in found.names}
+            known = {field.name: _first_kind(field.type) for field in found}
+            return {name: known[name] for name in names if name in known}
         having = self._having(paths, name)
         kind = next(
             (each for each in _KINDS if all(self._has_type(path, name, each) for path in having)),
             pa.string(),
         )
+        if pa.types.is_floating(kind) and all(_are_integers(self._texts(p, name)) for p in having):
+            kind = pa.int64()  # of which some are beyond 64 bits
         return {name: kind}
 
     def number_type(self, paths: Sequence[str], name: str) -> pa.DataType | None:
@@ -201,6 +262,17 @@ class CsvFormat(TextFormat):
         texts = [chunk for path in having for chunk in self._texts(path, name).chunks]
         return _number_type(pa.chunked_array(texts, pa.string()))
 
+    def check_floats(self, path: str, name: str) -> None:
+        """Refuse the first integer beyond those that floats hold, if Arrow finds any."""
+        if _great(self._texts(path, name)):
+            super().check_floats(path, name)
+
+    def odd_texts(self, paths: Sequence[str], name: str) -> list[str]:
+        """Return the distinct values of a column of text that are no numbers."""
+        texts = [chunk for p in self._having(paths, name) for chunk in self._texts(p, name).chunks]
+        values = pc.unique(pa.chunked_array(texts, pa.string())).drop_null().to_pylist()
+        return [value for value in values if not fits_kind(value, NUMBERS[1])]
+
     def _having(self, paths: Sequence[str], name: str) -> list[str]:
         return [path for path in paths if name in self.own_columns(path)]
 
@@ -208,7 +280,7 @@ class CsvFormat(TextFormat):
         from pyarrow import csv as arrow_csv
 
         try:
-            with pa.input_stream(path) as file:
+            with decompressed(path) as file:
                 for _ in arrow_csv.open_csv(file, **self.options({name: kind}, [name])):
                     pass
         except pa.ArrowException:
@@ -221,7 +293,8 @@ class CsvFormat(TextFormat):
 
         kinds = {name: pa.string()}
         try:
-            return arrow_csv.read_csv(path, **self.options(kinds, [name])).column(0)
+            with decompressed(path) as file:
+                return arrow_csv.read_csv(file, **self.options(kinds, [name])).column(0)
         except pa.ArrowException:
             return self._good_lines(path, kinds).column(name)
 
@@ -238,7 +311,7 @@ class CsvFormat(TextFormat):
                 count = count or len(values)
                 if len(values) == count and is_unicode(raw):
                     good.append(raw)
-        return self.parse("".join(good).encode(), kinds)
+        return self.parse("".join(good).encode(), kinds, skips_odd=True)
 
     # ------------------------------------------------------------ faults
 
@@ -255,10 +328,11 @@ class CsvFormat(TextFormat):
             of = "this" if name is None else f"`{name}`"
             return DataError(f"{where}: {of} {NO_UNICODE}", number, name)
         if value is not None and name is not None and name in kinds:
-            why = f"`{name}` is {value[1]!r}: the values before are of the type {kinds[name]}"
-            return DataError(
-                f"{where}: {why}; correct the row, or leave it out", number, name, value[1]
-            )
+            why = f"{value[1]!r}: the values before are of the type {kinds[name]}"
+            why += "; correct the row, or leave it out"
+            if pa.types.is_integer(kinds[name]) and INTEGER.fullmatch(value[1]):
+                why = f"{value[1]}: {BEYOND}"
+            return DataError(f"{where}: `{name}` is {why}", number, name, value[1])
         said = _ROW.sub("", message.rsplit("error: ", 1)[-1])
         return DataError(f"{where}: {said[:1].lower()}{said[1:]}", number)
 
@@ -270,7 +344,9 @@ class CsvFormat(TextFormat):
         in_one_thread = arrow_csv.ReadOptions(use_threads=False)
         columns = [name for name in header if name in kinds]
         try:
-            arrow_csv.read_csv(path, read_options=in_one_thread, **self.options(kinds, columns))
+            with decompressed(path) as file:
+                options = self.options(kinds, columns)
+                arrow_csv.read_csv(file, read_options=in_one_thread, **options)
         except (OSError, pa.ArrowException) as problem:
             return str(problem)
         return None
@@ -285,9 +361,32 @@ class TsvFormat(CsvFormat):
     delimiter = "\t"
 
 
+def _first_kind(kind: pa.DataType) -> pa.DataType:
+    """Return as what to read a column first for which Arrow infers a type."""
+    if pa.types.is_binary(kind):
+        return pa.string()  # what is not UTF-8 is a matter for who reads the column
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)  # most fractions have six digits, and not nine
+    return kind
+
+
 def _number_type(texts: pa.ChunkedArray) -> pa.DataType | None:
     values = pc.unique(texts).drop_null().to_pylist()
-    integers, floats = (sum(fits_kind(value, kind) for value in values) for kind in NUMBERS)
-    if not values or 2 * floats < len(values):
+    numbers = [value for value in values if fits_kind(value, NUMBERS[1])]
+    if not values or 2 * len(numbers) < len(values):
         return None
-    return NUMBERS[0] if integers == floats else NUMBERS[1]
+    return NUMBERS[not all(map(INTEGER.fullmatch, numbers))]
+
+
+def _great(texts: pa.ChunkedArray) -> list[str]:
+    """Return the integers in text that are beyond those that floats hold."""
+    digits = len(str(MOST_EXACT))
+    long = pc.match_substring_regex(texts, rf"^\s*[+-]?0*[1-9]\d{{{digits - 1},}}\s*$")
+    values = pc.unique(texts.filter(long)).to_pylist()
+    read = text_reader(pa.float64())
+    return [value for value in values if not isinstance(read(value), float)]
+
+
+def _are_integers(texts: pa.ChunkedArray) -> bool:
+    """Whether all values in text are integers, of any size."""
+    return pc.all(pc.match_substring_regex(texts, r"^\s*[+-]?\d+\s*$")).as_py() is not False

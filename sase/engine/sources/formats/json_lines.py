@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sase.engine.sources.formats.base import FileFormat, Scan
-from sase.engine.sources.formats.text import DecodedRow, TextFormat
+from sase.engine.columns.strings import is_unicode
+from sase.engine.sources.formats.base import Scan
+from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat, decompressed
 
 
 class JsonLinesFormat(TextFormat):
@@ -32,20 +33,32 @@ class JsonLinesFormat(TextFormat):
                 row = json.loads(line)
             except ValueError as problem:
                 why, stream = f"this is no JSON: {problem}", f"this line is no JSON: {problem}"
-            if isinstance(row, dict):
+            if isinstance(row, dict) and all(map(is_unicode, row)):
                 yield DecodedRow(number, text, row)
+            elif isinstance(row, dict):
+                yield DecodedRow(number, text, None, f"a name in this line {NO_UNICODE}")
             else:
                 why = why or f"every line is an object, and this is {row!r}"
                 yield DecodedRow(number, text, None, why, stream)
 
-    def infer_schema(self, path: str, base: str | None, *, judges: bool = False) -> pa.Schema:
+    def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
         """Return the columns of the first block, or of all good lines where it has bad ones."""
+        from pyarrow import json as arrow_json
+
         try:
-            return FileFormat.infer_schema(self, path, base)
+            with decompressed(path) as file:
+                schema = arrow_json.open_json(file).schema
+            schema.names  # noqa: B018 - are decoded now
+        except UnicodeDecodeError as problem:
+            if not judges:
+                raise self._explained(path, {}, str(problem)) from problem
         except pa.ArrowException:
             with suppress(pa.ArrowException):
-                return super().infer_schema(path, base)
+                return super().infer_schema(path)
             raise
+        else:
+            return pa.schema([each.with_type(_plain_text(each.type)) for each in schema])
+        return super().infer_schema(path)
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[Any]:
         """Read the columns by Arrow, block by block."""
@@ -54,7 +67,12 @@ class JsonLinesFormat(TextFormat):
         options = arrow_json.ParseOptions(
             explicit_schema=own, unexpected_field_behavior="error" if scan.is_whole else "ignore"
         )
-        with pa.input_stream(scan.path) as file:
+        with decompressed(scan.path) as file:
             for batch in arrow_json.open_json(file, parse_options=options):
                 batch.validate(full=True)  # Arrow takes any bytes for text
                 yield batch
+
+
+def _plain_text(kind: pa.DataType) -> pa.DataType:
+    """Return text for what Arrow takes for moments, whether or not they have a zone."""
+    return pa.string() if pa.types.is_timestamp(kind) else kind

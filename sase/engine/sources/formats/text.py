@@ -8,24 +8,46 @@ follow a file that grows.
 from __future__ import annotations
 
 import io
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
+from os import path as os_path
 from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
 from sase.engine.columns.data_types import value_type
-from sase.engine.columns.python_rows import UNREADABLE
+from sase.engine.columns.numbers import MOST_EXACT
+from sase.engine.columns.python_rows import BEYOND, UNREADABLE
 from sase.engine.columns.strings import is_unicode
-from sase.engine.sources.formats.base import BATCH, SAMPLE, FileFormat, Kinds, Scan, with_folders
+from sase.engine.sources.formats.base import BATCH, SAMPLE, FileFormat, Kinds, Scan
 from sase.errors import DataError
 
 Row = dict[str, Any]
+# An integer as text has it, and what to do with one that floats would round.
+INTEGER = re.compile(r"\s*[+-]?\d+\s*")
+GREAT_AMONG_FLOATS = (
+    "no float has this value, and other values of the column are floats: give an identifier as"
+    " text, a number that may be rounded with a point, such as 1.0e19"
+)
 NO_UNICODE = "is not UTF-8: convert the file, for example with  iconv -t UTF-8"
-# As what Arrow reads text in JSON, if all of a column is that.
-_INSTANT = pa.timestamp("s")
+
+
+# How text may be compressed, by the ends of names.
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+def decompressed(path: str) -> pa.NativeFile:
+    """Open a file of text for whoever reads it from its beginning."""
+    return pa.input_stream(path, compression=CODECS.get(os_path.splitext(path)[1].lower()))
+
+
+def is_arrows(path: str) -> bool:
+    """Whether a dataset of Arrow reads a file as it is, or decompresses it by its name."""
+    suffix = os_path.splitext(path)[1]
+    return suffix in (".gz", ".bz2") or suffix.lower() not in CODECS
 
 
 class DecodedRow(NamedTuple):
@@ -54,6 +76,11 @@ class TextFormat(FileFormat):
     # What ends a line, as `open` takes it.
     newline: ClassVar[str] = "\n"
 
+    def with_null(self, null: Sequence[str]) -> TextFormat:
+        """Return the format with some more texts that stand for a missing value."""
+        super().with_null(null)
+        return self
+
     @abstractmethod
     def decode_rows(
         self, lines: Iterable[str], kinds: Mapping[str, pa.DataType]
@@ -67,7 +94,10 @@ class TextFormat(FileFormat):
     def parse(
         self, data: bytes, kinds: Mapping[str, pa.DataType], *, skips_odd: bool = False
     ) -> pa.Table | None:
-        """Parse lines in memory by Arrow, if it can; `skips_odd` lines without a row."""
+        """Parse lines in memory by Arrow, if it can.
+
+        It `skips_odd` lines without a row, and values that are none of their column.
+        """
         return None
 
     def rows(self, path: str, kinds: Mapping[str, pa.DataType]) -> Iterator[DecodedRow]:
@@ -77,8 +107,7 @@ class TextFormat(FileFormat):
 
     def _text(self, path: str) -> io.TextIOWrapper:
         """Open a file, which may be compressed."""
-        source = pa.input_stream(path)
-        return io.TextIOWrapper(source, "utf-8-sig", "surrogateescape", self.newline)
+        return io.TextIOWrapper(decompressed(path), "utf-8-sig", "surrogateescape", self.newline)
 
     def arrow_format(self, strings: Collection[str] = ()) -> Any:
         """Return a format in which a dataset holds the files and what their folders give."""
@@ -90,12 +119,12 @@ class TextFormat(FileFormat):
         """Return None: lines are not counted."""
         return None
 
-    def infer_schema(self, path: str, base: str | None, *, judges: bool = False) -> pa.Schema:
-        """Return the columns of all rows, and those of folders."""
+    def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
+        """Return the columns of all rows."""
         found = self.types_of_rows([path])
         if not found:
             raise pa.ArrowInvalid("there is no row")
-        return with_folders(pa.schema(found), path, base)
+        return pa.schema(found)
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
         """Read columns, NULL where rows have none, and those that folders give beside them."""
@@ -133,6 +162,14 @@ class TextFormat(FileFormat):
         empty = scan.schema.empty_table().select(list(scan.columns))
         return pa.concat_tables([empty, *self.read(scan)])
 
+    def check_floats(self, path: str, name: str) -> None:
+        """Refuse the first integer beyond those that floats hold, in a column of floats."""
+        for row in self.rows(path, {name: pa.float64()}):
+            value = (row.values or {}).get(name)
+            if isinstance(value, int) and abs(value) > MOST_EXACT:
+                message = f"{path}, line {row.line}: `{name}` is {value}: {GREAT_AMONG_FLOATS}"
+                raise DataError(message, row.line - 1 - self.has_header, name, value)
+
     def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
         """Return the first texts of some columns, whatever else is wrong with files."""
         with suppress(pa.ArrowException):
@@ -158,7 +195,7 @@ class TextFormat(FileFormat):
 
     def types_of_rows(self, paths: Sequence[str], names: Collection[str] | None = None) -> Kinds:
         """Type each column by its first value, or as floats if it has any."""
-        first, floats, texts = dict[str, Any](), set[str](), set[str]()
+        first, floats = dict[str, Any](), set[str]()
         for path in paths:
             for row in self.rows(path, {}):
                 for name, value in (row.values or {}).items():
@@ -166,14 +203,8 @@ class TextFormat(FileFormat):
                         first[name] = value
                     if isinstance(value, float):
                         floats.add(name)
-                    elif (
-                        isinstance(value, str)
-                        and name not in texts
-                        and not fits_kind(value, _INSTANT)
-                    ):
-                        texts.add(name)
         return {
-            name: _type_of(value, has_floats=name in floats, has_texts=name in texts)
+            name: _type_of(value, has_floats=name in floats)
             for name, value in first.items()
             if names is None or name in names
         }
@@ -205,7 +236,8 @@ class TextFormat(FileFormat):
 def text_reader(kind: pa.DataType | None) -> Callable[[str], Any]:
     """Return what reads text as a value of a type and leaves other text as it is.
 
-    Of a type that is not known, NULL's, numbers are read.
+    Of a type that is not known, NULL's, numbers are read. Times are scalars of Arrow, in the unit
+    of the type.
     """
     kind = pa.null() if kind is None else value_type(kind)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -215,10 +247,18 @@ def text_reader(kind: pa.DataType | None) -> Callable[[str], Any]:
     if pa.types.is_integer(kind):
         return _tried(int)
     if pa.types.is_floating(kind):
-        return _tried(float)
+        return _tried(_float_or_great)
     if pa.types.is_null(kind):
         return _tried(int, float)
     return lambda text: _cast(text, kind)
+
+
+def _float_or_great(text: str) -> int | float:
+    """Read a number as a float, but an integer that is beyond those that floats hold as it is."""
+    value = float(text)
+    if abs(value) >= MOST_EXACT and INTEGER.fullmatch(text) and abs(int(text)) > MOST_EXACT:
+        return int(text)
+    return value
 
 
 def _tried(*ways: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -234,7 +274,7 @@ def _tried(*ways: Callable[[str], Any]) -> Callable[[str], Any]:
 
 def _cast(text: str, kind: pa.DataType) -> Any:
     with suppress(*UNREADABLE):
-        return pa.scalar(text).cast(kind).as_py()
+        return pa.scalar(text).cast(kind)
     return text
 
 
@@ -264,10 +304,10 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     raise pa.ArrowInvalid(f"there is text in a column of type {kind}")
 
 
-def _type_of(first: object, *, has_floats: bool, has_texts: bool) -> pa.DataType:
-    """Return the type of a column by its first value, and whether it has floats, or plain text."""
+def _type_of(first: object, *, has_floats: bool) -> pa.DataType:
+    """Return the type of a column by its first value, and whether it has floats."""
     if isinstance(first, str):
-        return pa.string() if has_texts else _INSTANT
+        return pa.string()
     if isinstance(first, int | float) and not isinstance(first, bool):
         return pa.float64() if has_floats else pa.int64()
     try:
@@ -287,7 +327,7 @@ def _misfit(value: object, known: type | None) -> tuple[str | None, type | None]
     if isinstance(value, str) and not is_unicode(value):
         return NO_UNICODE, kind
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        return f"is {value}: it is beyond the integers of 64 bits: give a float", kind
+        return f"is {value}: {BEYOND}", kind
     return None, kind
 
 
