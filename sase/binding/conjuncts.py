@@ -8,7 +8,6 @@ from itertools import count
 
 from sase.binding.bound import (
     Aggregate,
-    All,
     BoundComponent,
     Condition,
     Conjunct,
@@ -20,7 +19,7 @@ from sase.binding.bound import (
     When,
 )
 from sase.binding.conditions import OPPOSITES, bind_condition
-from sase.binding.parts import references
+from sase.binding.parts import conjoined, references
 from sase.binding.scope import Scope
 from sase.lang import ast
 from sase.lang.printer import to_text
@@ -40,7 +39,7 @@ def bind_conjuncts(nodes: Iterable[ast.Expression], scope: Scope) -> tuple[Conju
     conjuncts = []
     for node in nodes:
         condition = bind_condition(node, scope)
-        parts = condition.operands if isinstance(condition, All) else (condition,)
+        parts = conjoined(condition)
         is_never_true = any(isinstance(part, Truth) and not part.value for part in parts)
         if is_never_true and not scope.problems.found:
             scope.problems.warning(

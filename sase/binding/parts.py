@@ -39,6 +39,13 @@ def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
             yield from references(operand)
 
 
+def conjoined(condition: Condition | None) -> tuple[Condition, ...]:
+    """The conditions that all must hold for one to hold; nothing of none."""
+    if condition is None:
+        return ()
+    return condition.operands if isinstance(condition, All) else (condition,)
+
+
 def with_references(condition: Condition, change: Callable[[Reference], Reference]) -> Condition:
     """The same condition on other events, where it reads single ones."""
 

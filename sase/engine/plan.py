@@ -30,6 +30,7 @@ from sase.planning.nodes import (
     SequenceScan,
     Transformation,
     find,
+    reading,
     require,
     variables_of,
 )
@@ -82,8 +83,7 @@ class EnginePlan:
     @cached_property
     def scan(self) -> SequenceScan | RunEvaluation:
         """What takes in events: the scan, or the evaluation of runs."""
-        scan = find(self.operators, SequenceScan)
-        return require(self.operators, RunEvaluation) if scan is None else scan
+        return reading(self.operators)
 
     @cached_property
     def runs(self) -> RunEvaluation | None:
@@ -247,9 +247,7 @@ class EnginePlan:
     @cached_property
     def returned(self) -> Transformation:
         """What results are made of."""
-        transformation = find(self.operators, Transformation)
-        assert transformation is not None
-        return transformation
+        return require(self.operators, Transformation)
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:

@@ -53,16 +53,8 @@ class Cardinalities:
 
     # ------------------------------------------------------------ events
 
-    def of_types(self, component: BoundComponent) -> float:
-        """The events of the types of a component."""
-        types = self.statistics.types
-        if component.types is None or not types:
-            return float(self.statistics.rows)
-        known = (self.statistics.type(name) for name in component.types)
-        return float(sum(each.rows for each in known if each is not None))
-
     def admission(self, component: BoundComponent, conditions: Sequence[Conjunct]) -> float:
-        """The share of them that passes the conditions on it alone."""
+        """The share of the events of its types that passes the conditions on a component alone."""
         known = self.statistics.admission(component.variable)
         return prod(assumed(c.condition) for c in conditions) if known is None else known
 
@@ -72,7 +64,8 @@ class Cardinalities:
         if self.scan.nothing is not None:
             return tuple(0.0 for _ in self.scan.components)
         return tuple(
-            self.of_types(component) * (1.0 if self._late(component) else self.own(component))
+            self.statistics.rows_of(component.types)
+            * (1.0 if self._late(component) else self.own(component))
             for component in self.scan.components
         )
 
@@ -95,14 +88,11 @@ class Cardinalities:
     @cached_property
     def admitted(self) -> float:
         """The admitted events of a component, a negative one too."""
-        types: dict[str, float] = {}
-        for component in (*self.scan.components, *(n.component for n in negations_of(self.plan))):
-            if component.types is None or not self.statistics.types:
-                return float(self.statistics.rows)
-            for name in component.types:
-                known = self.statistics.type(name)
-                types[name] = 0.0 if known is None else float(known.rows)
-        return sum(types.values())
+        negatives = (negation.component for negation in negations_of(self.plan))
+        types = [component.types for component in (*self.scan.components, *negatives)]
+        if None in types:
+            return float(self.statistics.rows)
+        return self.statistics.rows_of({name for names in types for name in names or ()})
 
     # ------------------------------------------------------------ windows
 
@@ -270,7 +260,8 @@ class Cardinalities:
     def forbidding(self, negative: nodes.NegativeComponent) -> float:
         """The events of a negative component that pass the conditions on it alone."""
         alone = [c for c in negative.conditions if len(c.references) == 1]
-        return self.of_types(negative.component) * self.admission(negative.component, alone)
+        rows = self.statistics.rows_of(negative.component.types)
+        return rows * self.admission(negative.component, alone)
 
     @property
     def _bounding(self) -> list[nodes.NegativeComponent]:

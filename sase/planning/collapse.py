@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sase.binding.bound import All, Condition
+from sase.binding.parts import conjoined
 from sase.planning import nodes
 from sase.planning.paths import paths_of, why_no_path
 from sase.planning.rewrites.contract import Declined
@@ -42,7 +43,7 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     names = {each.index: each.variable for each in runs.components}
     paths = paths_of(runs)
     reasons = list(paths.reasons)
-    having = [each for each in _operands(top.having) if not paths.bounds.take(each)]
+    having = [each for each in conjoined(top.having) if not paths.bounds.take(each)]
     reasons += [f"HAVING {why_no_path(each, names)}" for each in having]
     more = [f"{type(each).__name__} looks at whole matches" for each in others]
     if nodes.find(plan, nodes.Negation) is not None:
@@ -73,12 +74,6 @@ def _prepared(basic: nodes.Operator) -> nodes.Operator:
         made = rewrite(plan)
         plan = plan if isinstance(made, Declined) else made
     return plan
-
-
-def _operands(having: Condition | None) -> tuple[Condition, ...]:
-    if having is None:
-        return ()
-    return having.operands if isinstance(having, All) else (having,)
 
 
 def _joined(conditions: Sequence[Condition]) -> Condition | None:

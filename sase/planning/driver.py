@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from sase.errors import PlanError
-from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Transformation, find, require
+from sase.planning.nodes import Operator, Transformation, reading, require
 from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.statistics import Statistics
 
@@ -115,5 +115,4 @@ def _output(plan: Operator) -> tuple[object, ...]:
 
 
 def _components(plan: Operator) -> object:
-    scan = find(plan, SequenceScan)
-    return require(plan, RunEvaluation).components if scan is None else scan.components
+    return reading(plan).components

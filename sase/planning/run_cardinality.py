@@ -143,10 +143,7 @@ class RunCardinalities:
 
     def admitted(self, component: BoundComponent) -> float:
         """The share of those events that a component of some partition admits."""
-        rows = float(self.statistics.rows)
-        if component.types is not None and self.statistics.types:
-            known = map(self.statistics.type, component.types)
-            rows = float(sum(each.rows for each in known if each is not None))
+        rows = self.statistics.rows_of(component.types)
         share = self.statistics.admission(component.variable)
         if share is None:
             own = [c for c in self._conditions if c.kind is ConjunctClass.SINGLE]

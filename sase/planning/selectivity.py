@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from sase.binding import bound
 from sase.binding.text import Names, condition_text
@@ -27,9 +28,9 @@ def assumed(condition: bound.Condition) -> float:
         case bound.Truth(value=value):
             return float(value)
         case bound.All(operands=operands):
-            return _product([assumed(each) for each in operands])
+            return prod(map(assumed, operands))
         case bound.Any(operands=operands):
-            return 1 - _product([1 - assumed(each) for each in operands])
+            return 1 - prod(1 - assumed(each) for each in operands)
         case bound.Comparison(operator=operator):
             return {"=": _EQUAL, "!=": 1 - _EQUAL}.get(str(operator), _LESS)
         case bound.Membership(values=values, negated=negated):
@@ -88,10 +89,3 @@ def in_order(
 
 def _unless(negated: bool, share: float) -> float:
     return 1 - share if negated else share
-
-
-def _product(shares: list[float]) -> float:
-    result = 1.0
-    for share in shares:
-        result *= share
-    return result

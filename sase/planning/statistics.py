@@ -118,6 +118,12 @@ class Statistics:
         """The statistics of a type."""
         return next((each for each in self.types if each.name == name), None)
 
+    def rows_of(self, types: Iterable[str] | None) -> float:
+        """The events of some types; all where they are not told apart."""
+        if types is None or not self.types:
+            return float(self.rows)
+        return float(sum(each.rows for each in map(self.type, types) if each is not None))
+
     def attributes(
         self, name: str, types: Iterable[str] | None = None
     ) -> Iterator[AttributeStatistics]:

@@ -95,16 +95,12 @@ def ranges(condition: bound.Condition) -> list[Range]:
 def _compared(operator: str, value: bound.Expression) -> list[Range]:
     match operator:
         case "=":
-            return [_only(value)]
+            return [(_bound(value, True), _bound(value, True))]
         case "<" | "<=":
             return [(None, _bound(value, operator == "<="))]
         case ">" | ">=":
             return [(_bound(value, operator == ">="), None)]
     return []
-
-
-def _only(value: bound.Expression) -> Range:
-    return _bound(value, True), _bound(value, True)
 
 
 def _bound(value: bound.Expression, inclusive: bool) -> Bound:

@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from sase.binding import BoundQuery
-from sase.binding.bound import All, When
+from sase.binding.bound import When
+from sase.binding.parts import conjoined
 from sase.diagnostics.attributes import Attributes
 from sase.diagnostics.strategies.strategy_rules import StrategyRules
 from sase.diagnostics.why_not.ablation import Ablation
@@ -171,10 +172,9 @@ class NearMissSearch:
         if first is not None:
             # Of an empty series nothing is asked of the first event.
             found = [match for match in found if match[first]]
-        operands = condition.operands if isinstance(condition, All) else (condition,)
         judge = self._judge(found)
         for match in found:
-            failures = (judge.failure(each, match) for each in operands)
+            failures = (judge.failure(each, match) for each in conjoined(condition))
             failure = next((each for each in failures if each is not None), None)
             if judge.is_exhausted:
                 return

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from sase.binding import bound
+from sase.binding.parts import conjoined
 from sase.binding.text import condition_text, quantifier_text, test_text, window_text
 from sase.lang.ast import STRATEGIES, StrategyName
 from sase.lang.names import spelled_type
@@ -61,9 +62,8 @@ def parts_of(query: bound.BoundQuery, text: str) -> tuple[QueryPart, ...]:
         found.append(QueryPart(PartKind.STRATEGY, ANY, query.strategy.value))
     if query.window is not None:
         found.append(QueryPart(PartKind.WINDOW, 0, f"WITHIN {window_text(query.window)}"))
-    if (having := query.having) is not None:
-        operands = having.operands if isinstance(having, bound.All) else (having,)
-        written = " AND ".join(_written(each, each.span, text, query) for each in operands)
+    if asked := conjoined(query.having):
+        written = " AND ".join(_written(each, each.span, text, query) for each in asked)
         found.append(QueryPart(PartKind.HAVING, 0, f"HAVING {written}"))
     order = list(PartKind)
     return tuple(sorted(found, key=lambda part: (order.index(part.kind), part.number)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -121,12 +121,14 @@ class RunEvaluationBase:
         }
 
 
-def beginnings(context: Context) -> Iterator[int]:
-    """The levels at which a match may begin: all before may be empty."""
-    for level, component in enumerate(context.components):
-        yield level
-        if component.minimum > 0:
-            return
+def up_to_required(context: Context, levels: Iterable[int]) -> int:
+    """As bits the levels up to the first that may not be empty: one of them is bound next."""
+    found = 0
+    for level in levels:
+        found |= 1 << level
+        if context.components[level].minimum > 0:
+            break
+    return found
 
 
 def _simple(node: RunEvaluation, context: Context) -> tuple[ScanFilter, ScanFilter]:

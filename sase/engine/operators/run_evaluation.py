@@ -14,7 +14,7 @@ from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
-from sase.engine.operators.evaluation import RunEvaluationBase, beginnings
+from sase.engine.operators.evaluation import RunEvaluationBase, up_to_required
 from sase.engine.operators.saved_runs import check_depths, check_runs
 from sase.engine.resources import is_too_much
 from sase.engine.saved_state import MOST_COUNTED, Saved
@@ -95,8 +95,8 @@ class RunEvaluationState(IncrementalEvaluation):
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
-        first = sum(1 << level for level in beginnings(context))
         size = context.options.stack
+        first = up_to_required(context, range(context.levels))
         self._runs = nodes.Runs(
             nodes.Rules(self._strategy, span_of(node.window), int(self._prunes()), first),
             self._program.cells(size),

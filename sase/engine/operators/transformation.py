@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import All, Column, Condition, Placeholder
+from sase.binding.bound import Column, Placeholder
+from sase.binding.parts import conjoined
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import lower_value, make_stack
@@ -96,9 +97,7 @@ def _having(
 ) -> ConditionFilter | SeriesHaving | None:
     if node.having is None:
         return None
-    conditions: list[Condition] = [node.having]
-    if isinstance(node.having, All):
-        conditions = [*node.having.operands]
+    conditions = list(conjoined(node.having))
     if of_series:
         return SeriesHaving(conditions, context)
     return ConditionFilter(context, [], conditions)

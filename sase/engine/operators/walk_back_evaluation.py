@@ -16,7 +16,7 @@ from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.early_filters import EarlyProgram
-from sase.engine.operators.evaluation import RunEvaluationBase, beginnings
+from sase.engine.operators.evaluation import RunEvaluationBase, up_to_required
 from sase.engine.operators.series_program import pattern_of
 from sase.engine.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
@@ -35,11 +35,13 @@ class WalkBackEvaluationState(RunEvaluationBase):
             span_of(node.window),
             # Ranks of another partition do not compare.
             int(self._prunes() and not node.counts_in_partitions),
-            sum(1 << level for level in beginnings(context)),
-            _ends(context),
+            up_to_required(context, range(levels)),
+            up_to_required(context, reversed(range(levels))),
             int(self._binds),
             int(bool(node.early)),
-            np.array([_before(context, level) for level in range(levels)], np.int64),
+            np.array(
+                [up_to_required(context, reversed(range(n))) for n in range(levels)], np.int64
+            ),
         )
         size = context.options.stack
         self._walk = of.WalkBack(
@@ -166,23 +168,3 @@ class WalkBackEvaluationState(RunEvaluationBase):
 def _unknown(rows: int) -> np.typing.NDArray[np.int64]:
     """The initial state of levels of partitions."""
     return np.tile(np.array([NOTHING, EARLIEST, EARLIEST, NOTHING], np.int64), (rows, 1))
-
-
-def _before(context: Context, level: int) -> int:
-    """The levels that may come right before one, as bits."""
-    found = 0
-    for earlier in range(level - 1, -1, -1):
-        found |= 1 << earlier
-        if context.components[earlier].minimum > 0:
-            break
-    return found
-
-
-def _ends(context: Context) -> int:
-    """The levels at which a match may end, as bits."""
-    found = 0
-    for level in range(context.levels - 1, -1, -1):
-        found |= 1 << level
-        if context.components[level].minimum > 0:
-            break
-    return found

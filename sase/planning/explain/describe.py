@@ -44,7 +44,7 @@ def described(
     physical: tuple[PhysicalPath, ...] = (),
 ) -> Explanation:
     """The explanation of a plan; `measured` is by the names of operators."""
-    words = _words(made.plan)
+    words = OperatorText(variables_of(made.plan), reading(made.plan).components)
     cost = Cost(()) if statistics is None else cost_of(made.plan, statistics)
     operators = tuple(
         _explained(each, words, cost, statistics, (measured or {}).get(type(each).__name__))
@@ -71,10 +71,6 @@ def described(
         form,
         physical,
     )
-
-
-def _words(plan: Operator) -> OperatorText:
-    return OperatorText(variables_of(plan), reading(plan).components)
 
 
 def _explained(

@@ -20,38 +20,16 @@ def as_document(explanation: ExplainedPlan) -> dict[str, Any]:
         "nanoseconds": explanation.nanoseconds,
         "form": None if explanation.form is None else _form(explanation.form),
         "physical": [
-            {
-                "path": path.name,
-                "feed": path.feed.name.lower(),
-                "summary": path.summary,
-                "declined": path.declined,
-                "events": path.events,
-                "refused": path.refused,
-                "matches": path.matches,
-                "nanoseconds": path.nanoseconds,
-            }
+            _members(path, name="path") | {"feed": path.feed.name.lower()}
             for path in explanation.physical
         ],
         "split": explanation.split,
         "notes": list(explanation.notes),
         "worst_estimate": None if worst is None else worst.name,
         "operators": [_operator(each) for each in explanation.operators],
-        "rewrites": [
-            {
-                "name": step.rewrite,
-                "summary": step.summary,
-                "declined": step.declined,
-                "removed": list(step.removed),
-                "added": list(step.added),
-                "operators": list(step.operators),
-            }
-            for step in explanation.steps
-        ],
+        "rewrites": [_members(step, rewrite="name") for step in explanation.steps],
         "choices": [
-            [
-                {"rewrites": each.calls, "nanoseconds": each.nanoseconds, "taken": each.is_taken}
-                for each in choice
-            ]
+            [_members(each, calls="rewrites", is_taken="taken") for each in choice]
             for choice in explanation.choices
         ],
     }
@@ -75,12 +53,17 @@ def _operator(operator: ExplainedOperator) -> dict[str, Any]:
         "details": list(operator.details),
         "reasons": list(operator.reasons),
         "query_parts": [list(part) for part in operator.parts],
-        "expected": None if expected is None else _plain(asdict(expected)),
-        "actual": None if measured is None else _plain(
-            {**asdict(measured), "counters": dict(measured.counters)}
+        "expected": None if expected is None else _members(expected),
+        "actual": None if measured is None else (
+            _members(measured) | {"counters": _plain(dict(measured.counters))}
         ),
         "misestimate": None if expected is None or measured is None else operator.misestimate,
     }  # fmt: skip
+
+
+def _members(value: Any, **names: str) -> dict[str, Any]:
+    """The fields of a value as plain data, some of them under other names."""
+    return {names.get(name, name): _plain(each) for name, each in asdict(value).items()}
 
 
 def _plain(value: Any) -> Any:

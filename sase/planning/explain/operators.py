@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
-from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, Placeholder
+from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, Placeholder
 from sase.binding.text import Names, condition_text, test_text, value_text, window_text
 from sase.planning import nodes
 from sase.planning.basic import decided_at
-from sase.planning.explain.runs import admitted, algorithm_of, details_of
+from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
 
 SYMBOLS = {
     nodes.SequenceScan: "SS→",
@@ -75,7 +75,7 @@ class OperatorText:
                 yield from _within(operator.window)
                 yield from _read(operator.columns)
             case nodes.Selection():
-                yield from map(self._condition, operator.conditions)
+                yield from (conjunct_text(each, self.names) for each in operator.conditions)
                 yield from _tests(operator.equivalences)
             case nodes.Window():
                 yield from _within(operator.window)
@@ -83,10 +83,6 @@ class OperatorText:
                 yield from map(self.negative, operator.negations)
             case nodes.Transformation():
                 yield from self._transformation(operator)
-
-    def component(self, component: BoundComponent) -> str:
-        """Types and number of the events that a component admits."""
-        return admitted(component)
 
     def negative(self, negative: nodes.NegativeComponent) -> str:
         """The gap of a negative component, and the events that matter in it."""
@@ -98,18 +94,18 @@ class OperatorText:
             where = f"after {after}, within the window"
         else:
             where = f"between {after} and {before}"
-        own = [self._condition(each) for each in negative.conditions]
+        own = [conjunct_text(each, self.names) for each in negative.conditions]
         agreeing = [f"the same {_listed(negative.equivalences)}"] if negative.equivalences else []
         such = " with " + " and ".join([*agreeing, *own]) if agreeing or own else ""
-        return f"no {self.component(negative.component)} {where}{such}"
+        return f"no {admitted(negative.component)} {where}{such}"
 
     def _scan(self, scan: nodes.SequenceScan) -> Iterator[str]:
         if scan.nothing is not None:
             yield f"no event can take part: {scan.nothing}"
         for component in scan.components:
             own = [c for c in scan.conditions if c.references == (component.index,)]
-            conditions = " AND ".join(map(self._condition, own))
-            yield self.component(component) + (f" WHERE {conditions}" if own else "")
+            conditions = " AND ".join(conjunct_text(each, self.names) for each in own)
+            yield admitted(component) + (f" WHERE {conditions}" if own else "")
         for test in scan.values:
             yield f"[{test_text(test)}]"
         for test in scan.inferred:
@@ -123,7 +119,7 @@ class OperatorText:
         yield from _tests(construction.equivalences)
         for conjunct in construction.conditions:
             first = self.levels[decided_at(self.levels, conjunct)].variable
-            yield f"when {first} is chosen: {self._condition(conjunct)}"
+            yield f"when {first} is chosen: {conjunct_text(conjunct, self.names)}"
         for negative in construction.negations:
             yield f"{self.negative(negative)}: it bounds the walk"
         if construction.limit is not None:
@@ -148,10 +144,6 @@ class OperatorText:
         if top.limit is not None:
             limit = f":{top.limit.name}" if isinstance(top.limit, Placeholder) else f"{top.limit:,}"
             yield f"LIMIT {limit}"
-
-    def _condition(self, conjunct: Conjunct) -> str:
-        text = condition_text(conjunct.condition, self.names)
-        return f"{text} (derived)" if conjunct.derived else text
 
 
 def duration_text(window: BoundWindow) -> str:

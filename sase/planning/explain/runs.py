@@ -72,8 +72,8 @@ def admitted(component: BoundComponent) -> str:
 def _component(component: BoundComponent, runs: RunEvaluation, names: Names) -> Iterator[str]:
     """A component with the conditions on one event."""
     own = [c for c in runs.simple if c.component == component.index]
-    always = [_text(c, names) for c in own if c.when is not When.FIRST]
-    first = [_text(c, names) for c in own if c.when is When.FIRST]
+    always = [conjunct_text(c, names) for c in own if c.when is not When.FIRST]
+    first = [conjunct_text(c, names) for c in own if c.when is When.FIRST]
     yield admitted(component) + (f" WHERE {' AND '.join(always)}" if always else "")
     if first:
         yield f"{component.variable}, the first event: WHERE {' AND '.join(first)}"
@@ -84,7 +84,7 @@ def _on_edges(runs: RunEvaluation, names: Names) -> Iterator[str]:
     variables = {component.index: component for component in runs.components}
     for edge in runs.conditions:
         conjunct = edge.conjunct
-        text = _text(conjunct, names)
+        text = conjunct_text(conjunct, names)
         if conjunct.component is None or conjunct.kind is ConjunctClass.CONSTANT:
             yield f"on begin: {text}"
             continue
@@ -122,15 +122,15 @@ def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
         found = list(references(conjunct.condition))
         earliest = variables[min(each.component for each in found)]
         parts = {each.part for each in found if each.component == earliest.index}
-        yield f"on the way back, {_chosen(earliest, parts)}: {_text(conjunct, names)}"
+        yield f"on the way back, {_chosen(earliest, parts)}: {conjunct_text(conjunct, names)}"
     for edge in runs.conditions:
-        yield f"when a match is whole: {_text(edge.conjunct, names)}"
+        yield f"when a match is whole: {conjunct_text(edge.conjunct, names)}"
 
 
 def _of_neighbours(runs: RunEvaluation, names: Names) -> Iterator[str]:
     """The conditions on neighbours in a match."""
     for conjunct in runs.early:
-        yield f"between neighbours: {_text(conjunct, names)}"
+        yield f"between neighbours: {conjunct_text(conjunct, names)}"
 
 
 def _chosen(component: BoundComponent, parts: set[Part]) -> str:
@@ -142,6 +142,7 @@ def _chosen(component: BoundComponent, parts: set[Part]) -> str:
     return f"when the last {name} is chosen" if component.is_series else f"when {name} is chosen"
 
 
-def _text(conjunct: Conjunct, names: Names) -> str:
+def conjunct_text(conjunct: Conjunct, names: Names) -> str:
+    """A condition, and whether it was derived from others."""
     text = condition_text(conjunct.condition, names)
     return f"{text} (derived)" if conjunct.derived else text
