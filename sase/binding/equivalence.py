@@ -71,7 +71,7 @@ def _refuse_undeclared(test: ast.EqualAttribute, scope: Scope) -> None:
 
 
 def _common(test: ast.EqualAttribute, types: list[DataType], scope: Scope) -> DataType:
-    first = merged(types[:1]) if types else UNKNOWN
+    first = merged(types[:1])
     kinds = list(dict.fromkeys(str(data_type) for data_type in types))
     unusable = [data_type for data_type in types if data_type.kind is Kind.OTHER]
     if unusable or not all(first.compares_with(data_type) for data_type in types):
@@ -83,4 +83,4 @@ def _common(test: ast.EqualAttribute, types: list[DataType], scope: Scope) -> Da
             "compare what is comparable, attribute by attribute:  x.a = y.b",
         )
         return UNKNOWN
-    return merged(types) if types else UNKNOWN
+    return merged(types)

@@ -15,7 +15,8 @@ from sase.binding.bound import Scalar
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+# Of numbers as of arrays and columns, which compare element by element.
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -43,7 +44,7 @@ def fold_operation(name: str, operands: list[Scalar], *, bounded: bool = True) -
 
 def fold_comparison(symbol: str, left: Scalar, right: Scalar) -> bool:
     """Whether a comparison of constants holds; with NULL it never does."""
-    return left is not None and right is not None and COMPARISONS[symbol](left, right)
+    return left is not None and right is not None and bool(COMPARISONS[symbol](left, right))
 
 
 def _normal(value: Any, bounded: bool) -> Scalar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -90,11 +91,12 @@ BOOLEAN, INTEGER, FLOAT, STRING, TIMESTAMP, INTERVAL, NULL, UNKNOWN = (
 RESOLUTIONS = ("d", "s", "ms", "us", "ns")  # from the coarsest
 
 
-def merged(types: list[DataType]) -> DataType:
-    """The type of a value that is one of several comparable ones."""
-    known = [candidate for candidate in types if candidate.kind not in WILD]
+def merged(types: Iterable[DataType]) -> DataType:
+    """The type of a value that is one of several comparable ones: finest unit, largest scale."""
+    found = list(types)
+    known = [candidate for candidate in found if candidate.kind not in WILD]
     if not known:
-        return UNKNOWN if any(t.kind is Kind.UNKNOWN for t in types) else NULL
+        return NULL if found and UNKNOWN not in found else UNKNOWN
     if len({candidate.kind for candidate in known}) > 1:
         return FLOAT if all(candidate.kind in NUMBERS for candidate in known) else UNKNOWN
     resolutions = [t.resolution for t in known if t.resolution is not None]

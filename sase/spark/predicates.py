@@ -5,15 +5,14 @@ Spark may be laxer than the engine, never stricter: what it might decide otherwi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from operator import eq, ge, gt, le, lt, ne
+from collections.abc import Iterator
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.binding import bound
-from sase.binding.folding import INT64_MAX, INT64_MIN
+from sase.binding.folding import COMPARISONS, INT64_MAX, INT64_MIN
 from sase.binding.types import Kind
 from sase.lang.ast import TURNED
 from sase.planning.nodes import Operator
@@ -21,9 +20,6 @@ from sase.planning.traversal import within
 from sase.spark.columns import FLOATS, INTEGERS, all_of, any_of
 from sase.spark.source import Frame
 
-_COMPARED: dict[str, Callable[[Column, Column], Column]] = {
-    "=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
-}  # fmt: skip
 # Every integer up to here is a float64.
 _MOST_EXACT = 2**53
 
@@ -83,7 +79,8 @@ def _compared(
     value, other = _attribute(left, frame), right.value
     if value is None or not _is_exact(frame.kind(left.attribute), other):
         return None
-    return _COMPARED[operator](value, sf.lit(other))
+    compared: Column = COMPARISONS[operator](value, sf.lit(other))
+    return compared
 
 
 def _attribute(reference: bound.Reference, frame: Frame) -> Column | None:

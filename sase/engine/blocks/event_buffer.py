@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block, Key
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, grown_ring
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Columns
 from sase.engine.kernels.jit.signatures import frozen
@@ -188,13 +188,10 @@ class EventBuffer:
         if needed <= self._capacity:
             return
         before = np.arange(self.first, self.next)
-        old = before & self.mask
         while self._capacity < needed:
             self._capacity *= 2
         for name, array in self._arrays.items():
-            larger = np.zeros((len(array), self._capacity), array.dtype)
-            larger[:, before & self.mask] = array[:, old]
-            self._arrays[name] = larger
+            self._arrays[name] = grown_ring(array, self._capacity, before, axis=1)
         self._columns = None
 
     def _array(self, name: str) -> NDArray[Any]:

@@ -13,8 +13,20 @@ Mask: TypeAlias = NDArray[np.bool_]
 TypeCodes: TypeAlias = NDArray[np.signedinteger]
 
 
-def grown(array: NDArray[Any], room: int, fill: int = 0) -> NDArray[Any]:
-    """Copy an array into the beginning of one of so many rows."""
-    larger = np.full((room, *array.shape[1:]), fill, array.dtype)
-    larger[: len(array)] = array
+def grown(array: NDArray[Any], room: int, fill: int = 0, *, axis: int = 0) -> NDArray[Any]:
+    """Copy an array into the beginning of one with so many places on an axis."""
+    larger = np.full(_shape(array, room, axis), fill, array.dtype)
+    np.moveaxis(larger, axis, 0)[: array.shape[axis]] = np.moveaxis(array, axis, 0)
     return larger
+
+
+def grown_ring(array: NDArray[Any], room: int, numbers: Numbers, axis: int = 0) -> NDArray[Any]:
+    """Copy the numbers of a ring buffer into a larger one; both have powers of two as room."""
+    larger = np.zeros(_shape(array, room, axis), array.dtype)
+    before = np.moveaxis(array, axis, 0)[numbers & (array.shape[axis] - 1)]
+    np.moveaxis(larger, axis, 0)[numbers & (room - 1)] = before
+    return larger
+
+
+def _shape(array: NDArray[Any], room: int, axis: int) -> tuple[int, ...]:
+    return (*array.shape[:axis], room, *array.shape[axis + 1 :])

@@ -7,10 +7,8 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.binding.types import DataType, Kind
 from sase.lang.units import NANOSECONDS, UNITS
-
-RESOLUTIONS = ("d", "s", "ms", "us", "ns")  # from the coarsest
 
 
 def data_type(arrow: pa.DataType) -> DataType:
@@ -67,18 +65,6 @@ def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
     precision = max(found.precision, digits + found.scale)
     wide = precision > _DIGITS[128]
     return (pa.decimal256 if wide else pa.decimal128)(precision, found.scale)
-
-
-def finest(types: Iterable[DataType]) -> DataType:
-    """Return the type of one kind that holds the values of all: finest unit, largest scale."""
-    found = list(dict.fromkeys(types))
-    if len(found) == 1:
-        return found[0]
-    kind = next((t.kind for t in found if t != UNKNOWN), Kind.UNKNOWN)
-    resolutions = [t.resolution for t in found if t.resolution is not None]
-    scales = [t.scale for t in found if t.scale is not None]
-    resolution = max(resolutions, key=RESOLUTIONS.index, default=None)
-    return DataType(kind, resolution, max(scales, default=None))
 
 
 def factor(coarse: DataType, fine: DataType) -> int:

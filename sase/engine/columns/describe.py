@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from sase.binding import EventType, Schema
 from sase.binding.schema import Attributes
-from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.coercion import coerced_to_describe
-from sase.engine.columns.data_types import finest
 from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.columns.roles import missing, require
 from sase.engine.columns.time_column import time_type
@@ -82,7 +81,7 @@ def _attributes(inputs: Inputs, table: Input, known: Mapping[str, DataType]) -> 
 
 def _finest(inputs: Inputs, name: str, own: DataType) -> DataType:
     found = (table.type_of(name) for table in inputs.tables)
-    return finest([own, *(t for t in found if t is not None and t.kind is own.kind)])
+    return merged([own, *(t for t in found if t is not None and t.kind is own.kind)])
 
 
 def _event_types(

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sase.binding import Schema
-from sase.binding.types import UNKNOWN, DataType, Kind
-from sase.engine.columns.data_types import finest
+from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.columns.roles import missing, require
 from sase.engine.columns.time_column import compiled_time, resolution_of
@@ -73,11 +72,11 @@ def _wanted(inputs: Inputs, name: str, targets: Targets) -> list[ResolvedColumn]
     groups = _by_kind(targets)
     if len(groups) == 1:
         within = None if len(targets) == len(inputs.tables) else frozenset(targets)
-        return [ResolvedColumn(name, finest(targets.values()), within)]
+        return [ResolvedColumn(name, merged(targets.values()), within)]
     return [
         ResolvedColumn(
             name,
-            finest(group.values()),
+            merged(group.values()),
             frozenset(group),
             tuple(inputs.tables[number].type_name or "" for number in group),
         )
@@ -135,7 +134,7 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
     if (found.kind, expected.kind) == (Kind.INTEGER, Kind.FLOAT):
         return expected  # as rows from JSON come, with no point where there is no fraction
     is_vague = expected.resolution is None and expected.scale is None
-    if found.kind is expected.kind and (is_vague or finest([found, expected]) == expected):
+    if found.kind is expected.kind and (is_vague or merged([found, expected]) == expected):
         return found if is_vague else expected
     raise SchemaError(
         f"{table.where}`{name}` has the type {found} here, and the query was compiled for"

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding import Schema
-from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.columns.data_types import finest, nanoseconds
+from sase.engine.columns.data_types import nanoseconds
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.numbers import number_column, raw_floats
 from sase.engine.columns.projection import Projection
@@ -34,7 +34,7 @@ def time_type(inputs: Inputs, column: str) -> DataType:
             f"the time column `{column}` holds {held}, which count differently: give all tables"
             " times of one kind"
         )
-    return finest(found) if found else UNKNOWN
+    return merged(found)
 
 
 def compiled_time(inputs: Inputs, schema: Schema) -> DataType:
@@ -49,7 +49,7 @@ def compiled_time(inputs: Inputs, schema: Schema) -> DataType:
         _refuse(schema, found)
     if known.resolution is None:
         return found
-    return known if finest([known, found]) == known else _refuse(schema, found)
+    return known if merged([known, found]) == known else _refuse(schema, found)
 
 
 def _refuse(schema: Schema, found: DataType) -> NoReturn:

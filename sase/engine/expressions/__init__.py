@@ -5,9 +5,7 @@ from sase.engine.expressions.lowering import (
     Lowered,
     lower,
     lower_counted,
-    lower_several,
     lower_terms,
-    lower_value,
     make_stack,
 )
 from sase.engine.expressions.row_filter import FilterColumns, RowFilter
@@ -28,8 +26,6 @@ __all__ = [
     "vector_of",
     "lower",
     "lower_counted",
-    "lower_several",
     "lower_terms",
-    "lower_value",
     "make_stack",
 ]

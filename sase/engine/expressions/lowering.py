@@ -73,23 +73,11 @@ def make_stack(depth: int) -> Stack:
     return Stack(np.zeros((depth, 2), np.int64), np.zeros(DEPTH_OF_NOTES, np.int64))
 
 
-def lower(condition: Condition, layout: ProgramLayout) -> Lowered:
-    """The program of a condition."""
+def lower(term: Condition | Expression, layout: ProgramLayout) -> Lowered:
+    """The program of a condition, or of a value, which it leaves on the stack."""
     writer = _Assembler(layout)
-    writer.condition(condition)
-    return writer.finished(columns_needed([condition]))
-
-
-def lower_several(
-    conditions: Sequence[Condition], layout: ProgramLayout
-) -> tuple[Lowered, list[int]]:
-    """One program of several conditions, and where each begins."""
-    writer, starts = _Assembler(layout), []
-    for condition in conditions:
-        starts.append(len(writer.code))
-        writer.condition(condition)
-        writer.write(Op.END)
-    return writer.finished(columns_needed(conditions)), starts
+    writer.term(term)
+    return writer.finished(columns_needed([term]))
 
 
 def lower_counted(
@@ -104,13 +92,6 @@ def lower_counted(
     return writer.finished(columns_needed(each for group in groups for each in group)), starts
 
 
-def lower_value(value: Expression, layout: ProgramLayout) -> Lowered:
-    """The program of a value, which it leaves on the stack."""
-    writer = _Assembler(layout)
-    writer.value(value)
-    return writer.finished(columns_needed([value]))
-
-
 def lower_terms(
     terms: Sequence[tuple[Condition | Expression, ProgramLayout]],
 ) -> tuple[Lowered, list[int]]:
@@ -119,10 +100,7 @@ def lower_terms(
     for term, layout in terms:
         writer.layout, writer.height = layout, 0
         starts.append(len(writer.code))
-        if isinstance(term, Predicate):
-            writer.condition(term)
-        else:
-            writer.value(term)
+        writer.term(term)
         writer.write(Op.END)
     return writer.finished(columns_needed(term for term, _ in terms)), starts
 
@@ -165,6 +143,13 @@ class _Assembler:
         """Patch jumps to lead to what is appended next."""
         for place in places:
             self.code[place][1] = len(self.code)
+
+    def term(self, term: Condition | Expression) -> None:
+        """Code for a condition or a value."""
+        if isinstance(term, Predicate):
+            self.condition(term)
+        else:
+            self.value(term)
 
     # ------------------------------------------------------------ conditions
 

@@ -7,7 +7,6 @@ kind of the column: `x < 2.5` of integers is `x <= 2`.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -32,6 +31,7 @@ from sase.binding.bound import (
     Reference,
     Truth,
 )
+from sase.binding.folding import COMPARISONS
 from sase.binding.types import TIMES, Kind
 from sase.engine.columns.arrays import Mask
 from sase.engine.expressions.constants import NANOSECOND
@@ -41,10 +41,7 @@ from sase.engine.expressions.vectors import Vector
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.lang.ast import TURNED
 
-COMPARISONS: dict[str, Callable[[Anything, Anything], Mask]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt,
-    "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+_COMPARED: Mapping[str, Callable[[Anything, Anything], Mask]] = COMPARISONS
 Pair: TypeAlias = tuple[int | float, int | float]
 INT64: Pair = (-(2**63), 2**63 - 1)
 # Values from which on a search of NumPy is faster than comparisons.
@@ -177,12 +174,12 @@ class _Vectorized:
         if isinstance(given.value, str):
             code = self.interner.code(given.value)
             if sign in ("=", "!="):
-                return COMPARISONS[sign](vector.values, code)
+                return _COMPARED[sign](vector.values, code)
             ranks = self.table(RANK)
-            return COMPARISONS[sign](ranks[vector.values], ranks[code])
+            return _COMPARED[sign](ranks[vector.values], ranks[code])
         assert isinstance(vector.tag, int)
         sign, bound = _bound(sign, given.value, given.type.kind in TIMES, vector.tag)
-        return COMPARISONS[sign](vector.values, bound)
+        return _COMPARED[sign](vector.values, bound)
 
     def member(self, reference: Reference, values: tuple[Expression, ...]) -> Mask:
         """Whether an attribute is one of some constants."""
@@ -243,12 +240,12 @@ def _bound(sign: str, value: Anything, is_time: bool, tag: int) -> tuple[str, in
         upper = lower if near == value else math.nextafter(lower, math.inf)
         return _between(sign, (lower, upper), (-math.inf, math.inf))
     if isinstance(value, float) and math.isinf(value):
-        return _always(COMPARISONS[sign](0.0, value), INT64)
+        return _always(_COMPARED[sign](0.0, value), INT64)
     exact = Fraction(value, 10**NANOSECOND) if is_time else Fraction(value)
     if tag >= EXACT:
         exact *= 10 ** (tag - EXACT)
     if not INT64[0] <= exact <= INT64[1]:
-        return _always(COMPARISONS[sign](0, exact), INT64)
+        return _always(_COMPARED[sign](0, exact), INT64)
     return _between(sign, (math.floor(exact), math.ceil(exact)), INT64)
 
 

@@ -6,10 +6,9 @@ from collections import deque
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block, Tests
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, grown, grown_ring
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.compiler import address_of
 from sase.engine.kernels.jit.signatures import frozen
@@ -209,12 +208,13 @@ class ActiveStacks:
 
     def _widen(self, keys: int) -> None:
         """Give every key below a bound a stack."""
-        if keys > self.stacks.heads.shape[1]:
-            self.stacks = self.stacks._replace(heads=wider(self.stacks.heads, keys, NOTHING))
+        if keys > self._keys:
+            heads = grown(self.stacks.heads, keys, NOTHING, axis=1)
+            self.stacks = self.stacks._replace(heads=heads)
             if self._absences is not None:
                 self._absences = self._absences._replace(
-                    tie=wider(self._absences.tie, keys, EARLIEST),
-                    measure=wider(self._absences.measure, keys, EARLIEST),
+                    tie=grown(self._absences.tie, keys, EARLIEST, axis=1),
+                    measure=grown(self._absences.measure, keys, EARLIEST, axis=1),
                 )
 
     def _make_room(self, events: int) -> None:
@@ -223,17 +223,18 @@ class ActiveStacks:
         evict(stacks, self._bound)
         alive = int((stacks.ends[COUNT] - stacks.ends[TAIL]).max())
         if alive + events > stacks.cells.shape[1]:
-            self._move(1 << (alive + events - 1).bit_length())
+            room = 1 << (alive + events - 1).bit_length()
+            self.stacks = stacks._replace(cells=self._moved(stacks.cells, room))
         self._left = self.stacks.cells.shape[1] - alive
 
-    def _move(self, room: int) -> None:
+    def _moved(self, array: Numbers, room: int, axis: int = 0) -> Numbers:
         """Enlarge the ring buffers of the levels; an instance stands at the place of its number."""
-        cells, ends = self.stacks.cells, self.stacks.ends
-        larger = np.empty((len(cells), room, FIELDS), np.int64)
-        for level in range(len(cells)):
-            numbers = np.arange(ends[TAIL, level], ends[COUNT, level])
-            larger[level, numbers & (room - 1)] = cells[level, numbers & (cells.shape[1] - 1)]
-        self.stacks = self.stacks._replace(cells=larger)
+        ends, levels = self.stacks.ends, np.moveaxis(array, axis, 0)
+        moved = [
+            grown_ring(levels[level], room, np.arange(tail, count), axis)
+            for level, (tail, count) in enumerate(zip(ends[TAIL], ends[COUNT], strict=True))
+        ]
+        return np.stack(moved, axis)
 
     def counters(self) -> Counters:
         """Instances by level: pushed, evicted, alive, and dropped by transition filtering."""
@@ -345,14 +346,6 @@ class ActiveStacks:
         visited = found[VISITED]
         saved.check(((visited >= 0) & (visited <= MOST_COUNTED)).all(), "counters are no counts")
         return Walk(at, found, self._walk.bounds)
-
-
-def wider(array: NDArray[np.int64], columns: int, empty: int) -> NDArray[np.int64]:
-    """An array widened to at least so many columns."""
-    missing = columns - array.shape[1]
-    if missing <= 0:
-        return array
-    return np.append(array, np.full((len(array), missing), empty, np.int64), axis=1)
 
 
 def _absences(above: SequenceConstruction, context: Context) -> Absences:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.engine.blocks.block import Block, Watermark
-from sase.engine.columns.arrays import Numbers, grown
+from sase.engine.columns.arrays import Numbers, grown, grown_ring
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.scan.negation_index import (
     Gap,
@@ -270,14 +270,12 @@ class IndexedEvents:
         arrays = self.arrays
         if keys > len(arrays.heads):
             arrays = arrays._replace(heads=grown(arrays.heads, keys, NOTHING))
-        room, needed = len(arrays.row), self.alive + events
-        if needed > room:
+        needed = self.alive + events
+        if needed > len(arrays.row):
             numbers = np.arange(arrays.sizes[1], arrays.sizes[0])
-            larger = {}
-            for name in ("row", "tie", "measure", "below", "jump", "depth"):
-                larger[name] = np.zeros(1 << (needed - 1).bit_length(), np.int64)
-                places = numbers & (len(larger[name]) - 1)
-                larger[name][places] = getattr(arrays, name)[numbers & (room - 1)]
+            room = 1 << (needed - 1).bit_length()
+            rings = zip(NegativeIndex._fields[:6], arrays, strict=False)
+            larger = {name: grown_ring(ring, room, numbers) for name, ring in rings}
             arrays = arrays._replace(**larger)
         self.arrays = arrays
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import All, Condition, EquivalenceTest
-from sase.engine.expressions import ProgramLayout, lower_counted, lower_several, make_stack
+from sase.engine.expressions import ProgramLayout, lower_counted, lower_terms, make_stack
 from sase.engine.kernels.expressions.checks import Checks, Tally, select, select_counted
 from sase.engine.kernels.expressions.program import Program
 from sase.engine.kernels.jit.signatures import frozen
@@ -36,9 +36,10 @@ class ResidualFilter:
         present = [each for each in conditions if each]
         counted = [each for group in present for each in group]
         found, counts = layout(context.layout(counted)), context.options.analyze
-        lowered, entries = (
-            lower_counted(present, found) if counts else lower_several(_joined(present), found)
-        )
+        if counts:
+            lowered, entries = lower_counted(present, found)
+        else:
+            lowered, entries = lower_terms([(each, found) for each in _joined(present)])
         left = iter(entries)
         starts = [next(left) if each else NOTHING for each in conditions] if present else []
         self._starts = frozen(np.array(starts, np.int64))

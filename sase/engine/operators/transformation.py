@@ -13,7 +13,7 @@ from sase.binding.bound import Column, Placeholder
 from sase.binding.parts import conjoined
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import lower_value, make_stack
+from sase.engine.expressions import lower, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
@@ -221,7 +221,7 @@ class _Value:
 
     def __init__(self, column: Column, context: Context) -> None:
         self._context = context
-        self._lowered = lower_value(column.value, context.layout([column.value]))
+        self._lowered = lower(column.value, context.layout([column.value]))
         self._stack = make_stack(self._lowered.depth)
         context.watch(dict(self._lowered.arithmetic), self._stack)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sase.engine.blocks.block import Block
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, grown_ring
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.runs import CROWDED, DONE
 from sase.engine.kernels.kleene.walk_back import advance_walks
@@ -86,8 +86,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
         cells, steps, ways, nodes = found.cells, found.steps, found.ways, found.nodes
         if state[of.COUNT] - state[of.TAIL] >= size:
             numbers = np.arange(state[of.TAIL], state[of.COUNT])
-            cells = np.zeros((2 * size, cells.shape[1]), np.int64)
-            cells[numbers & (2 * size - 1)] = found.cells[numbers & (size - 1)]
+            cells = grown_ring(cells, 2 * size, numbers)
         if state[of.DEPTH] + 2 >= len(steps):
             steps = np.append(steps, np.zeros_like(steps), axis=0)
         if state[of.DEPTH] + 3 >= len(nodes):

@@ -19,7 +19,6 @@ from sase.engine.expressions import (
     columns_needed,
     columns_of,
     lower,
-    lower_value,
     make_stack,
 )
 from sase.engine.kernels.expressions.operations import INTEGER, Op
@@ -170,7 +169,7 @@ def values_of(text: str, rows: Sequence[dict[str, object]]) -> list[list[int]]:
     (column,) = bind_text(f"EVENT SEQ(A x, A y) RETURN {text} AS v", SCHEMA).columns or ()
     interner, needs = Interner(), columns_needed([column.value])
     places = {need: place for place, need in enumerate(needs)}
-    lowered = lower_value(column.value, ProgramLayout(places, TYPES, interner))
+    lowered = lower(column.value, ProgramLayout(places, TYPES, interner))
     vectors = vectors_of(needs, rows, interner)
     columns = columns_of(list(vectors.values()), codes_of(rows), interner.tables())
     chosen = np.array([[0, 1], [1, 0], [2, 0], [0, 2]], np.int64)

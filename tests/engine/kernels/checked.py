@@ -6,7 +6,7 @@ import numpy as np
 
 from sase.binding.bound import All, Comparison, Condition, Part, Reference
 from sase.binding.types import INTEGER
-from sase.engine.expressions import ProgramLayout, lower_several, make_stack
+from sase.engine.expressions import ProgramLayout, lower_terms, make_stack
 from sase.engine.kernels.expressions.checks import Checks
 from sase.engine.kernels.expressions.operations import INTEGER as INTEGRAL
 from sase.engine.kernels.expressions.operations import NULL
@@ -34,7 +34,7 @@ def checks_of(
     layout = ProgramLayout(
         {(level, "value"): 0 for level in levels}, positions={n: n for n in levels}
     )
-    lowered, entries = lower_several([lesser(pairs) for pairs in by_level if pairs], layout)
+    lowered, entries = lower_terms([(lesser(pairs), layout) for pairs in by_level if pairs])
     left = iter(entries)
     starts = [next(left) if pairs else NOTHING for pairs in by_level] if entries else []
     columns = Columns(

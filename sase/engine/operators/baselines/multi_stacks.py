@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import grown
 from sase.engine.kernels.baselines.multi_stacks import AttributeStacks, scan_all
 from sase.engine.kernels.scan.stacks import COUNT, TAIL, Arrivals
 from sase.engine.kernels.sentinels import NOTHING
@@ -48,24 +48,12 @@ class MultiStacks(ActiveStacks):
 
     def _make_room_of_others(self, keys: int) -> None:
         others, room = self._others, self.stacks.cells.shape[1]
-        missing = keys - others.heads.shape[2]
-        if missing > 0:
-            more = np.full((*others.heads.shape[:2], missing), NOTHING, np.int64)
-            others = others._replace(heads=np.append(others.heads, more, axis=2))
+        if keys > others.heads.shape[2]:
+            others = others._replace(heads=grown(others.heads, keys, NOTHING, axis=2))
         if others.below.shape[2] < room:
-            others = others._replace(below=self._moved(others.below, room))
-            others = others._replace(key=self._moved(others.key, room))
+            below, key = (self._moved(each, room, axis=1) for each in (others.below, others.key))
+            others = others._replace(below=below, key=key)
         self._others = others
-
-    def _moved(self, array: Numbers, room: int) -> Numbers:
-        """An array by place, enlarged as the stacks of the first key are."""
-        larger = np.zeros((*array.shape[:2], room), np.int64)
-        ends = self.stacks.ends
-        for level in range(array.shape[1]):
-            numbers = np.arange(ends[TAIL, level], ends[COUNT, level])
-            old = array[:, level, numbers & (array.shape[2] - 1)]
-            larger[:, level, numbers & (room - 1)] = old
-        return larger
 
     @property
     def size(self) -> int:
