@@ -7,15 +7,6 @@ from typing import TypeAlias
 
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Tests, Watermark
-from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.scan.fused_scan import (
-    BatchLayout,
-    Counting,
-    ScanInput,
-    ScanRange,
-    ScanResult,
-    StreamEnd,
-)
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
 from sase.engine.operators.baselines.nfa_stack import NfaStack
@@ -65,25 +56,9 @@ class SequenceScanState:
             return None
         return stacks.tests
 
-    def push_batch(
-        self, batch: BatchLayout, keys: int, after: StreamEnd, counting: Counting | None,
-        room: Numbers, out: Sequences,
-    ) -> ScanResult:  # fmt: skip
-        """Push a batch through a fused kernel: see `ActiveStacks.push_batch`."""
-        assert isinstance(self.stacks, ActiveStacks)
-        found = self.stacks.push_batch(batch, keys, after, self.span, counting, room, out)
-        self._seen += found.admitted
-        return found
-
-    def push_columns(
-        self, reading: ScanInput, keys: int, sought: ScanRange, counting: Counting | None,
-        room: Numbers, out: Sequences,
-    ) -> ScanResult:  # fmt: skip
-        """Push columns of events through a fused kernel: see `ActiveStacks.push_columns`."""
-        assert isinstance(self.stacks, ActiveStacks)
-        found = self.stacks.push_columns(reading, keys, sought, counting, room, out)
-        self._seen += found.admitted
-        return found
+    def count(self, admitted: int) -> None:
+        """Count the events that a fused kernel pushed onto the stacks."""
+        self._seen += admitted
 
     def advance(self, watermark: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Mark the instances as evictable that no event to come reaches within the window."""

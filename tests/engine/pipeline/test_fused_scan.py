@@ -14,7 +14,7 @@ import pytest
 import sase
 from sase.engine.kernels.jit.intrinsics import NO_CLOCK
 from sase.engine.kernels.scan.fused_scan import CODES
-from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.options import Options
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.fused import scan, sequence
@@ -239,14 +239,14 @@ def test_keys_that_come_to_be_far_apart(taken: list[tuple[int, int]]) -> None:
 
 def test_nothing_is_lost_where_something_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Places on the stacks, codes of keys, and room for what is found: each stops the kernel."""
-    lacking, sweeping = set[int](), SequenceScanState.push_columns
+    lacking, sweeping = set[int](), ActiveStacks.push_columns
 
-    def watched(self: SequenceScanState, *arguments: Any) -> Any:
+    def watched(self: ActiveStacks, *arguments: Any) -> Any:
         found = sweeping(self, *arguments)
         lacking.add(min(found.lacks, 1))
         return found
 
-    monkeypatch.setattr(SequenceScanState, "push_columns", watched)
+    monkeypatch.setattr(ActiveStacks, "push_columns", watched)
     # The last one is admitted by nothing, and too far from the others for them all to be seen.
     types, ids = [*["A", "B"] * 100, "C"], [*[i * i for i in range(40)] * 5, 2**40]
     events = pa.table({"ts": range(201), "type": types, "id": ids})

@@ -133,15 +133,17 @@ class FusedPush:
         pipeline, (scan, construction, *_) = self._pipeline, self._fused
         at, keys = pipeline.at, self._fused.keys
         after = StreamEnd(pipeline.state.watermark, at.events, at.ties)
-        arguments = reading, keys, after, self._counting, self._buffer, construction.room
+        push = partial(
+            self._fused.stacks.push_batch,
+            *(reading, keys, after, scan.span, self._counting, self._buffer, construction.room),
+        )
         exported.export(batch)
         try:
-            if self._stopwatch is None:
-                return scan.push_batch(*arguments)
-            push = partial(scan.push_batch, *arguments)
-            return timed_by_kernel(self._stopwatch, self._counting, push)
+            found = timed_by_kernel(self._stopwatch, self._counting, push)
         finally:
             exported.release()
+        scan.count(found.admitted)
+        return found
 
     def _pushed(self, batch: UnreadBatch, found: ScanResult) -> list[Results]:
         """Remember the events that were pushed, and show what they complete."""

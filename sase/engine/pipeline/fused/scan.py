@@ -87,10 +87,11 @@ class FusedScan:
         while passed < len(events):
             end, out = min(begin + MOST, len(events)), construction.room
             span = ScanRange(begin, end, position, at.ties, measure, scan.span, self._stacks.bound)
-            push = partial(scan.push_columns, reading, self._fused.keys, span, counting)
+            push = partial(self._stacks.push_columns, reading, self._fused.keys, span, counting)
             found = timed_by_kernel(watch, counting, partial(push, room, out))
             begin, admitted = found.reached, admitted + found.admitted
             at.numbers += found.admitted
+            scan.count(found.admitted)
             if found.written:
                 shown = top.results(iter((construction.detach(found.written),)))
                 yield from shown if watch is None else watch.pulled(OUTPUT, shown)
