@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sase.cli.messages import notify
 from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.pandas_import import hide_pandas
-from sase.cli.queries import ArgumentError, add_queries, read_queries
+from sase.cli.queries import ArgumentError, add_queries, named_value, read_queries
 from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -227,9 +227,7 @@ def _is_list_of_names(given: object) -> bool:
 
 
 def _parameter(text: str) -> tuple[str, object]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise ArgumentError(f"--param {text}: give it as NAME=VALUE")
+    name, value = named_value("--param", text)
     try:
         found = json.loads(value)
     except ValueError:

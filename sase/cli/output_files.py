@@ -178,12 +178,12 @@ def put_aside(number: int, path: str | None, write: Callable[[str], None]) -> No
     notify([f"{rows} could not be used: {path}"])
 
 
-def ignored(rows: int) -> None:
-    """Take no notice of what is written."""
-
-
 def print_rows(
-    format: str, schema: Any, batches: Iterable[Any], *, wrote: Callable[[int], None] = ignored
+    format: str,
+    schema: Any,
+    batches: Iterable[Any],
+    *,
+    wrote: Callable[[int], object] = lambda rows: None,
 ) -> None:
     """Write to standard output, and say of each batch how many rows it had."""
     from sase.engine.results.sinks import text_writer
@@ -202,7 +202,7 @@ def write_file(
     ending: Ending,
     *,
     give_up: Callable[[FileSink], None] = abandon,
-    wrote: Callable[[int], None] = ignored,
+    wrote: Callable[[int], object] = lambda rows: None,
 ) -> None:
     """Write a file, and say of each batch how many rows it had; what ends it comes in between."""
     from sase.engine.results.sinks import FileSink

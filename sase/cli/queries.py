@@ -21,6 +21,14 @@ def refuse_given(options: Mapping[str, bool], why: str) -> None:
             raise ArgumentError(f"{option} does not go with {why}: leave it out")
 
 
+def named_value(option: str, text: str, form: str = "NAME=VALUE") -> tuple[str, str]:
+    """The name and the value that an option gives."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ArgumentError(f"{option} {text}: give it as {form}")
+    return name, value
+
+
 class Text(NamedTuple):
     """The text of queries and its name in messages; without a path it came from elsewhere."""
 

@@ -21,7 +21,7 @@ from sase.cli.output_files import (
 from sase.cli.progress import SparkProgress
 from sase.cli.queries import ArgumentError
 from sase.cli.run import SHOWN
-from sase.cli.set_results import FORMS, check_form, is_flat, print_number, print_set
+from sase.cli.set_results import FORMS, check_form, is_flat, print_count, print_set
 from sase.cli.signals import Ending
 from sase.cli.spark import ADDRESS, ReplayRequest, add_spark, session
 
@@ -145,7 +145,9 @@ def _write_folder(found: DataFrame, folder: str) -> int:
 def _deliver_form(replay: Replay, arguments: Namespace, ending: Ending) -> int:
     """The number of matches, or a summary of all and their collapsed form; how many there are."""
     if arguments.output == "count":
-        return print_number(replay, arguments.format)
+        count = replay.count()
+        print_count(count, arguments.format)
+        return count
     out = arguments.out
 
     def write(found: DataFrame) -> None:

@@ -52,38 +52,21 @@ def is_flat(arguments: Namespace) -> bool:
 def deliver_form(
     known: CompiledQuery, arguments: Namespace, settings: dict[str, Any], ending: Ending
 ) -> tuple[int, Report]:
-    """Print the number of matches, or a summary of all; the number and the report."""
+    """Print the number of matches, or a summary of all as a set; the number and the report.
+
+    The collapsed form of the set is written to a file.
+    """
+    from sase.api import set_results
+
     if arguments.output == "count":
-        return _deliver_count(known, arguments, settings)
-    return _deliver_set(known, arguments, settings, ending)
-
-
-def _deliver_count(
-    known: CompiledQuery, arguments: Namespace, settings: dict[str, Any]
-) -> tuple[int, Report]:
-    """Print the number of matches."""
-    from sase.api.set_results import counted as count_of
-
-    count = count_of(known, **settings)
-    print_count(count, arguments.format)
-    return int(count), count.report
-
-
-def print_count(count: int, format: str | None) -> None:
-    """Print a number of any size, as JSON if that is asked for."""
-    print(f'{{"count": {digits(count)}}}' if format == "jsonl" else digits(count))
-
-
-def _deliver_set(
-    known: CompiledQuery, arguments: Namespace, settings: dict[str, Any], ending: Ending
-) -> tuple[int, Report]:
-    """Print a summary of all matches as a set; write their collapsed form to a file."""
-    from sase.api.set_results import compressed
+        total = set_results.counted(known, **settings)
+        print_count(total, arguments.format)
+        return int(total), total.report
 
     def again(query: str) -> CompiledQuery:
         raise AssertionError("the command line adds no condition")
 
-    found = compressed(known, again, **settings)
+    found = set_results.compressed(known, again, **settings)
     count = found.count()
     table = found.to_arrow()
     print("\n".join(_summary(found, count, table)))
@@ -91,6 +74,11 @@ def _deliver_set(
         write_file(table.schema, table.to_batches(), arguments.out, ending)
         notify([f"the collapsed form: {counted(table.num_rows, 'row')} in {arguments.out}"])
     return count, found.report
+
+
+def print_count(count: int, format: str | None) -> None:
+    """Print a number of any size, as JSON if that is asked for."""
+    print(f'{{"count": {digits(count)}}}' if format == "jsonl" else digits(count))
 
 
 def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
@@ -129,13 +117,6 @@ def _rows(rows: int | list[int] | None) -> str:
 
 
 # ---------------------------------------------------------------- on Spark
-
-
-def print_number(replay: Replay, format: str | None) -> int:
-    """Print the number of matches."""
-    count = replay.count()
-    print_count(count, format)
-    return count
 
 
 def print_set(replay: Replay, write: Callable[[DataFrame], object]) -> int:

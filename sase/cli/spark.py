@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sase.cli.event_arguments import discovered, one_query, options_for, query_options
 from sase.cli.messages import notify
 from sase.cli.output_files import STANDARD_INPUT
-from sase.cli.queries import ArgumentError
+from sase.cli.queries import ArgumentError, named_value
 
 if TYPE_CHECKING:
     from sase.api.compiled_query import CompiledQuery
@@ -167,13 +167,7 @@ def ordering_of(
 
 def conf_of(arguments: Namespace) -> dict[str, str]:
     """The settings of Spark that are given."""
-    found = {}
-    for text in arguments.conf:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise ArgumentError(f"--conf {text}: give it as KEY=VALUE")
-        found[name] = value
-    return found
+    return dict(named_value("--conf", text, "KEY=VALUE") for text in arguments.conf)
 
 
 def slices_of(text: str | None) -> int | list[int | datetime] | None:
