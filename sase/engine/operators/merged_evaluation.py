@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers, grown
@@ -11,10 +9,9 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.kleene.merged_enumeration import FRAME, WAY, advance_merged
 from sase.engine.kernels.kleene.merged_runs import KEY, SEVERAL, expire_merged
-from sase.engine.kernels.kleene.runs import CROWDED, DONE, PAUSED, Incoming
+from sase.engine.kernels.kleene.runs import Incoming
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of
+from sase.engine.operators.contract import Checkpoint, Context, Counters
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.engine.operators.saved_runs import Edges, check_lengths, check_runs, check_starts
 from sase.engine.saved_state import MOST_COUNTED, Saved, lists_of
@@ -55,24 +52,15 @@ class MergedEvaluationState(RunEvaluationState):
             table[level, : len(row)] = row
         return table
 
-    def _advance(self, incoming: Incoming) -> Iterator[Bindings]:
-        """Yield the matches that events complete."""
-        machine, state = self._program.machine(), self._runs.state
-        state[of.AT] = 0
-        self._make_room_for_measures()
-        why = NOTHING
-        while why != DONE:
-            why = advance_merged(machine, self._runs, self._merging, incoming, self._written)
-            self._context.check(0)
-            if why != PAUSED:
-                yield from self._flush(why)
-            if why == CROWDED and self._merging.state[of.ENUMERATING]:
-                frames, ways = self._merging.frames, self._merging.ways
-                self._merging = self._merging._replace(frames=_twice(frames), ways=_twice(ways))
-            elif why == CROWDED:
-                self._make_room_for_event(int(incoming.keys[state[of.AT]]))
+    def _step(self, machine: of.Machine, incoming: Incoming) -> int:
+        """Apply events until the kernel stops; why it did."""
+        return advance_merged(machine, self._runs, self._merging, incoming, self._written)
 
     # ------------------------------------------------------------ room
+
+    def _make_room_for_keys(self, keys: int) -> None:
+        super()._make_room_for_keys(keys)
+        self._make_room_for_measures()
 
     def _make_room_for_measures(self) -> None:
         seen, keys = self._merging.seen, len(self._runs.heads)
@@ -80,7 +68,11 @@ class MergedEvaluationState(RunEvaluationState):
             self._merging = self._merging._replace(seen=grown(seen, keys, EARLIEST))
 
     def _make_room_for_event(self, key: int) -> None:
-        """Make room for all that the runs of a partition may become by an event."""
+        """Make room for all that the runs of a partition may become, or for ways to enumerate."""
+        if self._merging.state[of.ENUMERATING]:
+            frames, ways = self._merging.frames, self._merging.ways
+            self._merging = self._merging._replace(frames=_twice(frames), ways=_twice(ways))
+            return
         needed = (int(self._runs.counts[key]) + 1) * self._context.levels
         self._expire(EARLIEST)
         # Where so few nodes are free, expiring runs would soon be needed again.
@@ -105,12 +97,6 @@ class MergedEvaluationState(RunEvaluationState):
         """Expire runs; return the oldest event still needed."""
         self._make_room_for_measures()
         return int(expire_merged(self._runs, self._merging, bound, self._watermark.position))
-
-    def horizon(self) -> int | None:
-        """The oldest event of any run, once expired ones are freed."""
-        bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
-        first = self._expire(bound)
-        return None if first == NOTHING else first
 
     def counters(self) -> Counters:
         """The counters of runs, and how many runs were merged into others."""

@@ -113,14 +113,16 @@ class RunEvaluationState(IncrementalEvaluation):
         state[nodes.AT] = 0
         why = NOTHING
         while why != of.DONE:
-            why = of.advance_runs(machine, self._runs, incoming, self._written)
+            why = self._step(machine, incoming)
             self._context.check(0)
             if why != of.PAUSED:
                 yield from self._flush(why)
             if why == of.CROWDED:
-                # For all that the runs of a partition may become by an event.
-                runs_there = int(self._runs.counts[incoming.keys[state[nodes.AT]]])
-                self._make_room_for_nodes((runs_there + 1) * self._context.levels)
+                self._make_room_for_event(int(incoming.keys[state[nodes.AT]]))
+
+    def _step(self, machine: nodes.Machine, incoming: of.Incoming) -> int:
+        """Apply events until the kernel stops; why it did."""
+        return of.advance_runs(machine, self._runs, incoming, self._written)
 
     # ------------------------------------------------------------ room
 
@@ -129,6 +131,10 @@ class RunEvaluationState(IncrementalEvaluation):
         if keys > len(runs.heads):
             heads, counts = grown(runs.heads, room, NOTHING), grown(runs.counts, room)
             self._runs = runs._replace(heads=heads, counts=counts)
+
+    def _make_room_for_event(self, key: int) -> None:
+        """Make room for all that the runs of a partition may become by an event."""
+        self._make_room_for_nodes((int(self._runs.counts[key]) + 1) * self._context.levels)
 
     def _make_room_for_nodes(self, needed: int) -> None:
         """Make room for the nodes that an event may make, and one more to try."""
@@ -149,8 +155,12 @@ class RunEvaluationState(IncrementalEvaluation):
     def horizon(self) -> int | None:
         """The oldest event of any run, once expired ones are freed."""
         bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
-        first = of.expire(self._runs, bound, self._watermark.position)
-        return None if first == NOTHING else int(first)
+        first = self._expire(bound)
+        return None if first == NOTHING else first
+
+    def _expire(self, bound: int) -> int:
+        """Expire runs; return the oldest event still needed."""
+        return int(of.expire(self._runs, bound, self._watermark.position))
 
     def counters(self) -> Counters:
         """Count events, runs made and alive, steps, and matches."""
