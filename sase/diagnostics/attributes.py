@@ -23,7 +23,7 @@ from sase.engine.blocks.block import Block, EventRange
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import EventColumn, Events
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.expressions import Interner, RowFilter, Vector, columns_needed
+from sase.engine.expressions import RowFilter, Vector, columns_needed
 from sase.engine.expressions.constants import NANOSECOND
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT
 from sase.engine.kernels.sentinels import NOTHING
@@ -36,10 +36,9 @@ class Attributes:
     """Reads attributes of events and evaluates conditions on one event, as the engine does."""
 
     def __init__(self, events: Events, schema: Schema, components: Sequence[BoundComponent]):
-        mentioned = (name for each in components for name in each.types or ())
         self.events, self.schema = events, schema
-        self._types = TypeDictionary(schema, mentioned)
-        self._coding = PlanDictionary(self._types, Interner(), streaming=False)
+        self._types = TypeDictionary(schema, components)
+        self._coding = PlanDictionary(self._types)
 
     def truth(self, condition: Condition, component: BoundComponent, places: Numbers) -> Mask:
         """Evaluate a condition on one event of a component for the events at some places."""

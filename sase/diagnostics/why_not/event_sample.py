@@ -17,7 +17,7 @@ from sase.engine.blocks.builder import loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Events
 from sase.engine.columns.input import FilePart, Input, Inputs
-from sase.engine.expressions import Interner, columns_needed
+from sase.engine.expressions import columns_needed
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.sources import MOST_HELD, Files
@@ -58,7 +58,7 @@ def sample_events(
     """Read the events, and keep those that satisfy the restrictions and that the query asks for."""
     names = tuple(name for _, name in columns_needed(restrictions))
     read, is_whole = _read(plan, given, names) if isinstance(given, Files) else (given, True)
-    coding = PlanDictionary(TypeDictionary(plan.schema, iter(())), Interner(), streaming=False)
+    coding = PlanDictionary(TypeDictionary(plan.schema))
     loader = loader_of(plan, coding, plan.on_bad_row, names)
     inputs = loader.proved(loader.opened(read).drained())
     events = loader.load(inputs)

@@ -14,7 +14,7 @@ from sase.engine.blocks.block import Block, EventRange, Tests
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.columns import Events, Loader
 from sase.engine.columns.arrays import Numbers, grown
-from sase.engine.expressions import Interner, RowFilter
+from sase.engine.expressions import RowFilter
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
 from sase.engine.kernels.sentinels import NOTHING
@@ -62,9 +62,7 @@ class BlockBuilder:
         self._every = every
         self.coding, self.ranked = coding, ranked
         # Codes of its own, never recycled: a rank may be asked for at any time.
-        self._rank_coding = PlanDictionary(
-            coding.type_dictionary, Interner(), streaming=coding.streaming
-        )
+        self._rank_coding = PlanDictionary(coding.type_dictionary, streaming=coding.streaming)
         self._rank_key = self._rank_coding.key(ranked)
         self.at = StreamPosition()
         self._counts = np.zeros(0, np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding import Schema
-from sase.binding.bound import EquivalenceTest
+from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, Key, Tests
 from sase.engine.blocks.key_dictionary import KeyDictionary, TextDictionary
@@ -30,8 +30,9 @@ FEW = 64
 class TypeDictionary:
     """The types that a plan knows and what each declares; unknown types share a code."""
 
-    def __init__(self, schema: Schema, mentioned: Iterator[str]) -> None:
+    def __init__(self, schema: Schema, components: Iterable[BoundComponent] = ()) -> None:
         self.schema = schema
+        mentioned = (name for each in components for name in each.types or ())
         names = dict.fromkeys([*(schema.type_names or ()), *mentioned])
         self.codes: Mapping[str, int] = {name: code for code, name in enumerate(names)}
         self.unknown_type = len(names)
@@ -96,8 +97,8 @@ class PlanDictionary:
     where dictionaries come and go, strings are known by their text.
     """
 
-    def __init__(self, types: TypeDictionary, texts: Interner, *, streaming: bool) -> None:
-        self.type_dictionary, self.texts, self.streaming = types, texts, streaming
+    def __init__(self, types: TypeDictionary, *, streaming: bool = False) -> None:
+        self.type_dictionary, self.texts, self.streaming = types, Interner(), streaming
         self._keys: dict[Tests, Key] = {}
         self._key_codes: dict[Key, KeyDictionary] = {}
         self._key_texts: dict[str, TextDictionary] = {}

@@ -1,7 +1,8 @@
-"""The array types that the engine passes around, and how arrays grow."""
+"""The array types that the engine passes around, how they grow, and how rows are split."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +12,15 @@ Numbers: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 TypeCodes: TypeAlias = NDArray[np.signedinteger]
+
+
+def by_part(rows: Numbers, sizes: Iterable[int]) -> Iterator[Numbers]:
+    """Split ascending rows by adjacent parts of some sizes; yield for each its own numbers."""
+    begin = 0
+    for size in sizes:
+        first, last = np.searchsorted(rows, (begin, begin + size))
+        yield rows[first:last] - begin
+        begin += size
 
 
 def grown(array: NDArray[Any], room: int, fill: int = 0, *, axis: int = 0) -> NDArray[Any]:

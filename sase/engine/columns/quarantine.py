@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, by_part
 from sase.engine.columns.data_types import common_type
 from sase.engine.columns.events import Refused
 from sase.engine.columns.gather import takeable
@@ -159,13 +159,9 @@ def _columns(table: Input, rows: Numbers) -> dict[_Key, _Chunks]:
 
 def _taken(column: pa.Array | pa.ChunkedArray, rows: Numbers) -> _Chunks:
     """Gather ascending rows chunk by chunk, as dictionaries may differ."""
-    begin, found = 0, []
-    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-        end = begin + len(chunk)
-        first, last = np.searchsorted(rows, (begin, end))
-        if first < last:
-            found.append(takeable(chunk).take(pa.array(rows[first:last] - begin)))
-        begin = end
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    shared = zip(chunks, by_part(rows, map(len, chunks)), strict=True)
+    found = [takeable(chunk).take(pa.array(own)) for chunk, own in shared if len(own)]
     return found or [_nothing(column.type)]
 
 

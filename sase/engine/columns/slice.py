@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, by_part
 from sase.engine.columns.gather import indexed
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
@@ -33,12 +33,8 @@ def taken(inputs: Inputs, rows: Numbers) -> Inputs:
 
 def by_table(inputs: Inputs, rows: Numbers) -> Iterator[tuple[Input, Numbers]]:
     """Split ascending rows by table; yield each with its own numbers of them."""
-    begin = 0
-    for table in inputs.tables:
-        end = begin + table.source.num_rows
-        first, last = np.searchsorted(rows, (begin, end))
-        yield table, rows[first:last] - begin
-        begin = end
+    sizes = [table.source.num_rows for table in inputs.tables]
+    return zip(inputs.tables, by_part(rows, sizes), strict=True)
 
 
 def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
@@ -111,14 +107,9 @@ def _rows(table: pa.Table, rows: Numbers) -> pa.Table:
         return table.slice(0, 0)
     if rows[-1] - rows[0] == len(rows) - 1:
         return table.slice(int(rows[0]), len(rows))
-    parts, start = [], 0
-    for batch in table.to_batches():
-        end = start + batch.num_rows
-        begin_at, end_at = np.searchsorted(rows, [start, end])
-        if begin_at < end_at:
-            parts.append(_rows_of_batch(batch, rows[begin_at:end_at] - start))
-        start = end
-    return pa.concat_tables(parts)
+    batches = table.to_batches()
+    shared = zip(batches, by_part(rows, [batch.num_rows for batch in batches]), strict=True)
+    return pa.concat_tables([_rows_of_batch(batch, own) for batch, own in shared if len(own)])
 
 
 def _rows_of_batch(batch: pa.RecordBatch, rows: Numbers) -> pa.Table:

@@ -22,7 +22,6 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.time_column import time_type
-from sase.engine.expressions import Interner
 from sase.engine.limits import Check, no_check
 from sase.engine.operators import open_operators
 from sase.engine.operators.contract import Context, OperatorState
@@ -105,9 +104,8 @@ class Pipeline:
     ) -> None:
         self.plan, self.watch, self.check = plan, watch, check
         components = (*plan.positives, *plan.negatives)
-        mentioned = (name for component in components for name in component.types or ())
-        self.types = TypeDictionary(plan.schema, mentioned)
-        self.dictionary = PlanDictionary(self.types, Interner(), streaming=streaming)
+        self.types = TypeDictionary(plan.schema, components)
+        self.dictionary = PlanDictionary(self.types, streaming=streaming)
         self.context = Context(
             plan.schema,
             plan.options,

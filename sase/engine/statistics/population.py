@@ -23,7 +23,6 @@ from sase.engine.blocks.builder import BlockBuilder
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.expressions import Interner
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.operators.contract import Context, span_of
 from sase.engine.operators.scan_filter import ScanFilter
@@ -54,10 +53,7 @@ class Population:
         self.plan, self.sample = plan, sample
         self.negations, self.conjuncts = negations_of(plan.operators), conjuncts(plan)
         components = (*plan.positives, *plan.negatives)
-        mentioned = (name for component in components for name in component.types or ())
-        self.coding = PlanDictionary(
-            TypeDictionary(plan.schema, mentioned), Interner(), streaming=False
-        )
+        self.coding = PlanDictionary(TypeDictionary(plan.schema, components))
         store = EventBuffer(1 << len(sample.events).bit_length())
         self.context = Context(
             plan.schema, plan.options, plan.positives, plan.negatives, self.coding, store
