@@ -157,7 +157,7 @@ def _strategy(strategy: ast.Strategy | None, has_tests: bool, scope: Scope) -> S
 
 
 def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
-    positive = [c.variable for c in scope.components if c.named and not c.negated]
+    positive = scope.positives
     earlier: set[str] = set()
     for name in strategy.variables:
         component = scope.component(name.text)
@@ -165,17 +165,11 @@ def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
             message = f"no component of the pattern is called `{name.text}`"
             hints = did_you_mean(name.text, positive) or (f"there are {', '.join(positive)}",)
             scope.problems.error("unknown-variable", message, name.span, *hints)
-        elif component.negated:
+        elif component.negated or name.text in earlier:
+            is_so = "negative: no event is selected for it" if component.negated else "named twice"
             scope.problems.error(
                 "strategy-variables",
-                f"`{name.text}` is negative: no event is selected for it",
-                name.span,
-                f"the list names every positive variable once:  ({', '.join(positive)})",
-            )
-        elif name.text in earlier:
-            scope.problems.error(
-                "strategy-variables",
-                f"`{name.text}` is named twice",
+                f"`{name.text}` is {is_so}",
                 name.span,
                 f"the list names every positive variable once:  ({', '.join(positive)})",
             )

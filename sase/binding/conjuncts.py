@@ -130,8 +130,7 @@ def _rewrite(node: ast.Expression, names: list[str], scope: Scope) -> str:
     if all(len(_variables(atom) & set(names)) == 1 for atom in atoms):
         joined = " AND ".join(to_text(atom) for atom in atoms)
         return f"write a condition for each, joined by AND:  {joined}"
-    positive = [c.variable for c in scope.components if c.named and not c.negated]
-    anchor, advice = next(iter(positive), ""), "relate each of them to an event of the match"
+    anchor, advice = next(iter(scope.positives), ""), "relate each of them to an event of the match"
     if not anchor:
         taken = {component.variable for component in scope.components}
         anchor = next(name for number in count(1) if (name := f"e{number}") not in taken)

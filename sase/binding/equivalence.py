@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from sase.binding.bound import BoundComponent, Constant, EquivalenceTest, Placeholder
+from sase.binding.bound import Constant, EquivalenceTest, Placeholder
 from sase.binding.scope import Scope
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.binding.values import bind_value, on_raw_time
 from sase.lang import ast
-from sase.nearest import did_you_mean
 
 
 def bind_equivalences(nodes: list[ast.Equivalence], scope: Scope) -> tuple[EquivalenceTest, ...]:
@@ -21,7 +18,7 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
     types: list[DataType] = []
     declared: list[bool | None] = []
     for component in scope.components:
-        found = list(_declarations(component, test.attribute.text, scope))
+        found = scope.declarations(component, test.attribute.text).values()
         types += [data_type for data_type in found if data_type is not None]
         is_known = UNKNOWN not in found and not (
             component.types is None and scope.schema.admits_unknown_types(test.attribute.text)
@@ -47,26 +44,13 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
     )
 
 
-def _declarations(
-    component: BoundComponent, attribute: str, scope: Scope
-) -> Iterator[DataType | None]:
-    """The type of the attribute in each event type of a component; None where it has none."""
-    schema = scope.schema
-    types = schema.type_names if component.types is None else component.types
-    for name in types or ("",):
-        attributes = schema.attributes(name)
-        open_type = schema.common.get(attribute, UNKNOWN)
-        yield open_type if attributes is None else attributes.get(attribute)
-
-
 def _refuse_undeclared(test: ast.EqualAttribute, scope: Scope) -> None:
     names = list(dict.fromkeys(n for c in scope.components for n in scope.attribute_names(c)))
-    hints = [f"the attributes are {', '.join(names)}"] if names else []
     scope.problems.error(
         "unknown-attribute",
         f"no component of the pattern has an attribute `{test.attribute.text}`",
         test.attribute.span,
-        *(did_you_mean(test.attribute.text, names) or hints),
+        *scope.attribute_hints(test.attribute.text, names),
     )
 
 

@@ -62,13 +62,12 @@ def _integer(node: ast.Integer, value: int, scope: Scope) -> Constant | Placehol
     # One more than the largest: the digits of the smallest, which have a minus before them.
     if value <= INT64_MAX + 1:
         return Constant(INTEGER, value, span=node.span)
-    scope.problems.error(
+    return scope.refused(
         "integer-out-of-range",
         f"{value} is beyond the integers of 64 bits",
         node.span,
         f"integers go from {-INT64_MAX - 1} to {INT64_MAX}; as a float write  {float(value)!r}",
     )
-    return unknown(node)
 
 
 def _timestamp(node: ast.Timestamp | ast.Date, text: str, scope: Scope) -> Constant | Placeholder:
@@ -85,7 +84,7 @@ def _timestamp(node: ast.Timestamp | ast.Date, text: str, scope: Scope) -> Const
             seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
             nanoseconds = int((fraction or ".0")[1:].ljust(9, "0"))
             return Constant(TIMESTAMP, seconds * 10**9 + nanoseconds, span=node.span)
-    scope.problems.error(
+    return scope.refused(
         "bad-timestamp",
         f"{text!r} is not a {'date' if word == 'DATE' else 'point in time'}",
         node.span,
@@ -93,7 +92,6 @@ def _timestamp(node: ast.Timestamp | ast.Date, text: str, scope: Scope) -> Const
         if word == "DATE"
         else "write  TIMESTAMP '2026-01-31 23:59:59.5' , with a zone  '2026-01-31T23:59:59+01:00'",
     )
-    return unknown(node)
 
 
 def _interval(node: ast.Interval, scope: Scope) -> Constant | Placeholder:
@@ -103,13 +101,12 @@ def _interval(node: ast.Interval, scope: Scope) -> Constant | Placeholder:
         return unknown(node)
     nanoseconds = exact(node.amount) * NANOSECONDS[unit]
     if abs(nanoseconds) > INT64_MAX * 10**9:
-        scope.problems.error(
+        return scope.refused(
             "integer-out-of-range",
             "this interval is longer than all of time",
             node.span,
             f"times go up to {INT64_MAX} seconds",
         )
-        return unknown(node)
     return Constant(INTERVAL, round(nanoseconds), span=node.span)
 
 
@@ -125,24 +122,22 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
     if given is None:
         return Placeholder(UNKNOWN, node.name, span=node.span)
     if node.name not in given:
-        scope.problems.error(
+        return scope.refused(
             "missing-parameter",
             f"no value is given for the parameter `:{node.name}`",
             node.span,
             *did_you_mean(node.name, given),
             f'give it with  params={{"{node.name}": …}}',
         )
-        return unknown(node)
     found = constant(given[node.name])
     if found is None:
         kind, shown = type(given[node.name]).__name__, repr(given[node.name])[:40]
-        scope.problems.error(
+        return scope.refused(
             "bad-parameter",
             f"the parameter `:{node.name}` is no literal of the language: a {kind}, {shown}",
             node.span,
             "give a bool, an int of 64 bits, float, str, None, datetime, date or timedelta",
         )
-        return unknown(node)
     return Constant(found[0], found[1], span=node.span)
 
 

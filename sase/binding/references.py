@@ -55,22 +55,20 @@ def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
     if kind in RANGES:
         attribute = node.attribute.text if node.attribute else "p"
         range_text = f"{variable}[{kind.value}]"
-        scope.problems.error(
+        return scope.refused(
             "range-without-aggregate",
             f"`{range_text}` stands for several events, and a single value is needed here",
             node.span,
             f"put it into an aggregate, such as  avg({range_text}.{attribute}) ,"
             f" or name one event:  {_single_forms(variable, attribute, scope)}",
         )
-        return unknown(node)
     if node.attribute is None:
-        scope.problems.error(
+        return scope.refused(
             "event-as-value",
             f"`{variable}[{kind.value}]` is an event, and a value is needed here",
             node.span,
             f"name an attribute of it:  {variable}[{kind.value}].{_some(component, scope)}",
         )
-        return unknown(node)
     return _reference(component, PARTS[kind], node.attribute, node.span, scope)
 
 
@@ -147,14 +145,10 @@ def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:
             "negative-in-result",
             f"`{component.variable}` is a negative component: in a match there is no such event",
             variable.span,
-            f"{scope.clause.value} can use  {', '.join(_positives(scope)) or 'no variable'}",
+            f"{scope.clause.value} can use  {', '.join(scope.positives) or 'no variable'}",
         )
         return None
     return component
-
-
-def _positives(scope: Scope) -> list[str]:
-    return [c.variable for c in scope.components if c.named and not c.negated]
 
 
 def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
@@ -230,25 +224,13 @@ def declared(
     component: BoundComponent, name: ast.Name, scope: Scope
 ) -> tuple[DataType, frozenset[str] | None]:
     """The type of an attribute, and which types of the component do not declare it."""
-    schema = scope.schema
-    common = schema.common.get(name.text)
-    types = schema.type_names if component.types is None else component.types
-    if types is None:
-        wide = schema.attributes("")
-        if wide is None:
-            return (UNKNOWN, None) if common is None else (common, frozenset())
-        types = ("",)  # every type declares the columns of one wide table
-    known = {type_name: schema.attributes(type_name) for type_name in types}
-    found = [
-        (common or UNKNOWN) if attributes is None else attributes[name.text]
-        for attributes in known.values()
-        if attributes is None or name.text in attributes
-    ]
-    missing = frozenset(
-        type_name
-        for type_name, attributes in known.items()
-        if attributes is not None and name.text not in attributes
-    )
+    schema, types = scope.schema, component.types or scope.schema.type_names
+    if types is None and schema.attributes("") is None:
+        common = schema.common.get(name.text)
+        return (UNKNOWN, None) if common is None else (common, frozenset())
+    known = {} if types == () else scope.declarations(component, name.text)
+    found = [data_type for data_type in known.values() if data_type is not None]
+    missing = frozenset(type_name for type_name, data_type in known.items() if data_type is None)
     if not found:
         _report_undeclared(component, name, scope)
         return UNKNOWN, missing
@@ -260,9 +242,7 @@ def declared(
 
 def _report_undeclared(component: BoundComponent, name: ast.Name, scope: Scope) -> None:
     names = scope.attribute_names(component)
-    hints = did_you_mean(name.text, names)
-    if not hints and names:
-        hints = (f"the attributes are {', '.join(names)}",)
+    hints = scope.attribute_hints(name.text, names)
     report, code = scope.problems.error, "unknown-attribute"
     if scope.schema.is_wide:
         report(code, f"the events have no column `{name.text}`", name.span, *hints)

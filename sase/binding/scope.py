@@ -8,9 +8,10 @@ from enum import Enum
 
 from sase.binding.bound import BoundComponent, Placeholder
 from sase.binding.schema import Schema
-from sase.binding.types import UNKNOWN
+from sase.binding.types import UNKNOWN, DataType
 from sase.errors import Diagnostic
 from sase.lang import ast
+from sase.nearest import did_you_mean
 from sase.source import Source, Span
 
 
@@ -67,6 +68,32 @@ class Scope:
     def variables(self) -> list[str]:
         """Every variable, in the order of the pattern."""
         return [component.variable for component in self.components if component.named]
+
+    @property
+    def positives(self) -> list[str]:
+        """The variables of positive components."""
+        return [each.variable for each in self.components if each.named and not each.negated]
+
+    def refused(self, code: str, message: str, span: Span, *hints: str) -> Placeholder:
+        """An error, and the value that replaces what is wrong, so that it causes no others."""
+        self.problems.error(code, message, span, *hints)
+        return Placeholder(UNKNOWN, "", span=span)
+
+    def attribute_hints(self, name: str, known: list[str]) -> tuple[str, ...]:
+        """What an unknown attribute may have meant, or all that there are."""
+        every = (f"the attributes are {', '.join(known)}",) if known else ()
+        return did_you_mean(name, known) or every
+
+    def declarations(self, component: BoundComponent, attribute: str) -> dict[str, DataType | None]:
+        """By type of a component that of the attribute, None where it has none.
+
+        Where nothing is known of types one without a name stands for them all.
+        """
+        schema = self.schema
+        types = schema.type_names if component.types is None else component.types
+        declared = {name: schema.attributes(name) for name in types or ("",)}
+        common = schema.common.get(attribute, UNKNOWN)
+        return {n: common if each is None else each.get(attribute) for n, each in declared.items()}
 
     def attribute_names(self, component: BoundComponent) -> list[str]:
         """The attributes that some type of a component declares, as far as is known."""

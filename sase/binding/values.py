@@ -44,13 +44,12 @@ def bind_value(node: ast.Expression, scope: Scope) -> Expression:
             return _chain(node, scope)
         case ast.Call():
             return _call(node, scope)
-    scope.problems.error(
+    return scope.refused(
         "condition-as-value",
         "this is a condition, and a value is needed here",
         node.span,
         "conditions are joined with AND, OR and NOT; they are not compared or computed with",
     )
-    return unknown(node)
 
 
 def _checked_range(literal: Expression, scope: Scope) -> Expression:
@@ -107,13 +106,12 @@ def _negative(node: ast.Negative, scope: Scope) -> Expression:
 def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
     """`a + b - c` as operations on two operands, from left to right."""
     if len(node.operands) > MOST_TERMS:
-        scope.problems.error(
+        return scope.refused(
             "too-many-terms",
             f"this has {len(node.operands)} terms, and at most {MOST_TERMS} can be computed with",
             node.span,
             "put what belongs together into a column of the input",
         )
-        return unknown(node)
     result, *others = [bind_value(operand, scope) for operand in node.operands]
     for operator, right in zip(node.operators, others, strict=True):
         result, right = on_raw_time(result, right, scope)
@@ -213,14 +211,13 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
     if function.most is None:
         operands = _on_one_clock(operands, scope)
     if not operands or (function.most is not None and len(operands) > function.most):
-        scope.problems.error(
+        return scope.refused(
             "wrong-arguments",
             f"{name} takes {'one argument' if function.most else 'arguments'},"
             f" and here are {len(operands) or 'none'}",
             node.span,
             f"it is called as  {function.form}",
         )
-        return unknown(node)
     return _function(function, operands, node, scope)
 
 
@@ -241,13 +238,12 @@ def _function(
         pairs = ((o, merged(types[:place])) for place, o in enumerate(operands))
         wrong = next((o for o, before in pairs if not o.type.compares_with(before)), None)
     if wrong is not None:
-        scope.problems.error(
+        return scope.refused(
             "incompatible-types",
             f"{node.function.text} does not take {wrong.type.described()} here",
             wrong.span,
             f"it is called as  {function.form}",
         )
-        return unknown(node)
     return _operation(node.function.text, function.result(types), operands, node, scope)
 
 
@@ -281,23 +277,21 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
     if argument.attribute is None:
         if name == "count":
             return Aggregate(INTEGER, name, component.index, part, span=node.span)
-        scope.problems.error(
+        return scope.refused(
             "event-as-value",
             f"{name} needs an attribute of the events",
             argument.span,
             f"write  {name}({to_text(argument)}.p)",
         )
-        return unknown(node)
     data_type, undeclared_by = declared(component, argument.attribute, scope)
     aggregate = AGGREGATES[name]
     if not aggregate.accepts(data_type):
-        scope.problems.error(
+        return scope.refused(
             "incompatible-types",
             f"{name} does not take `{argument.attribute.text}`: it is {data_type.described()}",
             argument.span,
             f"of other values there are  {' '.join(_OF_ANYTHING)}",
         )
-        return unknown(node)
     return Aggregate(
         aggregate.result(data_type),
         name,

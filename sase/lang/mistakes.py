@@ -13,7 +13,7 @@ from sase.errors import Diagnostic
 from sase.lang.expectations import CLAUSES
 from sase.lang.habits import HABITS
 from sase.lang.names import RESERVED
-from sase.lang.repairs import EVERY_KEYWORD, Misspelled, missing_and
+from sase.lang.repairs import EVERY_KEYWORD, missing_and, misspelled
 from sase.lang.scene import Scene, in_pattern, open_bracket, token_span
 from sase.lang.units import UNITS, unknown_unit
 from sase.nearest import nearest
@@ -75,7 +75,7 @@ def _not_a_unit(scene: Scene) -> Diagnostic | None:
         span = token_span(word)
         keyword = nearest(word, ("AND", "OR", "BETWEEN", "EVENTS", "AS", *CLAUSES))
         if keyword is not None and len(word) > 1:
-            return Misspelled(span, word, keyword)(scene)
+            return misspelled(span, word, keyword, scene)
         if len(word) > 1 and nearest(word, UNITS) is not None:
             return unknown_unit(word, span, scene.source)
         return missing_and(replace(scene, span=span))

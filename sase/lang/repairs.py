@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -95,27 +95,18 @@ def _keyword_repairs(scene: Scene) -> Iterator[_Repair]:
         for keywords in KEYWORDS.values():
             keyword = nearest(word, keywords)
             if keyword is not None:
-                yield _Repair(*span, keyword, Misspelled(span, word, keyword))
+                yield _Repair(*span, keyword, partial(misspelled, span, word, keyword))
 
 
 EVERY_KEYWORD = frozenset(word.upper() for words in KEYWORDS.values() for word in words)
 
 
-@dataclass(frozen=True)
-class Misspelled:
-    """Makes the diagnostic for a word that resembles a keyword."""
-
-    span: Span
-    word: str
-    keyword: str
-
-    def __call__(self, scene: Scene) -> Diagnostic:
-        """The diagnostic."""
-        kind = "a strategy" if self.keyword in STRATEGY_WORDS else "understood here"
-        code = "unknown-strategy" if self.keyword in STRATEGY_WORDS else "misspelled-keyword"
-        return scene.error(
-            code, f"`{self.word}` is not {kind}", f"did you mean {self.keyword}?", span=self.span
-        )
+def misspelled(span: Span, word: str, keyword: str, scene: Scene) -> Diagnostic:
+    """A word that resembles a keyword."""
+    is_strategy = keyword in STRATEGY_WORDS
+    code = "unknown-strategy" if is_strategy else "misspelled-keyword"
+    kind = "a strategy" if is_strategy else "understood here"
+    return scene.error(code, f"`{word}` is not {kind}", f"did you mean {keyword}?", span=span)
 
 
 def _closing_repairs(scene: Scene) -> Iterator[_Repair]:
@@ -123,23 +114,19 @@ def _closing_repairs(scene: Scene) -> Iterator[_Repair]:
     if opener is not None:
         end = _end_of(scene.before)
         closing = PAIRS[opener]
+        diagnose = partial(_unclosed, opener, closing)
         if scene.found in (")", "]", "}"):
-            yield _Repair(*scene.span, closing, _Unclosed(opener, closing))
-        yield _Repair(end, end, closing, _Unclosed(opener, closing))
+            yield _Repair(*scene.span, closing, diagnose)
+        yield _Repair(end, end, closing, diagnose)
 
 
-@dataclass(frozen=True)
-class _Unclosed:
-    opener: Token
-    closing: str
-
-    def __call__(self, scene: Scene) -> Diagnostic:
-        return scene.error(
-            "unclosed-bracket",
-            f"this `{self.opener}` is not closed before {scene.shown}",
-            f"put in the missing  {self.closing}",
-            span=token_span(self.opener),
-        )
+def _unclosed(opener: Token, closing: str, scene: Scene) -> Diagnostic:
+    return scene.error(
+        "unclosed-bracket",
+        f"this `{opener}` is not closed before {scene.shown}",
+        f"put in the missing  {closing}",
+        span=token_span(opener),
+    )
 
 
 def _missing_comma(scene: Scene) -> Diagnostic:
