@@ -149,25 +149,22 @@ class First:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows without their order."""
         with without_traceback():
-            yield from self._first(batches)
-
-    def _first(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        left, group = self.count, TiedResults()
-        last: pa.RecordBatch | None = None
-        for batch in filter(len, batches):
-            results, shown = results_of(batch.column(ORDER)), batch.drop_columns([ORDER])
-            taken = shown.slice(0, left)
-            group.add(results[: taken.num_rows])
-            left -= taken.num_rows
-            if taken.num_rows:
-                yield taken
-                last = taken.slice(taken.num_rows - 1)
-            if taken.num_rows < batch.num_rows:
-                # Of rows that tie the first two end at other events, if any do.
-                following = results[taken.num_rows :][:1]
-                if (group.ties(following) & group.forbids_cut(following)).all():
-                    raise DataError(_undecided(last, shown.slice(taken.num_rows, 1)))
-                return
+            left, group = self.count, TiedResults()
+            last: pa.RecordBatch | None = None
+            for batch in filter(len, batches):
+                results, shown = results_of(batch.column(ORDER)), batch.drop_columns([ORDER])
+                taken = shown.slice(0, left)
+                group.add(results[: taken.num_rows])
+                left -= taken.num_rows
+                if taken.num_rows:
+                    yield taken
+                    last = taken.slice(taken.num_rows - 1)
+                if taken.num_rows < batch.num_rows:
+                    # Of rows that tie the first two end at other events, if any do.
+                    following = results[taken.num_rows :][:1]
+                    if (group.ties(following) & group.forbids_cut(following)).all():
+                        raise DataError(_undecided(last, shown.slice(taken.num_rows, 1)))
+                    return
 
 
 def _undecided(*rows: pa.Table | pa.RecordBatch | None) -> str:

@@ -69,20 +69,17 @@ class NonOverlap:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The columns of those that are taken, or how many there are."""
         with without_traceback():
-            yield from self._taken(batches)
-
-    def _taken(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        selection, count = _Selection(), 0
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            keep = selection.of(batch)
-            taken = int(keep.sum())
-            count += taken
-            if taken and self.gives == "results":
-                yield batch.filter(pa.array(keep)).select(self.names)
-        if self.gives == "count":
-            yield pa.record_batch([[f"{count:x}"]], schema=COUNT)
+            selection, count = _Selection(), 0
+            for batch in batches:
+                if not batch.num_rows:
+                    continue
+                keep = selection.of(batch)
+                taken = int(keep.sum())
+                count += taken
+                if taken and self.gives == "results":
+                    yield batch.filter(pa.array(keep)).select(self.names)
+            if self.gives == "count":
+                yield pa.record_batch([[f"{count:x}"]], schema=COUNT)
 
 
 @dataclass

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.binding.bound import EquivalenceTest
@@ -37,7 +37,7 @@ from sase.spark.limit import limited
 from sase.spark.non_overlap import has_whole_partitions, non_overlapping, with_overlaps, with_places
 from sase.spark.parquet import FilesTask
 from sase.spark.partitioning import Cut, cut_of, shuffle_partitions
-from sase.spark.result_schema import arrow_schema, set_schema, spark_schema, with_order
+from sase.spark.result_schema import set_schema, spark_schema, with_order
 from sase.spark.row_layout import PART
 from sase.spark.set_search import SetPlan
 from sase.spark.slice_bounds import slice_parts
@@ -196,7 +196,7 @@ class Replay:
         return Task(
             plan,
             self.source.shape,
-            arrow_schema(schema, self.source.zone),
+            to_arrow_schema(schema, timezone=self.source.zone),
             self.cut.whole,
             self.cut.slices,
             limit,

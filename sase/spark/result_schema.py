@@ -64,11 +64,6 @@ def with_order(schema: st.StructType) -> st.StructType:
     return st.StructType([*schema.fields, st.StructField(ORDER, st.ArrayType(st.LongType()))])
 
 
-def arrow_schema(schema: st.StructType, zone: str) -> pa.Schema:
-    """The Arrow schema of a Spark schema."""
-    return to_arrow_schema(schema, timezone=zone)
-
-
 def set_schema(form: SetPlan, source: FrameSource, columns: tuple[list[str], ...]) -> st.StructType:
     """The columns of the collapsed form, of events that have some columns by their DataFrame."""
     tables = tuple(
@@ -105,7 +100,8 @@ def in_order(found: DataFrame) -> DataFrame:
 def schema_of(found: DataFrame) -> pa.Schema:
     """The columns as Arrow has them."""
     zone = found.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-    return arrow_schema(found.schema, zone)
+    schema: pa.Schema = to_arrow_schema(found.schema, timezone=zone)
+    return schema
 
 
 def batches_of(found: DataFrame) -> Iterator[pa.RecordBatch]:

@@ -26,6 +26,7 @@ from sase.spark.columns import (
     FLOATS,
     all_of,
     any_of,
+    column,
     has_key,
     is_bad_time,
     is_bad_value,
@@ -257,8 +258,4 @@ class SourceScan:
 
     def order(self) -> list[Column]:
         """The sort order inside a part: that of events."""
-        schema = self.plan.schema
-        if self.source.is_typed:
-            return [sf.col(f"`{TIME}`"), *([sf.col(f"`{SEQ}`")] if schema.seq else [])]
-        (frame,) = self.source.frames
-        return [frame[schema.time], *([frame[schema.seq]] if schema.seq else [])]
+        return [column(name) for name in self.source.shape.order(self.plan.schema)]

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.udtf import (
     AnalyzeArgument,
     AnalyzeResult,
@@ -37,7 +38,7 @@ from sase.spark.columns import FLOATS, quoted
 from sase.spark.errors import without_traceback
 from sase.spark.partitioning import shuffle_partitions
 from sase.spark.replay import task_plan
-from sase.spark.result_schema import arrow_schema, spark_schema
+from sase.spark.result_schema import spark_schema
 from sase.spark.row_layout import RowLayout, whole_moments
 from sase.spark.source import Frame, FrameSource
 from sase.spark.source_scan import SourceScan
@@ -103,7 +104,7 @@ def planned(
     task = Task(
         plan,
         RowLayout(),
-        arrow_schema(schema, ZONE),
+        to_arrow_schema(schema, timezone=ZONE),
         limit=limit,
         slack=rows.slack,
         non_overlapping=plan.returned.non_overlapping,
@@ -143,7 +144,7 @@ def _projected(frame: Frame, name: str) -> tuple[SelectedColumn, pa.DataType]:
             f"`{name}` has moments inside of {kind.simpleString()}, which rows of Python do not"
             " carry exactly: leave the column out, or use  sase.spark.match"
         )
-    (shown,) = arrow_schema(st.StructType([frame.fields[name]]), ZONE).types
+    (shown,) = to_arrow_schema(st.StructType([frame.fields[name]]), timezone=ZONE).types
     return SelectedColumn(quoted(name), name), shown
 
 

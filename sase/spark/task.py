@@ -80,20 +80,17 @@ class Task:
     def searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
         """Search the rows of a part, and give its output."""
         with without_traceback():
-            yield from self._searched(part, blocks)
-
-    def _searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
-        search = self._search(part)
-        time, *_ = self.shape.order(self.plan.schema)
-        for rows in whole_moments(blocks, time, self.slack):
-            yield from self._shown(search.push(rows))
-            if search.is_done:
-                break
-        yield from self._shown(search.finish())
-        if isinstance(search, PartSearch) and self.gives == "metrics":
-            yield search.metrics()
-        elif self.gives == "count":
-            yield pa.record_batch([[f"{search.results:x}"]], schema=COUNT)
+            search = self._search(part)
+            time, *_ = self.shape.order(self.plan.schema)
+            for rows in whole_moments(blocks, time, self.slack):
+                yield from self._shown(search.push(rows))
+                if search.is_done:
+                    break
+            yield from self._shown(search.finish())
+            if isinstance(search, PartSearch) and self.gives == "metrics":
+                yield search.metrics()
+            elif self.gives == "count":
+                yield pa.record_batch([[f"{search.results:x}"]], schema=COUNT)
 
     def with_bad_rows(self, on_bad_row: str) -> Task:
         """The task for tasks that read files, and so meet the bad rows themselves."""

@@ -32,6 +32,7 @@ WITH_RUNS = Options(block=1 << 12)
 # The first piece of the events, and by how much the next one is larger: what a search does for a
 # piece is then not much more than what it has done before, whatever goes with the events before.
 FIRST, GROWTH = 64, 1.25
+UNCOUNTED = PathCount(Count(0, is_exact=False), Count(0, is_exact=False))
 
 
 class RelaxedSearch:
@@ -123,12 +124,11 @@ class RelaxedSearch:
         """Count the paths of skip till any match; and say whether each of them is a match."""
         form = form_of(query)
         if self.budget.is_spent:
-            none = Count(0, is_exact=False)
-            return PathCount(none, none), True
+            return UNCOUNTED, True
         try:
             found = self._paths.counted(query, form, self.budget.share(len(self.events)))
         except BudgetError:
-            found = PathCount(Count(0, is_exact=False), Count(0, is_exact=False))
+            found = UNCOUNTED
         return found, not form.reasons
 
     def is_enough(self, found: int) -> bool:

@@ -32,11 +32,6 @@ class DistinctValues:
     def __init__(self, dictionary: pa.Array) -> None:
         self.dictionary = dictionary
 
-    @classmethod
-    def none(cls) -> DistinctValues:
-        """No value."""
-        return cls(pa.array([], pa.large_string()))
-
     def __len__(self) -> int:
         return len(self.dictionary)
 

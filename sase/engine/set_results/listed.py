@@ -62,7 +62,7 @@ class ListedMatches:
     @cached_property
     def nothing(self) -> MatchBatch:
         """A batch of no match."""
-        return replace(next(self._parts()), results=())
+        return replace(next(self.parts()), results=())
 
     def count(self, most: int) -> int:
         """The number of all, counted as they are found."""
@@ -86,7 +86,7 @@ class ListedMatches:
         ranks = np.array([random.randrange(total) for _ in range(number)], np.int64)
         order = np.argsort(ranks, kind="stable")
         chosen, begin = list[MatchBatch](), 0
-        for part in self._parts():
+        for part in self.parts():
             for results in part.results:
                 low, high = np.searchsorted(ranks[order], [begin, begin + len(results)])
                 places = ranks[order[low:high]] - begin
@@ -103,20 +103,16 @@ class ListedMatches:
 
     def first(self, number: int) -> Iterator[MatchBatch]:
         """The first ones in order."""
-        for part in self._parts():
+        for part in self.parts():
             yield part.between(0, number)
             number -= len(part)
             if number <= 0:
                 return
 
-    def parts(self) -> Iterator[MatchBatch]:
-        """All in order."""
-        return self._parts()
-
     def ends(self, most: int) -> CollapsedForm:
         """The collapsed form."""
         gathered = CollapsedBuilder(len(self.nothing.shape.components))
-        for part in self._affordable(self._parts(), most):
+        for part in self._affordable(self.parts(), most):
             gathered.add(part)
             check_size(len(gathered))
         return gathered.ends()
@@ -129,7 +125,7 @@ class ListedMatches:
 
     def _values(self, level: int, name: str | None, most: int) -> Iterator[Number | None]:
         component = self.nothing.shape.components[level]
-        for part in self._affordable(self._parts(), most):
+        for part in self._affordable(self.parts(), most):
             for results in part.results:
                 positions, _ = as_bindings(results.positions).of_level(level)
                 if name is None:
@@ -159,7 +155,8 @@ class ListedMatches:
                 )
             yield part
 
-    def _parts(self) -> Iterator[MatchBatch]:
+    def parts(self) -> Iterator[MatchBatch]:
+        """All in order."""
         for part in self._search():
             assert isinstance(part, MatchBatch), "of events that are held nothing else is found"
             yield part

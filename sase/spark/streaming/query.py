@@ -10,6 +10,7 @@ from warnings import warn
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.binding.bound import EquivalenceTest
@@ -26,7 +27,7 @@ from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.replay import OUTPUTS, STREAMED, in_form, task_plan
-from sase.spark.result_schema import arrow_schema, spark_schema
+from sase.spark.result_schema import spark_schema
 from sase.spark.row_layout import PART
 from sase.spark.source import Frame, FrameSource
 from sase.spark.source_scan import SourceScan
@@ -109,7 +110,7 @@ class Stream:
         return Bucket(
             replace(self.plan, lateness=UNBOUNDED),
             self.source.shape,
-            arrow_schema(spark_schema(self.plan, self.source), self.source.zone),
+            to_arrow_schema(spark_schema(self.plan, self.source), timezone=self.source.zone),
             ticks,
             self.buckets,
             None if delay is None else ticks.reach(delay),
