@@ -3,6 +3,6 @@
 from sase.engine.columns.describe import describe
 from sase.engine.columns.events import Classify, EventColumn, Events
 from sase.engine.columns.input import Inputs, opened
-from sase.engine.columns.loader import Loader, load
+from sase.engine.columns.loader import Loader
 
-__all__ = ["Classify", "EventColumn", "Events", "Inputs", "Loader", "describe", "load", "opened"]
+__all__ = ["Classify", "EventColumn", "Events", "Inputs", "Loader", "describe", "opened"]

@@ -39,22 +39,6 @@ MOST_DIGITS = 76
 NO_SEQ = "every event needs one beside its time; fill it in, or leave the row out"
 
 
-def load(
-    events: object,
-    schema: Schema,
-    columns: Iterable[str],
-    *,
-    classify: Classify | None = None,
-    on_bad_row: str = "error",
-) -> Events:
-    """Load the events of an input with the columns named, sorted where they are not.
-
-    `classify` gives the types where conditions define them. A reader is read to its end. A bad row
-    is an error, or with "quarantine" left out and named in `refused`.
-    """
-    return Loader(schema, columns, classify=classify, on_bad_row=on_bad_row).load(events)
-
-
 class Loader:
     """Loads one input after the other; resolves equal columns and unifies dictionaries once.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -143,8 +143,12 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
 
 
 def type_expected(schema: Schema, table: Input, name: str) -> DataType:
-    """Return the type of a column for which the query was compiled."""
-    everywhere: Iterable[str] = schema.type_names or ("",)
-    types = everywhere if table.type_name is None else (table.type_name,)
-    known = (schema.attributes(type_name) or {} for type_name in types)
+    """Return the type of a column of a table for which the query was compiled."""
+    return expected_of_type(schema, table.type_name, name)
+
+
+def expected_of_type(schema: Schema, type_name: str | None, name: str) -> DataType:
+    """Return the type of an attribute, of events of one type or of any, that a schema says."""
+    types = (schema.type_names or ("",)) if type_name is None else (type_name,)
+    known = (schema.attributes(each) or {} for each in types)
     return next((declared[name] for declared in known if name in declared), UNKNOWN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.engine.columns.resolve import expected_of_type
 from sase.engine.expressions.constants import tag_of
 from sase.engine.kernels.expressions.operations import EXACT
 from sase.engine.pipeline.pipeline import Pipeline
@@ -38,17 +39,11 @@ def live_events(pipeline: Pipeline, first: int, end: int, *, is_done: bool) -> L
 
 def _kinds(pipeline: Pipeline) -> dict[tuple[str | None, str], DataType]:
     """The type in which each column was read: that of the schema where that is exact."""
+    schema = pipeline.plan.schema
     return {
-        (type_name, name): _read_as(_expected(pipeline, type_name, name), came)
+        (type_name, name): _read_as(expected_of_type(schema, type_name, name), came)
         for (type_name, name), came in pipeline.loader.known.items()
     }
-
-
-def _expected(pipeline: Pipeline, type_name: str | None, name: str) -> DataType:
-    schema = pipeline.plan.schema
-    types = (schema.type_names or ("",)) if type_name is None else (type_name,)
-    known = (schema.attributes(each) or {} for each in types)
-    return next((declared[name] for declared in known if name in declared), UNKNOWN)
 
 
 def _read_as(expected: DataType, came: DataType) -> DataType:

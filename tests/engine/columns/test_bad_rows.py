@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sase.engine.columns import describe, load
+from sase.engine.columns import describe
 from sase.errors import DataError, SaseError
+from tests.engine.columns.loading import load
 
 NAN = float("nan")
 GREAT = 2**63

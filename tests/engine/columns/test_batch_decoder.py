@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.columns import Loader, describe, load
+from sase.engine.columns import Loader, describe
 from sase.errors import DataError
+from tests.engine.columns.loading import load
 from tests.engine.columns.plain import plain
 from tests.engine.columns.test_layouts import ATTRIBUTES, ROWS, tables
 

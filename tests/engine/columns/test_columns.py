@@ -13,7 +13,8 @@ import pytest
 import sase
 from sase.binding import Schema
 from sase.binding.types import BOOLEAN, FLOAT, INTEGER, STRING, UNKNOWN, DataType, Kind
-from sase.engine.columns import EventColumn, Loader, describe, load
+from sase.engine.columns import EventColumn, Loader, describe
+from tests.engine.columns.loading import load
 from tests.engine.columns.plain import decoded
 
 ONE_TYPE: dict[str, Any] = {"type": None, "types": "A"}

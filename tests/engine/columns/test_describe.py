@@ -9,10 +9,11 @@ import pytest
 
 from sase.binding import Schema, bind_text
 from sase.binding.types import FLOAT, INTEGER, STRING, UNKNOWN, DataType, Kind
-from sase.engine.columns import describe, load, opened
+from sase.engine.columns import describe, opened
 from sase.engine.sources import open_tables
 from sase.errors import BindingError, DataError, SchemaError
 from tests.engine.columns.layouts import Frame, Stream
+from tests.engine.columns.loading import load
 
 TABLE = pa.table({"ts": [1], "type": ["A"], "x": [1.5], "n": [None], "deep": [[1]]})
 DICTIONARY = TABLE.set_column(1, "type", pa.array(["B", "A"]).dictionary_encode().slice(1))

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sase.engine.columns import Events, describe, load
+from sase.engine.columns import Events, describe
 from tests.engine.columns.layouts import (
     DECIMALS,
     FLOATS,
@@ -18,6 +18,7 @@ from tests.engine.columns.layouts import (
     containers,
     layouts,
 )
+from tests.engine.columns.loading import load
 from tests.engine.columns.plain import model, plain
 
 INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from sase.binding import Schema
 from sase.binding.types import FLOAT, INTEGER, STRING
-from sase.engine.columns import Events, Inputs, Loader, describe, load
+from sase.engine.columns import Events, Inputs, Loader, describe
 from sase.engine.columns.input import opened
 from sase.engine.columns.quarantine import quarantined
 from sase.errors import DataError, SchemaError
 from tests.engine.columns.layouts import DECIMALS, STRINGS, containers, layouts
+from tests.engine.columns.loading import load
 from tests.engine.columns.plain import model, plain
 
 GREAT = 2**63

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from sase.binding import Schema
 from sase.binding.types import FLOAT, INTEGER, TIMESTAMP, DataType, Kind
-from sase.engine.columns import Events, describe, load
+from sase.engine.columns import Events, describe
 from sase.engine.columns.time_column import in_range, microseconds
 from sase.errors import DataError, SchemaError
+from tests.engine.columns.loading import load
 
 SECONDS = st.one_of(
     st.floats(-9.3e12, 9.3e12),
