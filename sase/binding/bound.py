@@ -6,6 +6,7 @@ Components are named by their index in the pattern, negative ones counted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -256,6 +257,10 @@ class EquivalenceTest:
     def attribute_of(self, component: int) -> str | None:
         """The attribute of a component, by its index in the pattern; None if it has no part."""
         return self.attributes[component] if self.attributes else self.attribute
+
+    def is_declared_by(self, components: Iterable[BoundComponent]) -> bool:
+        """Whether every type that some components admit declares the attribute."""
+        return all(self.declared[component.index] for component in components)
 
 
 # ---------------------------------------------------------------- the query

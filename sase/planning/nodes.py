@@ -226,7 +226,7 @@ class RunEvaluation:
     @property
     def _are_declared(self) -> bool:
         tests, components = self.equivalences, self.components
-        return all(test.declared[each.index] for test in tests for each in components)
+        return all(test.is_declared_by(components) for test in tests)
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,8 +132,4 @@ def _keys(
 ) -> tuple[EquivalenceTest, ...]:
     """The tests that every type of every component declares: else an event has no one key."""
     every = [*scan.components, *(negation.component for negation in negations)]
-    return tuple(
-        test
-        for test in tests
-        if test.value is None and all(test.declared[component.index] for component in every)
-    )
+    return tuple(t for t in tests if t.value is None and t.is_declared_by(every))

@@ -118,7 +118,7 @@ def partitions_of(found: MatchBatch, tests: Sequence[EquivalenceTest]) -> pa.Arr
 def _agreed(found: MatchBatch, test: EquivalenceTest) -> Texts:
     """The value that the events of each match agree on, whichever of them declares it."""
     bound = as_bindings(found.positions)
-    if all(test.declared[component.index] for component in found.shape.components):
+    if test.is_declared_by(found.shape.components):
         return _values(found, test.attribute, bound.first)
     texts = _values(found, test.attribute, bound.events)
     if not len(texts):

@@ -106,12 +106,8 @@ def agreed_by_results(plan: EnginePlan) -> tuple[EquivalenceTest, ...]:
 
 def _own_keys(plan: EnginePlan, tests: Sequence[EquivalenceTest]) -> list[str]:
     """The attributes of tests that every event of a match has."""
-    indexes = [component.index for component in plan.positives]
-    return [
-        test.attribute
-        for test in tests
-        if test.value is None and all(test.declared[index] for index in indexes)
-    ]
+    own = (test for test in tests if test.value is None and test.is_declared_by(plan.positives))
+    return [test.attribute for test in own]
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:

@@ -16,6 +16,7 @@ from sase.engine.kernels.kleene.residual_checks import (
     forbid_matches,
     select_matches,
 )
+from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.negation import IndexedEvents, NegationBase, detected
@@ -37,16 +38,13 @@ class _SeriesCheck:
         self.program = SeriesProgram(context, tests, terms, moments)
         self._cells = self.program.cells(16)
 
-    def cells(self, found: Bindings) -> Numbers:
-        """Nodes for any of the matches."""
+    def arguments(self, found: Bindings) -> tuple[Machine, Numbers, MatchArrays]:
+        """What kernels take of some matches, with nodes for any of them."""
         longest = 1 + int(found.lengths.sum(axis=0).max(initial=0))
         if longest > len(self._cells):
             self._cells = self.program.cells(2 * longest)
-        return self._cells
-
-
-def _arrays(found: Bindings) -> MatchArrays:
-    return MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
+        arrays = MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
+        return self.program.machine(), self._cells, arrays
 
 
 class SeriesHaving(SequenceFilter):
@@ -54,13 +52,12 @@ class SeriesHaving(SequenceFilter):
 
     def __init__(self, conditions: Sequence[Condition], context: Context) -> None:
         super().__init__()
-        self._asked = _SeriesCheck(context, [], [Term(each) for each in conditions], 1)
+        self._check = _SeriesCheck(context, [], [Term(each) for each in conditions], 1)
 
     def passes(self, sequences: Bindings) -> NDArray[np.bool_]:  # type: ignore[override]
         """Whether each match satisfies it."""
         keep = np.empty(sequences.size, np.bool_)
-        cells = self._asked.cells(sequences)
-        select_matches(self._asked.program.machine(), cells, _arrays(sequences), keep)
+        select_matches(*self._check.arguments(sequences), keep)
         return keep
 
     def analysis(self) -> Counters:
@@ -74,20 +71,14 @@ class SeriesValues:
     def __init__(self, columns: Sequence[Column], context: Context) -> None:
         terms = [Term(column.value, moment) for moment, column in enumerate(columns)]
         self._count = len(terms)
-        self._asked = _SeriesCheck(context, [], terms, len(terms)) if terms else None
+        self._check = _SeriesCheck(context, [], terms, len(terms)) if terms else None
 
     def evaluate(self, found: Bindings) -> tuple[Numbers, ...]:
         """Tag and bits of each column for each match."""
-        if self._asked is None:
+        if self._check is None:
             return ()
         out = np.empty((self._count, found.size, 2), np.int64)
-        evaluate_matches(
-            self._asked.program.machine(),
-            self._asked.cells(found),
-            _arrays(found),
-            self._asked.program.stack.values,
-            out,
-        )
+        evaluate_matches(*self._check.arguments(found), self._check.program.stack.values, out)
         return tuple(out)
 
 
@@ -98,21 +89,13 @@ class _Absence(IndexedEvents):
         super().__init__(negation, node.window, context)
         index = negation.component.index
         terms = [Term(condition, judged=index) for condition in self.several]
-        self._asked = _SeriesCheck(context, self.rest, terms, 1)
+        self._check = _SeriesCheck(context, self.rest, terms, 1)
 
     def forbid(self, found: Bindings, keep: NDArray[np.bool_], *, at_end: bool) -> None:
         """Clear `keep` for the matches that some event forbids."""
         asked = int(np.count_nonzero(keep))
-        forbid_matches(
-            self._asked.program.machine(),
-            self._asked.cells(found),
-            _arrays(found),
-            self.arrays,
-            self.gap,
-            self.stored(),
-            at_end,
-            keep,
-        )
+        matches = self._check.arguments(found)
+        forbid_matches(*matches, self.arrays, self.gap, self.stored(), at_end, keep)
         self.probed += asked
         self.hit += asked - int(np.count_nonzero(keep))
 

@@ -62,11 +62,11 @@ class Overseen:
         if guard is None:
             return cls(watch, clock)
 
-        def told(rows: int) -> None:
+        def watched(rows: int) -> None:
             guard.rows = rows
             watch(rows)
 
-        return cls(told, clock, guard)
+        return cls(watched, clock, guard)
 
     @property
     def check(self) -> Check:

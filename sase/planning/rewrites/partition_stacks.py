@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
-from sase.binding.bound import BoundComponent, EquivalenceTest
+from sase.binding.bound import EquivalenceTest
 from sase.nearest import did_you_mean
 from sase.planning.nodes import (
     Operator,
@@ -61,19 +60,11 @@ def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:
         return Declined("negative components bound the walk already, by the key as it is")
     if not tests:
         return Declined("there is no equivalence test that all components are under")
-    usable = _declared(tests, scan.components)
+    usable = tuple(test for test in tests if test.is_declared_by(scan.components))
     if not usable:
         lacking = ", ".join(f"`{test.attribute}`" for test in tests)
         return Declined(f"some type of the pattern may not declare {lacking}")
     return usable
-
-
-def _declared(
-    tests: Iterable[EquivalenceTest], components: Iterable[BoundComponent]
-) -> tuple[EquivalenceTest, ...]:
-    """The tests on what every type of all components declares."""
-    indexes = [component.index for component in components]
-    return tuple(test for test in tests if all(test.declared[index] for index in indexes))
 
 
 def keyed(
@@ -100,8 +91,8 @@ def partition_runs(plan: Operator, *, on: str | None = None) -> Outcome:
     if runs.is_alone:
         return Declined("a match is a single event")
     free = [test for test in runs.equivalences if test.value is None]
-    usable = _declared(free, runs.components)
-    usable = tuple(test for test in usable if on in (None, test.attribute))
+    free = [test for test in free if on in (None, test.attribute)]
+    usable = tuple(test for test in free if test.is_declared_by(runs.components))
     if not usable:
         return Declined("no equivalence test is on an attribute that every type declares")
     return exchanged(plan, replace(runs, partitions=usable))
