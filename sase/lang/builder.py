@@ -7,6 +7,7 @@ would be nested more deeply than `DEEPEST` is refused, so that nothing later nee
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -66,6 +67,14 @@ _NODES: dict[str, tuple[type[ast.Node], str]] = {
     "null": (ast.Null, ""),
     "interval": (ast.Interval, "amount unit"),
 }
+# The rules of which each match is the same node.
+_FIXED: dict[str, Callable[..., ast.Node]] = {
+    "one_or_more": partial(ast.Quantifier, "+", 1, None),
+    "zero_or_more": partial(ast.Quantifier, "*", 0, None),
+    "optional": partial(ast.Quantifier, "?", 0, 1),
+    "true": partial(ast.Boolean, True),
+    "false": partial(ast.Boolean, False),
+}
 _FLAGS = frozenset(("negated", "inclusive"))
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "“": "”"}
 _NUMBER = re.compile(r"\s*(?:([-−])\s*)?((?:[0-9]*\.)?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*")
@@ -92,7 +101,9 @@ def build(tree: Tree[Token], source: Source) -> Any:
 
 
 def _node(rule: str, span: Span, *children: Any) -> ast.Node:
-    """The node of a rule whose children are its fields."""
+    """The node of a rule whose children are its fields, or that has none."""
+    if rule in _FIXED:
+        return _FIXED[rule](span=span)
     kind, names = _NODES[rule]
     fields: dict[str, Any] = {}
     for place, name in enumerate(names.split()):
@@ -186,13 +197,12 @@ class _Builder:
     ) -> ast.Output:
         return ast.Output(tuple(chain.from_iterable(items)), type_name, span=span)
 
-    def plain_item(self, span: Span, expression: ast.Expression) -> tuple[ast.OutputItem, ...]:
-        return (ast.OutputItem(expression, span=span),)
-
-    def named_item(
-        self, span: Span, expression: ast.Expression, alias: ast.Name
+    def item(
+        self, span: Span, expression: ast.Expression, alias: ast.Name | None = None
     ) -> tuple[ast.OutputItem, ...]:
         return (ast.OutputItem(expression, alias, span=span),)
+
+    plain_item = named_item = item
 
     def several_items(
         self, _: Span, variable: ast.Name, *fields: ast.Name
@@ -213,15 +223,6 @@ class _Builder:
 
     def any_test(self, span: Span, *names: ast.Name | None) -> ast.AnyTest:
         return ast.AnyTest(tuple(name for name in names if name), span=span)
-
-    def one_or_more(self, span: Span, _: Token) -> ast.Quantifier:
-        return ast.Quantifier("+", 1, None, span=span)
-
-    def zero_or_more(self, span: Span, _: Token) -> ast.Quantifier:
-        return ast.Quantifier("*", 0, None, span=span)
-
-    def optional(self, span: Span) -> ast.Quantifier:
-        return ast.Quantifier("?", 0, 1, span=span)
 
     def exactly(self, span: Span, count: Token) -> ast.Quantifier:
         return ast.Quantifier("{}", self._int(count), self._int(count), span=span)
@@ -297,12 +298,6 @@ class _Builder:
 
     def percentage(self, span: Span, text: Token) -> ast.Percentage:
         return ast.Percentage(self._number(text.rstrip("%").rstrip(), span), span=span)
-
-    def true(self, span: Span) -> ast.Boolean:
-        return ast.Boolean(True, span=span)
-
-    def false(self, span: Span) -> ast.Boolean:
-        return ast.Boolean(False, span=span)
 
     def timestamp(self, span: Span, _: Token, text: ast.String) -> ast.Timestamp:
         return ast.Timestamp(text.value, span=span)

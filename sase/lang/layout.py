@@ -112,15 +112,15 @@ def _statement(statement: ast.Statement, marks: Marks) -> Iterator[Line]:
         yield Line(f"LIMIT {to_text(query.limit)}", query.limit.span.start)
 
 
-def _fits(text: str, node: ast.Node, marks: Marks) -> bool:
+def _fits(text: str, start: int, end: int, marks: Marks) -> bool:
     """Whether a text may stay on one line: it is short, and no comment stands inside it."""
-    return len(text) <= WIDTH and not marks.comment_between(*node.span)
+    return len(text) <= WIDTH and not marks.comment_between(start, end)
 
 
 def _pattern(pattern: ast.Pattern, marks: Marks) -> Iterator[Line]:
     text = f"EVENT {to_text(pattern)}"
     match pattern:
-        case ast.Sequence(parts=parts) if not _fits(text, pattern, marks):
+        case ast.Sequence(parts=parts) if not _fits(text, *pattern.span, marks):
             yield Line("EVENT SEQ(", pattern.span.start)
             yield from _items(parts)
             yield Line(")", pattern.span.end - 1)
@@ -145,7 +145,7 @@ def _where(query: ast.Query, marks: Marks) -> Iterator[Line]:
         yield Line(text, start)
         return
     end = marks.closing(query.where.span.end, "}")
-    if len(text) <= WIDTH and not marks.comment_between(start, end):
+    if _fits(text, start, end, marks):
         yield Line(text, start)
         return
     yield Line(f"WHERE {strategy_text(query)} {{", start)
@@ -197,7 +197,7 @@ def _output(output: ast.Output, marks: Marks) -> Iterator[Line]:
     start = output.span.start
     # Without a bracket at the end, what follows the beginning of the last column follows it.
     end = output.span.end if output.type_name else output.items[-1].span.start
-    if len(text) <= WIDTH and not marks.comment_between(start, end):
+    if _fits(text, start, end, marks):
         yield Line(text, start)
         return
     if output.type_name:

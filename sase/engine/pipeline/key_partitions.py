@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, EventRange
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.kernels.expressions.operations import NULL
 from sase.engine.limits import Check
@@ -29,7 +29,6 @@ from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 
-Numbers = NDArray[np.int64]
 # Batches of results that a partition may queue while it waits for others.
 MOST_WAITING = 16
 
@@ -68,27 +67,23 @@ def search_by_key(
 
 
 class _PartitionSearch:
-    """The events of some keys, and their search."""
+    """The events of some keys, and their search: ahead in a pool, or else by the consumer."""
 
-    def __init__(self, plan: EnginePlan, events: Events, positions: Numbers, check: Check) -> None:
-        self._search = PrefetchedSearch(self._find, MOST_WAITING)
-        self._is_submitted = False
-        self.pipeline = open_pipeline(plan, check=self._search.stopping(check))
-        self.positions = positions
-        self._events = events.at(positions)
-
-    def submit(self, pool: Pool) -> None:
-        """Search ahead in a thread; without it the consumer searches."""
-        self._is_submitted = True
-        pool.submit(self._search.run)
-
-    def found(self) -> Iterator[Results]:
-        """Yield what is found."""
-        return self._search.found() if self._is_submitted else self._find()
-
-    def stop(self) -> None:
-        """Stop the search."""
-        self._search.stop()
+    def __init__(
+        self,
+        plan: EnginePlan,
+        events: Events,
+        positions: Numbers,
+        check: Check,
+        pool: Pool | None,
+    ) -> None:
+        search = PrefetchedSearch(self._find, MOST_WAITING)
+        self.pipeline = open_pipeline(plan, check=search.stopping(check))
+        self.positions, self._events = positions, events.at(positions)
+        self.stop = search.stop
+        self.found: Callable[[], Iterator[Results]] = self._find if pool is None else search.found
+        if pool is not None:
+            pool.submit(search.run)
 
     def _find(self) -> Iterator[Results]:
         return self.pipeline.results(self._events)
@@ -104,9 +99,8 @@ def _searching(
         try:
             for number in reversed(range(threads)):
                 own = np.flatnonzero(of_part == number)
-                parts.insert(0, _PartitionSearch(plan, events, own, check))
-                if number:
-                    parts[0].submit(pool)
+                ahead = pool if number else None
+                parts.insert(0, _PartitionSearch(plan, events, own, check, ahead))
             yield parts
         finally:
             for part in parts:
