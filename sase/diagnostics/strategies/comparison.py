@@ -12,10 +12,10 @@ import numpy as np
 
 from sase.binding import BoundQuery
 from sase.diagnostics.strategies.strategy_rules import Run, StrategyRules, rows_text
-from sase.diagnostics.text_table import text_table
 from sase.engine.pipeline.batch import held
 from sase.engine.plan import EnginePlan
 from sase.engine.results.matches import Matches
+from sase.engine.results.repr import text_table
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.lang.ast import StrategyName
 

@@ -104,8 +104,10 @@ def without(query: bound.BoundQuery, parts: Collection[QueryPart]) -> bound.Boun
     return replace(
         query,
         components=tuple(
-            _unbounded(
-                c, least=c.index in gone[PartKind.LEAST], most=c.index in gone[PartKind.MOST]
+            replace(
+                c,
+                minimum=1 if c.index in gone[PartKind.LEAST] else c.minimum,
+                maximum=None if c.index in gone[PartKind.MOST] else c.maximum,
             )
             for c in query.components
             if c.index not in negatives
@@ -173,15 +175,6 @@ def _window(window: bound.BoundWindow | None, *, has_tests: bool) -> bound.Bound
     if window is None or has_tests or window.kind is not bound.WindowKind.PARTITION_EVENTS:
         return window
     return replace(window, kind=bound.WindowKind.EVENTS)
-
-
-def _unbounded(component: bound.BoundComponent, *, least: bool, most: bool) -> bound.BoundComponent:
-    """Remove the bounds of a quantifier."""
-    return replace(
-        component,
-        minimum=1 if least else component.minimum,
-        maximum=None if most else component.maximum,
-    )
 
 
 def _strategy(strategy: StrategyName, others: Collection[int], *, has_tests: bool) -> StrategyName:

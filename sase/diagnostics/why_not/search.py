@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from sase.engine.columns import Events
 from sase.engine.operators.transformation import Results
 from sase.engine.options import Options
 from sase.engine.pipeline.fused.choose import open_pipeline
-from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.errors import BudgetError
 from sase.lang.ast import StrategyName
@@ -89,9 +87,17 @@ class RelaxedSearch:
         """Run a query match by match; it ends with the event at a position, if at all."""
         if until == 0:
             raise BudgetSpent
-        pieces = self._pieces if until is None else _before(self._pieces, until)
-        pipeline: Pipeline
-        watch = partial(_watch, look, lambda: pipeline, self.budget.most, until)
+        pieces = self._pieces if until is None else _growing(self.events.between(0, until))
+
+        def watch(rows: int) -> None:
+            """End the search at its position, when time is up, or when too many runs are alive."""
+            look(rows)
+            if until is not None and rows >= until:
+                raise BudgetSpent
+            counted = dict(pipeline.counters).get("RunEvaluation", {})
+            if "most_alive" in counted and counted["alive"] > self.budget.most:
+                raise BudgetSpent
+
         pipeline = open_pipeline(self.planned(query), watch=watch)
         for results in pipeline.results(*pieces):
             yield results
@@ -171,29 +177,3 @@ def _boundary(events: Events, place: int) -> int:
 def _may_explode(query: BoundQuery) -> bool:
     """Whether there may be as many matches as there are sets of events."""
     return query.level > 1 and query.strategy is StrategyName.SKIP_TILL_ANY_MATCH
-
-
-def _watch(
-    look: Callable[[int], None],
-    pipeline: Callable[[], Pipeline],
-    most: int,
-    until: int | None,
-    rows: int,
-) -> None:
-    """End a search at a position, when time is up, or when too many runs are alive."""
-    look(rows)
-    if until is not None and rows >= until:
-        raise BudgetSpent
-    counted = dict(pipeline().counters).get("RunEvaluation", {})
-    if "most_alive" in counted and counted["alive"] > most:
-        raise BudgetSpent
-
-
-def _before(pieces: list[Events], until: int) -> list[Events]:
-    """Take the events before a position."""
-    found, begin = [], 0
-    for piece in pieces:
-        if begin < until:
-            found.append(piece.between(0, min(len(piece), until - begin)))
-        begin += len(piece)
-    return found

@@ -9,12 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from sase.diagnostics.text_table import text_table
 from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.funnel import FunnelLevel, FunnelStep
-from sase.engine.results.repr import printable
+from sase.engine.results.repr import printable, text_table
 
 # Events of a series that are shown.
 MOST_EVENTS = 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -204,35 +205,27 @@ MOST_EVENTS = 2**31 - 1
 
 def row_column(parts: Sequence[Bindings], level: int, component: BoundComponent) -> pa.ChunkedArray:
     """The rows that a component binds, as numbers or lists."""
-    number = pa.int64()
-    kind = pa.list_(number) if component.is_series else number
-    return pa.chunked_array([_rows(part, level, component) for part in parts], kind)
-
-
-def _rows(part: Bindings, level: int, component: BoundComponent) -> pa.Array:
-    if component.is_series:
-        events, ends = part.of_level(level)
-        return pa.ListArray.from_arrays(_offsets(ends, len(events)), pa.array(events, pa.int64()))
-    events, known = part.one_of_level(level)
-    return pa.array(events, pa.int64(), mask=None if known.all() else ~known)
+    numbers = partial(pa.array, type=pa.int64())
+    kind = pa.list_(pa.int64()) if component.is_series else pa.int64()
+    return pa.chunked_array([event_column(part, level, component, numbers) for part in parts], kind)
 
 
 def event_column(
     positions: Bindings,
     level: int,
     component: BoundComponent,
-    struct: Callable[[Numbers], pa.Array],
+    shown: Callable[[Numbers], pa.Array],
 ) -> pa.Array:
-    """The events that a component binds, as structs or lists."""
+    """The events that a component binds, as they are shown, or lists of such."""
     if component.is_series:
         events, ends = positions.of_level(level)
-        return pa.ListArray.from_arrays(_offsets(ends, len(events)), struct(events))
+        return pa.ListArray.from_arrays(_offsets(ends, len(events)), shown(events))
     events, known = positions.one_of_level(level)
     if known.all():
-        return struct(events)
+        return shown(events)
     # Only where there is an event: else the column may be of another type.
     places = np.where(known, np.cumsum(known) - 1, 0)
-    return struct(events[known]).take(pa.array(places, mask=~known))
+    return shown(events[known]).take(pa.array(places, mask=~known))
 
 
 def _offsets(ends: Numbers, events: int) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from html import escape
 from typing import Any
@@ -43,14 +44,20 @@ def table_of(table: pa.Table, type_column: str | None) -> list[str]:
 
 def lines_of(header: list[str], cells: list[list[str]]) -> list[str]:
     """Cells as lines of aligned columns."""
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    rule = ["-" * width for width in widths]
-    lines = []
-    for row in (header, rule, *cells):
-        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        line = "  ".join(padded).rstrip()
-        lines.append(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
-    return lines
+    lines = text_table([header, *cells], texts=len(header))
+    return [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines]
+
+
+def text_table(rows: Sequence[Sequence[str]], texts: int = 1) -> Iterator[str]:
+    """Align rows, of which the first is the header: the first columns as texts, then numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    header, *cells = rows
+    for row in (header, ["-" * width for width in widths], *cells):
+        aligned = [
+            cell.rjust(width) if place >= texts else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(aligned).rstrip()
 
 
 def as_html(head: pa.Table, count: int, report: Report, type_column: str | None) -> str:

@@ -10,15 +10,14 @@ variable later in its group: differences of running sums. By the same sums chain
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sase.engine.columns.arrays import Floats, Mask, Numbers
 
 
-@dataclass(frozen=True, eq=False)
-class SampleRows:
+class SampleRows(NamedTuple):
     """Rows of a sample, in the order of slices and in these of the stream.
 
     `ties` are equal of simultaneous rows. A row stands for as many as its `share` says, more where
@@ -33,13 +32,7 @@ class SampleRows:
 
     def among(self, chosen: Mask | Numbers) -> SampleRows:
         """Select some of them."""
-        return SampleRows(
-            self.numbers[chosen],
-            self.slices[chosen],
-            self.ties[chosen],
-            self.shares[chosen],
-            self.weights[chosen],
-        )
+        return SampleRows._make(column[chosen] for column in self)
 
 
 class RowGroups:
