@@ -24,6 +24,9 @@ from sase.binding.scope import Scope
 from sase.lang import ast
 from sase.lang.printer import to_text
 
+# What is of one event, also of a series.
+_SINGLE = (Part.EVENT, Part.FIRST, Part.CURRENT)
+
 
 def top_level(node: ast.Expression | None) -> Iterator[ast.Expression]:
     """The operands of the written conjunction, however it is bracketed."""
@@ -61,7 +64,7 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
         return None
     # Of one event: of one component, and not of its series in several ways or as a whole.
     ways = {(reference.component, reference.part) for reference in found}
-    single = len(ways) == 1 and not isinstance(found[0], Aggregate) and _is_one(found[0].part)
+    single = len(ways) == 1 and not isinstance(found[0], Aggregate) and found[0].part in _SINGLE
     kind = ConjunctClass.SINGLE if single else ConjunctClass.SEVERAL
     if negatives or not used:
         kind = ConjunctClass.NEGATIVE if negatives else ConjunctClass.CONSTANT
@@ -76,10 +79,6 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
         tuple(_quantified(components, found, last, when)),
         span=condition.span,
     )
-
-
-def _is_one(part: Part) -> bool:
-    return part in (Part.EVENT, Part.FIRST, Part.CURRENT)
 
 
 def _parts(component: BoundComponent, found: list[Reference | Aggregate]) -> list[Part]:
@@ -127,7 +126,7 @@ def _refuse_two_negatives(
 def _rewrite(node: ast.Expression, names: list[str], scope: Scope) -> str:
     """How a condition on two negative components could be written instead."""
     atoms = list(_atoms(node))
-    if all(len(_variables(atom) & set(names)) == 1 for atom in atoms):
+    if all(len(_attributes(atom).keys() & set(names)) == 1 for atom in atoms):
         joined = " AND ".join(to_text(atom) for atom in atoms)
         return f"write a condition for each, joined by AND:  {joined}"
     anchor, advice = next(iter(scope.positives), ""), "relate each of them to an event of the match"
@@ -162,10 +161,6 @@ def _attributes(node: ast.Expression) -> dict[str, str]:
         if reference.variable is not None:
             found.setdefault(reference.variable.text, reference.name.text)
     return found
-
-
-def _variables(node: ast.Expression) -> set[str]:
-    return set(_attributes(node))
 
 
 def _written(node: object) -> Iterator[ast.Attribute]:

@@ -85,10 +85,8 @@ def _scan(scan: nodes.SequenceScan, figures: Cardinalities) -> OperatorCost:
 
 def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
     """What decides on sequences, in whichever operator: keys behind the scan, and conditions."""
-    selection, negation = (
-        nodes.find(figures.plan, nodes.Selection),
-        nodes.find(figures.plan, nodes.Negation),
-    )
+    selection = nodes.find(figures.plan, nodes.Selection)
+    negation = nodes.find(figures.plan, nodes.Negation)
     alone = list(figures.construction.equivalences)
     conditions = list(figures.construction.conditions)
     if selection is not None:
@@ -96,14 +94,10 @@ def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
         conditions += selection.conditions
     keys: set[Tests] = {(test,) for test in alone}
     for negative in () if negation is None else negation.negations:
-        keys.add(_key_of(negative))
+        # A fixed value is a condition.
+        keys.add(tuple(t for t in negative.equivalences if t.value is None and all(t.declared)))
         conditions += [c for c in negative.conditions if len(c.references) > 1]
     return keys - {()}, conditions
-
-
-def _key_of(negative: nodes.NegativeComponent) -> Tests:
-    """The key of an index of negation; a fixed value is a condition."""
-    return tuple(t for t in negative.equivalences if t.value is None and all(t.declared))
 
 
 def _is_hashed(key: Tests, figures: Cardinalities) -> bool:

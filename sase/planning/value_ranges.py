@@ -21,17 +21,17 @@ MOST_COMPARED = 200
 
 
 def first_exclusion(conditions: Sequence[bound.Condition]) -> tuple[int, int] | None:
-    """The places of the first two conditions on one attribute that no value satisfies both.
+    """The places of the first two conditions on equal attributes that no value satisfies both.
 
-    Only what compares with the same type of constants is compared.
+    Only what compares attributes of one type with the same type of constants is compared.
     """
-    alike: dict[frozenset[DataType], list[int]] = {}
+    alike: dict[tuple[frozenset[DataType], frozenset[DataType]], list[int]] = {}
     for place, condition in enumerate(conditions):
         alike.setdefault(_types(condition), []).append(place)
     pairs = (
         _first_pair(places, [ranges(conditions[place]) for place in places])
-        for types, places in alike.items()
-        if len(types) == 1
+        for (constants, _), places in alike.items()
+        if len(constants) == 1
     )
     return min((pair for pair in pairs if pair is not None), default=None)
 
@@ -119,14 +119,15 @@ def _below(high: Bound, low: Bound) -> bool:
     return bool(most < least)  # type: ignore[operator]
 
 
-def _types(condition: bound.Condition) -> frozenset[DataType]:
-    """The types of the constants of a condition."""
+def _types(condition: bound.Condition) -> tuple[frozenset[DataType], frozenset[DataType]]:
+    """The types of the constants of a condition, and of the attributes that it reads."""
     parts: tuple[object, ...] = ()
     match condition:
         case bound.Comparison(left=left, right=right):
             parts = (left, right)
-        case bound.Membership(values=values):
-            parts = values
-        case bound.Between(low=low, high=high):
-            parts = (low, high)
-    return frozenset(part.type for part in parts if isinstance(part, bound.Constant))
+        case bound.Membership(operand=operand, values=values):
+            parts = (operand, *values)
+        case bound.Between(operand=operand, low=low, high=high):
+            parts = (operand, low, high)
+    constants = frozenset(part.type for part in parts if isinstance(part, bound.Constant))
+    return constants, frozenset(part.type for part in parts if isinstance(part, bound.Reference))

@@ -20,7 +20,22 @@ class Bindings:
     """
 
     def __init__(self, events: Numbers, ends: Numbers, lengths: Numbers) -> None:
-        self.events, self.ends, self.lengths = events, ends, lengths
+        self._events, self._ends, self._lengths = events, ends, lengths
+
+    @property
+    def events(self) -> Numbers:
+        """The events of all matches."""
+        return self._events
+
+    @property
+    def ends(self) -> Numbers:
+        """Where each match ends."""
+        return self._ends
+
+    @property
+    def lengths(self) -> Numbers:
+        """How many events each component binds, by level."""
+        return self._lengths
 
     @classmethod
     def none(cls, levels: int) -> Bindings:

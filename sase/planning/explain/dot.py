@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log10
 
-from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
+from sase.planning.explain.value import ExplainedPlan
 from sase.planning.physical import declined, executed
 from sase.planning.quantities import counted
 
@@ -14,7 +14,8 @@ def as_dot(explanation: ExplainedPlan) -> str:
     lines = ["digraph plan {", "  rankdir=BT", '  node [shape=box, style=rounded, fontname="sans"]']
     lines.append('  events [label="events", shape=plaintext]')
     for place, operator in enumerate(explanation.operators):
-        label = "\\n".join(map(_escaped, _label(operator)))
+        texts = [f"{operator.symbol}  {operator.algorithm}", *operator.details]
+        label = "\\n".join(map(_escaped, texts))
         lines.append(f'  o{place} [label="{label}"]')
     names = ["events", *(f"o{place}" for place in range(len(explanation.operators))), "results"]
     lines.append('  results [label="results", shape=plaintext]')
@@ -41,10 +42,6 @@ def _physical(explanation: ExplainedPlan) -> list[str]:
         label = _escaped(", ".join(paths))
         found.append(f'  subgraph cluster_fused {{ label="{label}"; style=dashed; {boxes} }}')
     return found
-
-
-def _label(operator: ExplainedOperator) -> list[str]:
-    return [f"{operator.symbol}  {operator.algorithm}", *operator.details]
 
 
 def _attributes(flow: float | None) -> str:

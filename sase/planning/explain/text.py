@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from sase.planning.explain.forms import form_text
-from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
+from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPlan, Measured
 from sase.planning.physical import OF_OTHER_PLANS, executed
 from sase.planning.physical import declined as declined_paths
 from sase.planning.quantities import counted, duration, size
@@ -92,16 +92,14 @@ def _facts(operator: ExplainedOperator, depth: int, is_worst: bool) -> Iterator[
     indent = _indent(depth)
     yield from (f"{indent}* {reason}" for reason in operator.reasons)
     if operator.expected is not None:
-        yield f"{indent}expected: {', '.join(_expected(operator))}"
+        yield f"{indent}expected: {', '.join(_expected(operator.expected))}"
     if operator.measured is not None:
         mark = "  <-- worst estimate" if is_worst else ""
-        yield f"{indent}actual: {', '.join(_measured(operator))}{mark}"
-        yield from (f"{indent}  {line}" for line in _counters(operator))
+        yield f"{indent}actual: {', '.join(_measured(operator.measured))}{mark}"
+        yield from (f"{indent}  {line}" for line in _counters(operator.measured))
 
 
-def _expected(operator: ExplainedOperator) -> Iterator[str]:
-    expected = operator.expected
-    assert expected is not None
+def _expected(expected: Expected) -> Iterator[str]:
     yield f"{counted(expected.rows_in)} in"
     yield f"{counted(expected.rows_out)} out"
     if expected.alive:
@@ -111,9 +109,7 @@ def _expected(operator: ExplainedOperator) -> Iterator[str]:
     yield duration(expected.nanoseconds)
 
 
-def _measured(operator: ExplainedOperator) -> Iterator[str]:
-    measured = operator.measured
-    assert measured is not None
+def _measured(measured: Measured) -> Iterator[str]:
     yield f"{measured.rows_in:,} in"
     yield f"{measured.rows_out:,} out"
     if measured.bytes:
@@ -122,9 +118,8 @@ def _measured(operator: ExplainedOperator) -> Iterator[str]:
         yield duration(measured.nanoseconds)
 
 
-def _counters(operator: ExplainedOperator) -> Iterator[str]:
-    assert operator.measured is not None
-    for name, value in operator.measured.counters:
+def _counters(measured: Measured) -> Iterator[str]:
+    for name, value in measured.counters:
         text = _counter(value)
         if text:
             yield f"{name.replace('_', ' ')}: {text}"

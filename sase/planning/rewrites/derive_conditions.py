@@ -136,24 +136,13 @@ def _contradiction(
         return "a condition of the query is never true"
     names = {component.index: component.variable for component in scan.components}
     for _, own in _by_group(groups, alone):
-        pair = _first_exclusion(own)
+        pair = first_exclusion([conjunct.condition for conjunct, _ in own])
         if pair is not None:
             (one, mine), (other, its) = (own[place] for place in pair)
             texts = [condition_text(each.condition, names) for each in (one, other)]
             why = "" if mine == its else f", since {_equal([mine, its], names)}"
             return f"{texts[0]} and {texts[1]} cannot both hold{why}"
     return None
-
-
-def _first_exclusion(own: list[_Alone]) -> tuple[int, int] | None:
-    """The places of the first two conditions on attributes of one type that cannot both hold."""
-    found = []
-    for kind in {reference.type for _, reference in own}:
-        places = [place for place, (_, reference) in enumerate(own) if reference.type == kind]
-        pair = first_exclusion([own[place][0].condition for place in places])
-        if pair is not None:
-            found.append((places[pair[0]], places[pair[1]]))
-    return min(found, default=None)
 
 
 def _equal(references: list[bound.Reference], names: Names) -> str:
