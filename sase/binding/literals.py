@@ -62,7 +62,7 @@ def _integer(node: ast.Integer, value: int, scope: Scope) -> Constant | Placehol
     # One more than the largest: the digits of the smallest, which have a minus before them.
     if value <= INT64_MAX + 1:
         return Constant(INTEGER, value, span=node.span)
-    return scope.refused(
+    return scope.refuse(
         "integer-out-of-range",
         f"{value} is beyond the integers of 64 bits",
         node.span,
@@ -84,7 +84,7 @@ def _timestamp(node: ast.Timestamp | ast.Date, text: str, scope: Scope) -> Const
             seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
             nanoseconds = int((fraction or ".0")[1:].ljust(9, "0"))
             return Constant(TIMESTAMP, seconds * 10**9 + nanoseconds, span=node.span)
-    return scope.refused(
+    return scope.refuse(
         "bad-timestamp",
         f"{text!r} is not a {'date' if word == 'DATE' else 'point in time'}",
         node.span,
@@ -101,7 +101,7 @@ def _interval(node: ast.Interval, scope: Scope) -> Constant | Placeholder:
         return unknown(node)
     nanoseconds = exact(node.amount) * NANOSECONDS[unit]
     if abs(nanoseconds) > INT64_MAX * 10**9:
-        return scope.refused(
+        return scope.refuse(
             "integer-out-of-range",
             "this interval is longer than all of time",
             node.span,
@@ -122,7 +122,7 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
     if given is None:
         return Placeholder(UNKNOWN, node.name, span=node.span)
     if node.name not in given:
-        return scope.refused(
+        return scope.refuse(
             "missing-parameter",
             f"no value is given for the parameter `:{node.name}`",
             node.span,
@@ -132,7 +132,7 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
     found = constant(given[node.name])
     if found is None:
         kind, shown = type(given[node.name]).__name__, repr(given[node.name])[:40]
-        return scope.refused(
+        return scope.refuse(
             "bad-parameter",
             f"the parameter `:{node.name}` is no literal of the language: a {kind}, {shown}",
             node.span,

@@ -55,7 +55,7 @@ def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
     if kind in RANGES:
         attribute = node.attribute.text if node.attribute else "p"
         range_text = f"{variable}[{kind.value}]"
-        return scope.refused(
+        return scope.refuse(
             "range-without-aggregate",
             f"`{range_text}` stands for several events, and a single value is needed here",
             node.span,
@@ -63,7 +63,7 @@ def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
             f" or name one event:  {_single_forms(variable, attribute, scope)}",
         )
     if node.attribute is None:
-        return scope.refused(
+        return scope.refuse(
             "event-as-value",
             f"`{variable}[{kind.value}]` is an event, and a value is needed here",
             node.span,

@@ -74,7 +74,7 @@ class Scope:
         """The variables of positive components."""
         return [each.variable for each in self.components if each.named and not each.negated]
 
-    def refused(self, code: str, message: str, span: Span, *hints: str) -> Placeholder:
+    def refuse(self, code: str, message: str, span: Span, *hints: str) -> Placeholder:
         """An error, and the value that replaces what is wrong, so that it causes no others."""
         self.problems.error(code, message, span, *hints)
         return Placeholder(UNKNOWN, "", span=span)

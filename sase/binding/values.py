@@ -44,7 +44,7 @@ def bind_value(node: ast.Expression, scope: Scope) -> Expression:
             return _chain(node, scope)
         case ast.Call():
             return _call(node, scope)
-    return scope.refused(
+    return scope.refuse(
         "condition-as-value",
         "this is a condition, and a value is needed here",
         node.span,
@@ -106,7 +106,7 @@ def _negative(node: ast.Negative, scope: Scope) -> Expression:
 def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
     """`a + b - c` as operations on two operands, from left to right."""
     if len(node.operands) > MOST_TERMS:
-        return scope.refused(
+        return scope.refuse(
             "too-many-terms",
             f"this has {len(node.operands)} terms, and at most {MOST_TERMS} can be computed with",
             node.span,
@@ -211,7 +211,7 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
     if function.most is None:
         operands = _on_one_clock(operands, scope)
     if not operands or (function.most is not None and len(operands) > function.most):
-        return scope.refused(
+        return scope.refuse(
             "wrong-arguments",
             f"{name} takes {'one argument' if function.most else 'arguments'},"
             f" and here are {len(operands) or 'none'}",
@@ -238,7 +238,7 @@ def _function(
         pairs = ((o, merged(types[:place])) for place, o in enumerate(operands))
         wrong = next((o for o, before in pairs if not o.type.compares_with(before)), None)
     if wrong is not None:
-        return scope.refused(
+        return scope.refuse(
             "incompatible-types",
             f"{node.function.text} does not take {wrong.type.described()} here",
             wrong.span,
@@ -277,7 +277,7 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
     if argument.attribute is None:
         if name == "count":
             return Aggregate(INTEGER, name, component.index, part, span=node.span)
-        return scope.refused(
+        return scope.refuse(
             "event-as-value",
             f"{name} needs an attribute of the events",
             argument.span,
@@ -286,7 +286,7 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
     data_type, undeclared_by = declared(component, argument.attribute, scope)
     aggregate = AGGREGATES[name]
     if not aggregate.accepts(data_type):
-        return scope.refused(
+        return scope.refuse(
             "incompatible-types",
             f"{name} does not take `{argument.attribute.text}`: it is {data_type.described()}",
             argument.span,
