@@ -32,6 +32,8 @@ from tests.seeds import NUMBERS, SEEDS
 
 # So many are handed to a process at a time.
 PIECE = 100
+# A line each so many cases says how far it is.
+TOLD = 1000
 LEVELS = ("level 1", "level 2")
 Tally = Counter[tuple[str, str, bool]]
 
@@ -124,6 +126,8 @@ def main() -> int:
         for some, more, wrong in processes.map(piece, pieces(seed * NUMBERS, given.cases)):
             ran, kinds, faults = ran + some, kinds + more, faults + wrong
             print(*wrong, sep="\n", end="", flush=True)
+            if ran.total() % TOLD == 0:
+                print(f"{ran.total()} cases, {len(faults)} faults", flush=True)
     print(f"{'cases run':28}{'level 1':>12}{'level 2':>12}\n{'':28}" + " fused other" * 2)
     print(*shown(ran), sep="\n")
     print(f"{ran.total()} cases, {len(faults)} faults; {dict(kinds)}")
